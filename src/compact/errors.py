@@ -1,0 +1,98 @@
+"""Every error Compact raises, as one tree.
+
+CompactError
+├── ConfigError            a setting is wrong; names the field path
+├── FormatError            the messages are in no format we know, or mixed
+│   └── MalformedMessage   one message is broken; names its index
+├── InsufficientBudget     what may not be removed does not fit the window
+├── SummaryRefused         a summary was made but may not be used; names the reason
+├── SummarizerError        no summary was made (network, API, timeout)
+├── SessionBusy            another compaction of this session is under way
+├── ArchiveError           the archive could not be written; nothing was compacted
+├── StoreError             the session store could not be read or written
+└── MissingExtra           an optional dependency is not installed
+
+Each message says what happened, what is unchanged and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class CompactError(Exception):
+    """Base of all errors of this package."""
+
+
+class ConfigError(CompactError):
+    """A setting is wrong; `path` is the dotted field path."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class FormatError(CompactError):
+    """The messages are in no format we know."""
+
+
+class MalformedMessage(FormatError):
+    """The message at `index` is broken; nothing was changed."""
+
+    def __init__(self, index: int, problem: str) -> None:
+        super().__init__(
+            f"messages[{index}]: {problem}. Nothing was changed; correct this message and try again."
+        )
+        self.index = index
+        self.problem = problem
+
+
+class InsufficientBudget(CompactError):
+    """What may not be removed is larger than the budget; `arithmetic` shows the sum."""
+
+    def __init__(self, message: str, *, needed: int, budget: int, arithmetic: dict[str, int]) -> None:
+        super().__init__(message)
+        self.needed = needed
+        self.budget = budget
+        self.arithmetic = arithmetic
+
+
+class SummarizerError(CompactError):
+    """The summarizer failed; the session is unchanged. `retryable` says whether another try may help."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class SummaryRefused(CompactError):
+    """A summary came back but did not pass the checks; `reason` is a `RefusalReason` value."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class SessionBusy(CompactError):
+    """Another compaction of this session is under way."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__("Session is currently being optimized. Please wait a moment.")
+        self.session_id = session_id
+
+
+class ArchiveError(CompactError):
+    """The archive could not be written; nothing was compacted."""
+
+
+class StoreError(CompactError):
+    """The session store could not be read or written."""
+
+
+class MissingExtra(CompactError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"{package} is not installed. Install it with: pip install 'compact-context[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra

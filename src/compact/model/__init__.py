@@ -1,0 +1,1 @@
+"""Frozen values that every room shares: messages, policy, plan, record, outcome, event."""

@@ -1,0 +1,240 @@
+"""Messages as the engine sees them: a role and typed parts, wrapped around the caller's own object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    DEVELOPER = "developer"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class MessageKind(StrEnum):
+    """Why a message stands in the prompt. Only `ORIGINAL` ones came from the caller."""
+
+    ORIGINAL = "original"
+    SUMMARY_TRIGGER = "summary-trigger"
+    SUMMARY = "summary"
+    MARKER = "marker"
+    BRIDGE = "bridge"
+    CONTEXT = "context"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    call_id: str
+    name: str
+    arguments: Any
+    """The caller's own value: a JSON string (OpenAI) or a JSON object (Anthropic, AI SDK)."""
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    call_id: str
+    text: str
+    name: str | None = None
+    is_error: bool = False
+    media: tuple[Image | File | Opaque, ...] = ()
+    cleared_at: float | None = None
+    original_tokens: int | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    text: str
+    signature: str | None = None
+    """Provider's proof. Signed reasoning must stay right before the tool call it belongs to."""
+    redacted: bool = False
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepStart:
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionMarker:
+    summary: str
+    compacted_at: float
+    messages_replaced: int
+    tokens_replaced: int
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """`source` is the caller's own url, data url or reference; sizes are None when not knowable."""
+
+    source: str
+    media_type: str | None = None
+    width: int | None = None
+    height: int | None = None
+    detail: str | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    source: str
+    name: str | None = None
+    media_type: str | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A part type we do not know; `text` is its canonical JSON without volatile fields."""
+
+    type: str
+    text: str
+    tokens: int | None = None
+
+
+Part = (
+    Text | ToolCall | ToolResult | Reasoning | StepStart | CompactionMarker | Image | File | Opaque
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a provider reported for one call."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The caller's object this message was decoded from.
+
+    One object may hold several messages (an AI SDK message with ten tool steps); then each is
+    fragment `part` of `parts`, and an object all of whose fragments stay untouched goes out as itself.
+    """
+
+    index: int
+    source: Any
+    part: int = 0
+    parts: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    role: Role
+    parts: tuple[Part, ...]
+    digest: bytes
+    """Identity of the content: role, name and parts, without meta, cache marks, timestamps, nulls."""
+    origin: Origin | None = None
+    """None for messages that Compact made."""
+    kind: MessageKind = MessageKind.ORIGINAL
+    protected: bool = False
+    changed: bool = False
+    """True when `parts` differ from what `origin.source` holds, so it must be rebuilt on encode."""
+    name: str | None = None
+    id: str | None = None
+    session: str | None = None
+    created: float | None = None
+    tokens: int | None = None
+    parent: str | None = None
+    model: str | None = None
+    finish_reason: str | None = None
+    error: str | None = None
+    usage: Usage | None = None
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+    @property
+    def text(self) -> str:
+        """The prose of the message: text parts and marker summaries, joined by newlines."""
+        found = [part.text for part in self.parts if isinstance(part, Text)]
+        found += [part.summary for part in self.parts if isinstance(part, CompactionMarker)]
+        return found[0] if len(found) == 1 else "\n".join(found)
+
+    @property
+    def is_ours(self) -> bool:
+        return self.kind is not MessageKind.ORIGINAL
+
+
+def digest_of(role: Role, parts: tuple[Part, ...], name: str | None = None) -> bytes:
+    """Hash what a message says. Two messages with equal digests are the same to the engine."""
+    hasher = blake2b(digest_size=16)
+    hasher.update(f"{role.value}\0{name or ''}\0".encode("utf-8", "surrogatepass"))
+    for part in parts:
+        _feed(hasher, part)
+    return hasher.digest()
+
+
+def _feed(hasher: Any, part: Part) -> None:
+    match part:
+        case Text(text=text):
+            fields = ["text", text]
+        case ToolCall(call_id=call_id, name=name, arguments=arguments):
+            fields = ["call", call_id, name, arguments_text(arguments)]
+        case ToolResult(call_id=call_id, text=text, is_error=is_error):
+            fields = ["result", call_id, "error" if is_error else "", text]
+        case Reasoning(text=text, signature=signature):
+            fields = ["reasoning", text, signature or ""]
+        case StepStart():
+            fields = ["step-start"]
+        case CompactionMarker(summary=summary):
+            fields = ["marker", summary]
+        case Image(source=source):
+            fields = ["image", source]
+        case File(source=source, name=filename):
+            fields = ["file", source, filename or ""]
+        case Opaque(type=kind, text=text):
+            fields = ["opaque", kind, text]
+    for field in fields:
+        data = field.encode("utf-8", "surrogatepass")
+        # Lengths keep ("ab", "c") and ("a", "bc") apart.
+        hasher.update(len(data).to_bytes(8, "big"))
+        hasher.update(data)
+    if isinstance(part, ToolResult):
+        for item in part.media:
+            _feed(hasher, item)
+
+
+def arguments_text(arguments: Any) -> str:
+    """A call's arguments as the text that is sent and counted."""
+    return arguments if isinstance(arguments, str) else canonical_json(arguments)
+
+
+def canonical_json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def make(kind: MessageKind, role: Role, text: str) -> Message:
+    """A message of our own, such as a summary or a bridge line."""
+    parts: tuple[Part, ...] = (Text(text),)
+    return Message(role=role, parts=parts, digest=digest_of(role, parts), kind=kind)
+
+
+def with_parts(message: Message, parts: tuple[Part, ...]) -> Message:
+    """The same message with other parts; its source object must be rebuilt on encode."""
+    digest = digest_of(message.role, parts, message.name)
+    return replace(message, parts=parts, digest=digest, changed=True)

@@ -1,0 +1,95 @@
+"""A compaction, as an append-only record: what was replaced, by what, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from compact.model.message import Message
+from compact.model.summary import Evidence
+
+
+class RecordKind(StrEnum):
+    COMPACTION = "compaction"
+    PRUNE = "prune"
+    TRIM = "trim"
+    CLEAR = "clear"
+    RESTORE = "restore"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The original at this logical position goes out as it is."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """The original at this logical position goes out with these tool outputs cleared."""
+
+    position: int
+    call_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """A message of our own stands here."""
+
+    message: Message
+
+
+Entry = Kept | Cleared | Injected
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One compaction. Keys and digests only; bodies live in the store's originals."""
+
+    id: str
+    session_id: str
+    kind: RecordKind
+    source: bytes
+    """Chain hash of the originals up to the last one this record changes."""
+    source_length: int
+    """How many originals that is."""
+    output: bytes
+    """Chain hash of what stands in their place."""
+    entries: tuple[Entry, ...]
+    """What stands in their place."""
+    policy_hash: str
+    parent: str | None = None
+    version: int = 1
+    revision: int = 0
+    """Raised by a restore, so that the same source can be compacted again differently."""
+    revokes: str | None = None
+    step: int = 1
+    """Number of this compaction in its session, as archives and traces name it."""
+    reason: str = ""
+    note: str = ""
+    strategy: str = ""
+    summary: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    tokens_before: int = 0
+    tokens_after: int = 0
+    messages_replaced: int = 0
+    outputs_cleared: int = 0
+    dropped: int = 0
+    """Messages gone so far without a summary (the count in the window preset's marker)."""
+    created_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What an archive writes before a compaction is committed."""
+
+    session_id: str
+    step: int
+    messages: Sequence[Message]
+    summary: str = ""
+    policy: str = ""
+    reason: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    extra: dict[str, object] = field(default_factory=dict)

@@ -1,0 +1,85 @@
+"""What a summarizer is asked and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from compact.model.message import Message
+
+
+class RefusalReason(StrEnum):
+    """Why a summary that came back may not be used."""
+
+    EMPTY = "empty"
+    TOO_SHORT = "too-short"
+    TOO_LONG = "too-long"
+    REFUSAL = "refusal"
+    TOOL_CALL = "tool-call"
+    REASONING_ONLY = "reasoning-only"
+    NOT_SMALLER = "not-smaller"
+    OTHER_LANGUAGE = "other-language"
+    INVENTED_QUOTE = "invented-quote"
+
+
+class EvidenceKind(StrEnum):
+    RULE = "rule"
+    APPROVAL = "approval"
+    PATH = "path"
+    COMMAND = "command"
+    ERROR = "error"
+    ID = "id"
+    URL = "url"
+    NUMBER = "number"
+    SYMBOL = "symbol"
+    DATE = "date"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One fact taken literally from the replaced span."""
+
+    kind: EvidenceKind
+    value: str
+    message: int
+    """Logical position of the message it came from."""
+    context: str = ""
+    """A word of context: who said it, read/written/failed, exit status, label or unit."""
+    rank: float = 0.0
+    untrusted: bool = False
+    """True when only tool output says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """The public face of a request for a summary; a plain callable gets exactly this."""
+
+    messages: Sequence[Message]
+    prompt: str
+    max_tokens: int
+    strategy: str
+    previous_summary: str | None = None
+    seed: int = 42
+    temperature: float = 0.0
+    first_position: int = 0
+    """Logical position of `messages[0]`; citations such as [m12] count from the session's start."""
+    positions: Sequence[int] = ()
+    """Logical position of each message when they are not contiguous."""
+    previous_evidence: Sequence[Evidence] = ()
+    focus: str = ""
+    """What the user asked to keep in view (a manual compaction's note)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    text: str
+    tokens: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    survival: Mapping[str, float] = field(default_factory=dict)
+    """Share of the evidence, by kind, that the text still holds; "all" is the whole."""
+    untrusted: str = ""
+    """The part of the text that rests on tool output only (S3.3)."""
+    strategy: str = ""
+    model: str = "extractive"

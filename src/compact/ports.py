@@ -1,0 +1,90 @@
+"""What the engine needs from the outside, as protocols. One vendor a file behind each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, runtime_checkable
+
+from compact.model.event import Event
+from compact.model.message import Message
+from compact.model.record import Record, Transcript
+from compact.model.summary import Summary, SummaryRequest
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Counts text. `margin` says how much to add when the tokenizer is not the model's own (S2.5)."""
+
+    name: str
+    exact: bool
+    margin: float
+
+    def count(self, text: str) -> int: ...
+
+
+@runtime_checkable
+class Summarizer(Protocol):
+    """Turns a request into a summary; raises SummarizerError or SummaryRefused when it can't."""
+
+    def summarize(self, request: SummaryRequest) -> Summary | str: ...
+
+
+class Store(Protocol):
+    """Session truth: originals and records. Append-only; commit is insert-if-absent."""
+
+    def append(self, session_id: str, start: int, messages: Sequence[Message]) -> None:
+        """Keep originals from logical position `start` on; positions already there stay as they are."""
+        ...
+
+    def originals(self, session_id: str, start: int = 0, stop: int | None = None) -> Iterator[Message]: ...
+
+    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
+        """Records of this tenant whose `source` or `output` is among `keys`, oldest first."""
+        ...
+
+    def commit(self, record: Record) -> Record:
+        """Insert unless (source, policy_hash, revision) is there; return the one that is there."""
+        ...
+
+    def records(self, session_id: str) -> Sequence[Record]: ...
+
+    def lease(self, session_id: str, seconds: float) -> AbstractContextManager[bool]:
+        """Try to hold the session's compaction lease; yields whether it was granted."""
+        ...
+
+
+class Archive(Protocol):
+    """A redacted copy of what is about to be replaced. Writes are idempotent by hash."""
+
+    def write(self, transcript: Transcript) -> str:
+        """Return where it was written; raise ArchiveError when it was not."""
+        ...
+
+
+class Exporter(Protocol):
+    """Takes events in order. Must not raise and must not block."""
+
+    def export(self, event: Event) -> None: ...
+
+
+class Clock(Protocol):
+    def __call__(self) -> float: ...
+
+
+class Format(Protocol):
+    """One wire format: decode and encode, lossless."""
+
+    name: str
+    provider: str
+    """Whose rules the result must obey: "openai" or "anthropic"."""
+
+    def recognizes(self, messages: Sequence[Any]) -> bool: ...
+
+    def decode(self, item: Any, index: int) -> tuple[Message, ...]:
+        """One caller's object as one or more messages; raises MalformedMessage."""
+        ...
+
+    def encode(self, messages: Sequence[Message]) -> list[Any]:
+        """Caller's objects for what is unchanged, rebuilt copies for the rest, new ones for ours."""
+        ...
