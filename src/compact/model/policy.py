@@ -1,0 +1,103 @@
+"""A policy as data: when to compact, what stays, what happens to the rest, how the summary goes back."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+
+from compact.model.message import Role
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class TurnUnit(StrEnum):
+    """What counts as a turn."""
+
+    USER = "user"
+    """A user message with everything up to the next one."""
+    MESSAGE = "message"
+    """Each user or assistant message, with its tool results (the `window` preset)."""
+
+
+class Rest(StrEnum):
+    """What happens to messages that are not kept."""
+
+    SUMMARIZE = "summarize"
+    DISCARD = "discard"
+
+
+class Placement(StrEnum):
+    """How a summary goes back into the prompt."""
+
+    ASSISTANT = "assistant"
+    """One assistant message between pinned and recent."""
+    PAIR = "pair"
+    """A user-assistant pair right after the system prompt."""
+    SYSTEM = "system"
+    """A system message after the custom instructions; tool-derived text follows as assistant."""
+
+
+class Policy(BaseModel):
+    """All numbers of a policy. Defaults are the `budget` preset's."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = "budget"
+
+    # When
+    trigger_pct: Share = Field(0.85, description="Compact at this share of the window.")
+    trigger_above: bool = Field(False, description="Strictly above the share, not at it.")
+    trigger_turns: PositiveInt | None = Field(None, description="Compact when more finished turns live.")
+    trigger_turns_with_summary: PositiveInt | None = Field(
+        None, description="The same once a summary exists."
+    )
+    fold_slack_turns: Count = Field(2, description="Turns beyond that which may live before they fold.")
+    growth_pct: Share = Field(0.10, description="After a compaction the next needs this growth.")
+    hard_cap_buffer: Count = Field(1_500, description="Budget = window - this.")
+    output_reserve: Count = Field(0, description="Kept free for the reply; the larger of the two counts.")
+    long_message_pct: Share = Field(
+        1.0, description="A newest user message over this share of the window skips the cycle."
+    )
+
+    # What stays
+    roles_never_prune: tuple[Role, ...] = (Role.SYSTEM, Role.DEVELOPER)
+    turn_unit: TurnUnit = TurnUnit.USER
+    keep_first_turns: Count = 0
+    keep_recent_turns: PositiveInt | None = 6
+    keep_recent_messages: PositiveInt | None = None
+    keep_tool_io_pairs: PositiveInt | None = Field(
+        4, description="Tool steps kept; None keeps those of the kept turns."
+    )
+
+    # Clearing old tool outputs first
+    prune: bool = False
+    prune_protect: Count = 40_000
+    prune_protect_pct: Share = 0.30
+    prune_minimum: Count = 20_000
+    prune_minimum_pct: Share = 0.15
+    prune_keep_turns: Count = 2
+    prune_accept_pct: Share = Field(0.60, description="A prune that leaves more is discarded.")
+
+    # The rest
+    rest: Rest = Rest.SUMMARIZE
+    strategy: str = "task_state"
+    placement: Placement = Placement.ASSISTANT
+    summary_max_tokens: PositiveInt = 4_000
+    summary_max_pct: Share = 0.10
+    summary_min_chars: Count = 1
+    survival_floor: Share = 0.80
+
+    def summary_tokens(self, window: int) -> int:
+        """The most a summary may take, evidence included."""
+        return max(64, min(self.summary_max_tokens, int(window * self.summary_max_pct)))
+
+    def reserve(self) -> int:
+        return max(self.hard_cap_buffer, self.output_reserve)
+
+    @property
+    def hash(self) -> str:
+        return blake2b(self.model_dump_json().encode(), digest_size=8).hexdigest()

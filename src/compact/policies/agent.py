@@ -1,0 +1,19 @@
+"""Above 80 % of the window, or past what the reply needs, old tool outputs are cleared first: all beyond the
+newest 40k tokens of them, outside the last 2 turns. If that is not enough, a continuation summary goes in as a
+user-assistant pair right after the system prompt, and the last 2 turns stay."""
+
+from compact.model.policy import Placement, Policy
+
+POLICY = Policy(
+    name="agent",
+    trigger_pct=0.80,
+    trigger_above=True,
+    hard_cap_buffer=0,
+    output_reserve=4_096,
+    keep_recent_turns=2,
+    keep_tool_io_pairs=4,
+    prune=True,
+    strategy="continuation",
+    placement=Placement.PAIR,
+    summary_max_tokens=2_000,
+)

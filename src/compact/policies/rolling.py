@@ -1,0 +1,17 @@
+"""Once more than 6 turns are finished, the older ones fold into a rolling summary, a system message after the
+custom instructions. With a summary 4 turns live, and 2 more may gather before they fold down to 4 again."""
+
+from compact.model.policy import Placement, Policy
+
+POLICY = Policy(
+    name="rolling",
+    trigger_pct=1.0,
+    trigger_turns=6,
+    trigger_turns_with_summary=4,
+    keep_recent_turns=6,
+    keep_tool_io_pairs=None,
+    strategy="rolling",
+    placement=Placement.SYSTEM,
+    summary_min_chars=200,
+    long_message_pct=0.25,
+)

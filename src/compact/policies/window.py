@@ -1,0 +1,14 @@
+"""At 80 % of the window, the first 2 and the last 10 turns stay and the ones between go; one marker, a user
+message, says how many have gone so far. A turn is one user or assistant message with its tool results."""
+
+from compact.model.policy import Policy, Rest, TurnUnit
+
+POLICY = Policy(
+    name="window",
+    trigger_pct=0.80,
+    turn_unit=TurnUnit.MESSAGE,
+    keep_first_turns=2,
+    keep_recent_turns=10,
+    keep_tool_io_pairs=None,
+    rest=Rest.DISCARD,
+)
