@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
@@ -41,6 +41,9 @@ class Placement(StrEnum):
     """A system message after the custom instructions; tool-derived text follows as assistant."""
 
 
+OnSummaryFailure = Literal["prune", "keep"]
+
+
 class Policy(BaseModel):
     """All numbers of a policy. Defaults are the `budget` preset's."""
 
@@ -51,11 +54,10 @@ class Policy(BaseModel):
     # When
     trigger_pct: Share = Field(0.85, description="Compact at this share of the window.")
     trigger_above: bool = Field(False, description="Strictly above the share, not at it.")
-    trigger_turns: PositiveInt | None = Field(None, description="Compact when more finished turns live.")
-    trigger_turns_with_summary: PositiveInt | None = Field(
-        None, description="The same once a summary exists."
+    fold_on_turns: bool = Field(False, description="Also compact when more finished turns live than are kept.")
+    fold_slack_turns: Count = Field(
+        2, description="With a summary, so many turns more than are kept may live before they fold."
     )
-    fold_slack_turns: Count = Field(2, description="Turns beyond that which may live before they fold.")
     growth_pct: Share = Field(0.10, description="After a compaction the next needs this growth.")
     hard_cap_buffer: Count = Field(1_500, description="Budget = window - this.")
     output_reserve: Count = Field(0, description="Kept free for the reply; the larger of the two counts.")
@@ -68,9 +70,16 @@ class Policy(BaseModel):
     turn_unit: TurnUnit = TurnUnit.USER
     keep_first_turns: Count = 0
     keep_recent_turns: PositiveInt | None = 6
+    keep_recent_turns_with_summary: PositiveInt | None = Field(
+        None, description="The same once a summary exists."
+    )
     keep_recent_messages: PositiveInt | None = None
+    count_new_message: bool = Field(True, description="Whether an unanswered newest turn counts as one of them.")
     keep_tool_io_pairs: PositiveInt | None = Field(
         4, description="Tool steps kept; None keeps those of the kept turns."
+    )
+    keep_tool_io_anywhere: bool = Field(
+        True, description="Keep the newest tool steps also where their turn is not kept."
     )
 
     # Clearing old tool outputs first
@@ -89,6 +98,7 @@ class Policy(BaseModel):
     summary_max_tokens: PositiveInt = 4_000
     summary_max_pct: Share = 0.10
     summary_min_chars: Count = 1
+    on_summary_failure: OnSummaryFailure = Field("prune", description="Or 'keep' all while it fits.")
     survival_floor: Share = 0.80
 
     def summary_tokens(self, window: int) -> int:

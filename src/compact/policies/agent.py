@@ -12,6 +12,7 @@ POLICY = Policy(
     output_reserve=4_096,
     keep_recent_turns=2,
     keep_tool_io_pairs=4,
+    keep_tool_io_anywhere=False,
     prune=True,
     strategy="continuation",
     placement=Placement.PAIR,

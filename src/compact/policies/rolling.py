@@ -6,12 +6,14 @@ from compact.model.policy import Placement, Policy
 POLICY = Policy(
     name="rolling",
     trigger_pct=1.0,
-    trigger_turns=6,
-    trigger_turns_with_summary=4,
+    fold_on_turns=True,
     keep_recent_turns=6,
+    keep_recent_turns_with_summary=4,
+    count_new_message=False,
     keep_tool_io_pairs=None,
     strategy="rolling",
     placement=Placement.SYSTEM,
     summary_min_chars=200,
+    on_summary_failure="keep",
     long_message_pct=0.25,
 )
