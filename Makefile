@@ -1,0 +1,68 @@
+# setup, run, test, check, spec, bench. `make help` says what each does.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := requirements.lock
+# In the virtual environment, so that deleting it also forgets that it was set up.
+STAMP := $(VENV)/.setup-stamp
+WORKERS ?= 2
+SOURCES := $(wildcard src tests benchmarks examples)
+# Where the benchmark conversations live; see benchmarks/README.md.
+DATA ?=
+
+.PHONY: help setup run test check format spec bench lock clean
+
+help:  ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+setup: $(STAMP)  ## make .venv with everything that tests and benchmarks need
+
+$(STAMP): pyproject.toml $(LOCK)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@key=$$(cat pyproject.toml $(LOCK) | cksum); \
+	if [ ! -f $@ ] || [ "$$(cat $@)" != "$$key" ]; then \
+		echo "Setting up $(VENV) ..." >&2; \
+		test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; \
+		export UV_PYTHON_DOWNLOADS=never; \
+		$(BIN)/uv pip install --quiet --python $(BIN)/python -r $(LOCK); \
+		$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .; \
+		echo "$$key" > $@; \
+	else touch $@; fi
+
+run: setup  ## compact the sample session with every preset and show before and after
+	@$(BIN)/python examples/before_after.py
+
+test: setup  ## all tests, with coverage
+	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+check: setup  ## format, lint, types, room contracts
+	@$(BIN)/ruff format --check --quiet $(SOURCES)
+	@$(BIN)/ruff check --quiet $(SOURCES)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: setup  ## rewrite the sources as `check` wants them
+	@$(BIN)/ruff format $(SOURCES)
+	@$(BIN)/ruff check --fix $(SOURCES)
+
+spec: setup  ## one line for every requirement: id, tests, state
+	@mkdir -p build; \
+	if $(BIN)/python -m pytest -m spec -n $(WORKERS) -q --spec-report=build/spec.tsv > build/spec.log 2>&1; \
+	then status=0; else status=$$?; fi; \
+	if [ -f build/spec.tsv ]; then cat build/spec.tsv; fi; \
+	if [ $$status -ne 0 ]; then tail -n 40 build/spec.log >&2; fi; exit $$status
+
+bench: setup  ## run the benchmarks; DATA=path/to/conversations adds the replay
+	@$(BIN)/python -m benchmarks $(if $(DATA),--data "$(DATA)")
+
+lock: setup  ## resolve the versions that are tested
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --no-annotate --no-header \
+		--no-emit-index-url --extra dev pyproject.toml -o $(LOCK)
+
+clean:  ## remove everything that make made
+	@rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,21 @@
+"""Shared set-up: the requirement report and one deterministic Hypothesis profile."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["support.spec_plugin"]
+
+# The same examples on every run and every machine; a failure prints the blob that reproduces it.
+# HYPOTHESIS_PROFILE=explore looks for new examples instead.
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("explore", deadline=None, print_blob=True, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

@@ -1,0 +1,91 @@
+"""The requirement report itself: it must not call something proven that is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.spec_plugin import read_ids
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = ["-p", "support.spec_plugin"]
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    pytester.makeini("[pytest]\nmarkers = spec: requirement\nasyncio_default_fixture_loop_scope = function\n")
+    return pytester
+
+
+def states(project: pytest.Pytester, source: str, *options: str) -> dict[str, list[str]]:
+    project.makepyfile("import pytest\n" + source)
+    project.runpytest_inprocess(*PLUGIN, "--spec-report=out.tsv", *options)
+    lines = (project.path / "out.tsv").read_text().splitlines()
+    return {columns[0]: columns[1:] for columns in (line.split("\t") for line in lines)}
+
+
+def test_the_list_holds_every_requirement_once() -> None:
+    ids = read_ids()
+    assert len(ids) == 7 + 14 + 22 + 9 + 22
+    assert ids["S2.18"].parts == ("events", "server")
+    assert ids["S4.7"].parts == ()
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["serial", "parallel"])
+def test_each_state_is_told_apart(project: pytest.Pytester, options: tuple[str, ...]) -> None:
+    found = states(
+        project,
+        """
+@pytest.mark.spec("S4.7")
+@pytest.mark.parametrize("number", [1, 2])
+def test_passes(number): pass
+
+@pytest.mark.spec("S2.6", part="engine")
+def test_one_part(): pass
+
+@pytest.mark.spec("S4.8", "S4.9")
+def test_fails(): assert False
+
+@pytest.mark.spec("S4.8")
+def test_also_passes(): pass
+
+@pytest.mark.spec("S4.10")
+def test_skipped(): pytest.skip("not here")
+
+@pytest.fixture
+def broken(): raise RuntimeError
+
+@pytest.mark.spec("S4.11")
+def test_broken_set_up(broken): pass
+""",
+        *options,
+    )
+    assert found["S4.7"] == ["2", "passed"]
+    assert found["S2.6"] == ["1", "partial", "missing: server"]
+    assert found["S4.8"] == ["2", "failed"]
+    assert found["S4.9"] == ["1", "failed"]
+    assert found["S4.10"] == ["0", "none"]
+    assert found["S4.11"] == ["1", "failed"]
+    assert found["S0.1"] == ["0", "none"]
+    assert found["total 74"] == ["passed 1", "partial 1", "failed 3", "none 69"]
+
+
+@pytest.mark.parametrize(
+    ("marker", "complaint"),
+    [
+        ('"S9.9"', "no requirement 'S9.9'"),
+        ('"S2.6"', "name one of its parts: engine, server"),
+        ('"S2.6", part="page"', "name one of its parts"),
+        ('"S4.7", part="engine"', "it has no parts"),
+    ],
+)
+def test_a_marker_that_fits_no_requirement_stops_the_run(
+    project: pytest.Pytester, marker: str, complaint: str
+) -> None:
+    project.makepyfile(f"import pytest\n@pytest.mark.spec({marker})\ndef test_it(): pass\n")
+    result = project.runpytest_inprocess(*PLUGIN)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert complaint in result.stderr.str()
