@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from compact.model.message import Message
 
@@ -70,6 +71,10 @@ class SummaryRequest:
     previous_evidence: Sequence[Evidence] = ()
     focus: str = ""
     """What the user asked to keep in view (a manual compaction's note)."""
+    prefix_messages: Sequence[Any] | None = None
+    """The prompt as last sent, in the provider's own format, so that a summarizer may reuse its cache."""
+    prefix_tools: Sequence[Any] | None = None
+    prefix_system: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,185 @@
+"""A summary is checked before it counts. What fails is refused with its reason, never used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from compact.core.citations import cited_positions, drop_false_citations, order_ledger
+from compact.core.language import is_other_language
+from compact.core.quotes import invented_quotes
+from compact.core.refusals import is_refusal, is_tool_call, says_nothing
+from compact.core.render import neutralize, request_positions
+from compact.errors import SummaryRefused
+from compact.model.message import MessageKind, Role, arguments_text
+from compact.model.summary import RefusalReason, SummaryRequest
+
+__all__ = ["check_summary", "clean_summary", "drop_false_citations", "limit_sentences"]
+
+BRIEF_SENTENCES = 5
+
+_TAGS = r"(?:think|thinking|thought|reasoning|scratchpad)"
+_LEADING_REASONING = re.compile(rf"\A\s*<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_UNOPENED_REASONING = re.compile(
+    rf"\A(?:(?!<{_TAGS}>).)*?^[ \t]*</{_TAGS}>[ \t]*$", re.DOTALL | re.MULTILINE | re.I
+)
+_FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL | re.IGNORECASE)
+_WRAPPER = re.compile(
+    r"\A<(summary|compact-summary|answer|output)\b[^>]*>(.*?)(?:</\1>\s*)?\Z", re.DOTALL | re.I
+)
+_LEAD_IN = re.compile(
+    r"\A(?:(?:sure|certainly|of course|okay)[,.!]?\s+)?(?:here(?:['’]s| is)|below is|this is)\s+"
+    r"(?:a|an|the|my|your)?\s*[\w -]{0,40}(?:summary|ledger|log|list)[^\n]{0,60}:\s*\n+",
+    re.IGNORECASE,
+)
+
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])(?:\s*\[m\d[^\]]*\])*[\"”»)]*\s+(?=[\"“«(]?[^\W\da-z_])|(?<=[。！？])"
+)
+
+
+def check_summary(
+    text: str,
+    request: SummaryRequest,
+    count: Callable[[str], int],
+    *,
+    min_chars: int = 1,
+    replaced_tokens: int | None = None,
+) -> str:
+    """The cleaned text, or SummaryRefused with a `RefusalReason`.
+
+    `count` counts tokens; `replaced_tokens` is the size of what the summary stands for. Citations of
+    messages that do not exist are dropped, not refused.
+    """
+    cleaned = clean_summary(text)
+    _refuse_what_is_no_summary(cleaned, had_text=bool(text.strip()))
+    if _repeats_example(cleaned, request):
+        raise _refused(
+            RefusalReason.EMPTY, "it repeats the example of the prompt and tells nothing of the session"
+        )
+    if request.strategy == "brief":
+        cleaned = limit_sentences(cleaned, BRIEF_SENTENCES)
+    elif request.strategy == "decision_log":
+        cleaned = order_ledger(cleaned)
+    cleaned = drop_false_citations(cleaned, _citable(request)).strip()
+    if len(cleaned) < min_chars:
+        raise _refused(RefusalReason.TOO_SHORT, f"it has {len(cleaned)} characters, {min_chars} are wanted")
+    _refuse_size(count(cleaned), request.max_tokens, replaced_tokens)
+    if is_other_language(cleaned, _spoken(request)):
+        raise _refused(RefusalReason.OTHER_LANGUAGE, "it is in another language than the conversation")
+    invented = invented_quotes(cleaned, list(_what_the_user_may_be_quoted_from(request)))
+    if invented:
+        shown = invented[0] if len(invented[0]) <= 80 else invented[0][:80] + "…"
+        raise _refused(RefusalReason.INVENTED_QUOTE, f"the user never wrote “{shown}”")
+    return cleaned
+
+
+def clean_summary(text: str) -> str:
+    """`text` without reasoning, fences, wrappers and lead-ins, and unable to close our delimiters."""
+    previous = None
+    text = _UNOPENED_REASONING.sub("", text)
+    while text != previous:
+        previous = text
+        text = _LEADING_REASONING.sub("", text).strip()
+        text = _FENCE.sub(r"\1", text).strip()
+        text = _WRAPPER.sub(r"\2", text).strip()
+        text = _LEAD_IN.sub("", text).strip()
+    return neutralize(text)
+
+
+def limit_sentences(text: str, most: int) -> str:
+    """The first `most` sentences of `text`."""
+    for seen, end in enumerate(_SENTENCE_END.finditer(text), start=1):
+        if seen == most:
+            return text[: end.end()].rstrip()
+    return text
+
+
+def _refuse_what_is_no_summary(cleaned: str, *, had_text: bool) -> None:
+    if not cleaned:
+        reason = RefusalReason.REASONING_ONLY if had_text else RefusalReason.EMPTY
+        raise _refused(reason, "nothing but reasoning came back" if had_text else "it is empty")
+    if is_tool_call(cleaned):
+        raise _refused(RefusalReason.TOOL_CALL, "a tool call came back instead of text")
+    if is_refusal(cleaned):
+        raise _refused(RefusalReason.REFUSAL, "the model refused")
+    if says_nothing(cleaned):
+        raise _refused(RefusalReason.EMPTY, "it has no content")
+
+
+def _refuse_size(tokens: int, allowed: int, replaced: int | None) -> None:
+    if tokens > allowed:
+        raise _refused(RefusalReason.TOO_LONG, f"it has {tokens:,} tokens, {allowed:,} are allowed")
+    if replaced is not None and tokens >= replaced:
+        raise _refused(
+            RefusalReason.NOT_SMALLER, f"its {tokens:,} tokens would replace no more than {replaced:,}"
+        )
+
+
+def _repeats_example(text: str, request: SummaryRequest) -> bool:
+    """Small models hand back the few-shot example; half of the lines in common is no accident."""
+    lines = _content_lines(text)
+    repeated = set(lines).intersection(_content_lines(request.prompt)) if lines else ()
+    return bool(repeated) and 2 * len(repeated) >= len(lines)
+
+
+def _content_lines(text: str) -> list[str]:
+    """The words of each line that says something; headings are the template's to give."""
+    lines = (line.strip() for line in text.splitlines())
+    words = (re.findall(r"\w+", line.casefold()) for line in lines if not line.startswith("#"))
+    return [" ".join(line) for line in words if len(line) >= 5]
+
+
+def _citable(request: SummaryRequest) -> set[int]:
+    """What is in the request, and what earlier summaries and evidence already rest on."""
+    positions = set(request_positions(request))
+    positions.update(item.message for item in request.previous_evidence)
+    positions |= cited_positions(request.previous_summary or "")
+    for message in request.messages:
+        if message.kind is MessageKind.SUMMARY:
+            positions |= cited_positions(message.text)
+    return positions
+
+
+def _spoken(request: SummaryRequest) -> list[str]:
+    """What was said in the conversation, by speaker: an answer in the language of either will do."""
+    own = [message for message in request.messages if message.kind is not MessageKind.SUMMARY_TRIGGER]
+    user = "\n".join(message.text for message in own if message.role is Role.USER)
+    assistant = "\n".join(message.text for message in own if message.role is Role.ASSISTANT)
+    return [user, assistant]
+
+
+_ASKS_THE_USER = re.compile(r"(?:ask|request|prompt).{0,10}(?:user|human|question|input)|human_?input", re.I)
+
+
+def _what_the_user_may_be_quoted_from(request: SummaryRequest) -> Iterator[str]:
+    """All but tool output: a text that only a tool returned must not pass as the user's word."""
+    yield request.previous_summary or ""
+    yield request.focus
+    yield from (item.value for item in request.previous_evidence if not item.untrusted)
+    asking: set[str] = set()
+    for message in request.messages:
+        if message.role is not Role.TOOL:
+            yield message.text
+            yield from (arguments_text(call.arguments) for call in message.calls)
+        asking.update(call.call_id for call in message.calls if _ASKS_THE_USER.search(call.name))
+        yield from (result.text for result in message.results if result.call_id in asking)
+    yield from _prefix_texts(request)
+
+
+def _prefix_texts(request: SummaryRequest) -> Iterator[str]:
+    """A request on the cached prefix also shows the model messages that stay."""
+    for item in request.prefix_messages or ():
+        if isinstance(item, dict) and item.get("role") == "user":
+            content = item.get("content")
+            parts = content if isinstance(content, list) else [content]
+            for part in parts:
+                text = part.get("text") if isinstance(part, dict) else part
+                if isinstance(text, str):
+                    yield text
+
+
+def _refused(reason: RefusalReason, problem: str) -> SummaryRefused:
+    return SummaryRefused(
+        reason.value, f"The summary was refused ({reason.value}): {problem}. Nothing was changed."
+    )

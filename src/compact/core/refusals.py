@@ -1,0 +1,106 @@
+"""Answers that are no summary: the model declined, saw nothing, or called a tool.
+
+All of these are recognized at the very start of a short answer and in the first person, because a true
+summary may tell of a refusal ("I can't open that file", said the assistant) without being one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+_CANNOT = r"(?:can(?:no|['’]?)t|unable|not able|won['’]?t|must decline)"
+_HELP = r"(?:help|assist|comply|summari[sz]|fulfil|provid|do that|continu|creat|generat|process)"
+
+_REFUSALS = (
+    rf"(?:i['’]?m|i am) (?:so |very |really |truly )?sorry\b[^.\n]{{0,40}}\b{_CANNOT}",
+    rf"(?:sorry|apologies|i apologi[sz]e|unfortunately)[,. ]+(?:but )?i(?:['’]m| am)? {_CANNOT}",
+    rf"i (?:can(?:no|['’]?)t|won['’]?t|will not|must decline to) (?:\w+ ){{0,2}}{_HELP}",
+    rf"i(?:['’]m| am) (?:unable|not able|not comfortable|not allowed) (?:to )?(?:\w+ )?{_HELP}",
+    r"i do(?: not|n['’]t) feel comfortable",
+    r"as an ai\b",
+    r"(?:es )?tut mir leid\b[^.\n]{0,30}\b(?:kann|darf)",
+    r"ich kann (?:dabei|dir|ihnen|das) (?:leider )?nicht",
+    r"(?:je suis )?désolée?\b[^.\n]{0,30}\bne (?:peux|puis)",
+    r"je ne (?:peux|puis) pas (?:vous )?(?:aider|répondre|résumer)",
+    r"lo siento\b[^.\n]{0,30}\bno puedo",
+    r"no puedo (?:ayudar|resumir|cumplir)",
+    r"mi dispiace\b[^.\n]{0,30}\bnon posso",
+    r"non posso (?:aiutar|riassumere)",
+    r"(?:desculpe|sinto muito|lamento)\b[^.\n]{0,30}\bnão posso",
+    r"não posso (?:ajudar|resumir)",
+    r"het spijt me\b[^.\n]{0,30}\bkan",
+    r"(?:извините|простите|к сожалению)\b[^.\n]{0,30}\bне могу",
+    r"я не могу (?:помочь|выполнить)",
+    r"(?:对不起|抱歉|很抱歉)[^。\n]{0,20}(?:不能|无法)",
+    r"我(?:不能|无法)(?:协助|帮助|提供|总结)",
+    r"申し訳(?:ありません|ございません)[^。\n]{0,40}(?:できません|いたしかねます)",
+    r"죄송(?:합니다|하지만)[^.\n]{0,40}(?:없습니다|어렵습니다)",
+)
+_REFUSAL_CHARS = 700
+
+_TALK = r"(?:conversation|transcript|chat|history|session)"
+_THING = r"(?:conversation|transcript|chat|messages?|content|text)"
+_BLANKS = (
+    rf"(?:the |this )?{_TALK} (?:was|is|has been|has become) "
+    r"(?:too (?:long|large)|empty|not (?:provided|available)|truncated)",
+    r"(?:conversation|transcript) too (?:long|large)",
+    r"(?:no|empty) (?:summary|conversation|transcript|messages?)\b[^.\n]{0,40}"
+    r"(?:available|provided|to summari[sz]e|generated|found|given)",
+    rf"there (?:is|are|was|were) no {_THING}",
+    rf"i (?:do|did)(?: not|n['’]t) (?:see|have|find)(?: any| a| the)? {_THING}",
+    r"summary (?:is )?(?:not available|unavailable|omitted|could not be)",
+    r"(?:unable|failed) to (?:generate|create|produce|write) (?:a |the )?summary",
+    rf"(?:please|could you(?: please)?) (?:provide|share|paste|send)\b[^.\n]{{0,40}}{_THING}",
+    r"(?:insert )?summary(?: here| goes here)?\W*\Z",
+)
+_BLANK_CHARS = 400
+
+_TOOL_MARKUP = re.compile(
+    r"\A\s*(?:```[a-z_]*\s*)?(?:<(?:tool_call|function_call|function_calls|tool_use|invoke|function=|\|tool)|"
+    r"\[TOOL_CALLS\]|<\|python_tag\|>)",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[A-Z][\w /&-]{0,50}:)\s*$")
+_NOTHING = re.compile(
+    r"^[\s\-*•.:–—_(\[]*(?:none|n/?a|nothing|empty|unknown|tbd|keine?|aucune?|ninguno?|无|なし)?[\s.)\]]*$",
+    re.IGNORECASE,
+)
+
+
+def _at_start(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(r"\A[\W_]*(?:" + "|".join(phrases).replace(" ", r"\s+") + ")", re.IGNORECASE)
+
+
+_REFUSAL = _at_start(_REFUSALS)
+_BLANK = _at_start(_BLANKS)
+
+
+def is_refusal(text: str) -> bool:
+    return len(text) <= _REFUSAL_CHARS and _REFUSAL.match(text) is not None
+
+
+def says_nothing(text: str) -> bool:
+    """True for "the conversation was too long to summarize" and its like, and for bare headings."""
+    if len(text) <= _BLANK_CHARS and _BLANK.match(text):
+        return True
+    return all(_HEADING.match(line) or _NOTHING.match(line) for line in text.splitlines())
+
+
+def is_tool_call(text: str) -> bool:
+    """True for a tool call written out as text, in markup or as JSON."""
+    if _TOOL_MARKUP.match(text):
+        return True
+    if not text.startswith(("{", "[")):
+        return False
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    first = value[0] if isinstance(value, list) and value else value
+    if not isinstance(first, dict):
+        return False
+    named = bool({"name", "tool", "function"} & first.keys())
+    return "tool_calls" in first or (
+        named and bool({"arguments", "parameters", "input", "args"} & first.keys())
+    )

@@ -1,0 +1,150 @@
+"""A span of messages as the text a summarizer reads: numbered, bounded, unable to break out of its frame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from compact.model.message import (
+    CompactionMarker,
+    File,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    arguments_text,
+)
+from compact.model.summary import SummaryRequest
+
+MAX_RESULT_CHARS = 500
+MAX_ARGUMENT_CHARS = 2_000
+"""Arguments hold the edits a code summary is about, so they get more room than results."""
+
+FAILED_FINISHES = frozenset({"error", "failed", "abort", "aborted", "canceled", "cancelled", "interrupted"})
+
+# Every tag that frames text for a summarizer or for the model; content must not be able to write one.
+FRAME_TAGS = (
+    "transcript",
+    "previous-summary",
+    "untrusted-tool-output",
+    "compact-summary",
+    "compact-evidence",
+)
+# A reader sees through blanks and zero-width characters inside a tag, so they must not hide one.
+_BLANK = r"[\s\u200b-\u200d\u2060\ufeff]*"
+_FRAME_TAG = re.compile(rf"<(?={_BLANK}/?{_BLANK}(?:{'|'.join(FRAME_TAGS)})\b)", re.IGNORECASE)
+_FORGED_LABEL = re.compile(
+    r"^(?=[ \t]*\[m\d+\][ \t]*(?:system|developer|user|assistant|tool)\b)", re.IGNORECASE | re.MULTILINE
+)
+
+
+def render_transcript(
+    messages: Sequence[Message],
+    positions: Sequence[int] = (),
+    max_result_chars: int = MAX_RESULT_CHARS,
+    max_argument_chars: int = MAX_ARGUMENT_CHARS,
+) -> str:
+    """Each message as `[m12] user: …`; without `positions` they count from 0.
+
+    Reasoning is left out, and so is a failed assistant message that says nothing (S2.11). What tools
+    returned stands in a delimited block that its content cannot close.
+    """
+    numbers = positions or range(len(messages))
+    rendered = (
+        _render_message(message, position, max_result_chars, max_argument_chars)
+        for message, position in zip(messages, numbers, strict=True)
+        if not is_empty_failure(message)
+    )
+    return "\n".join(text for text in rendered if text)
+
+
+def request_positions(request: SummaryRequest) -> Sequence[int]:
+    """The logical position of each of the request's messages."""
+    if request.positions:
+        return request.positions
+    return range(request.first_position, request.first_position + len(request.messages))
+
+
+def is_empty_failure(message: Message) -> bool:
+    """True for a failed or aborted assistant message with neither text nor a tool call (S2.11)."""
+    if message.role is not Role.ASSISTANT:
+        return False
+    if not message.error and (message.finish_reason or "").lower() not in FAILED_FINISHES:
+        return False
+    return not message.calls and not message.text.strip()
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """At most `limit` characters: head and tail, with a note between them of how much is gone."""
+    if len(text) <= limit:
+        return text
+    note = f" … [{len(text) - limit} characters cut] … "
+    room = limit - len(note)
+    if room <= 0:
+        return text[:limit]
+    tail = room * 2 // 5  # the end of an output tells how it went, the start what it was
+    return text[: room - tail] + note + (text[-tail:] if tail else "")
+
+
+def neutralize(text: str) -> str:
+    """Disarm our own frame tags and message labels in text that is about to be framed."""
+    return _FORGED_LABEL.sub("> ", _FRAME_TAG.sub("&lt;", text))
+
+
+def frame(tag: str, text: str) -> str:
+    """`text`, already neutralized, between `<tag>` and `</tag>`."""
+    return f"<{tag}>\n{text}\n</{tag}>"
+
+
+def _render_message(message: Message, position: int, max_result: int, max_argument: int) -> str:
+    label = f"[m{position}]"
+    speaker = f"{message.role.value} ({_one_line(message.name, 80)})" if message.name else message.role.value
+    lines = []
+    for part in message.parts:
+        line = _render_part(part, label, speaker, max_result, max_argument)
+        if line:
+            lines.append(line)
+    if lines and message.error:
+        lines.append(f"{label} {speaker} failed: {_one_line(message.error, max_result)}")
+    return "\n".join(lines)
+
+
+def _render_part(part: Part, label: str, speaker: str, max_result: int, max_argument: int) -> str:
+    match part:
+        case Text(text=text) | CompactionMarker(summary=text):
+            return f"{label} {speaker}: {neutralize(text.strip())}" if text.strip() else ""
+        case ToolCall(name=name, arguments=arguments):
+            shown = neutralize(cut_middle(arguments_text(arguments), max_argument))
+            return f"{label} {speaker} calls {_one_line(name, 80)}({shown})"
+        case ToolResult():
+            return _render_result(part, label, max_result)
+        case Image(source=source):
+            return f"{label} {speaker}: [image {_reference(source)}]"
+        case File(source=source, name=name):
+            return f"{label} {speaker}: [file {_one_line(name, 120) if name else _reference(source)}]"
+        case Opaque(type=kind, text=text):
+            return f"{label} {speaker}: [{_one_line(kind, 40)}] {neutralize(cut_middle(text, max_result))}"
+        case _:
+            return ""
+
+
+def _render_result(part: ToolResult, label: str, max_result: int) -> str:
+    name = f" of {_one_line(part.name, 80)}" if part.name else ""
+    failed = ", failed" if part.is_error else ""
+    body = neutralize(cut_middle(part.text.strip(), max_result))
+    media = " ".join(f"[{type(item).__name__.lower()}]" for item in part.media)
+    shown = "\n".join(piece for piece in (body, media) if piece) or "(empty)"
+    return f"{label} tool result{name}{failed}, untrusted data:\n" + frame("untrusted-tool-output", shown)
+
+
+def _one_line(text: str, limit: int) -> str:
+    return cut_middle(" ".join(neutralize(text).split()), limit)
+
+
+def _reference(source: str) -> str:
+    """A url is worth naming; inlined data is not."""
+    return "inline" if source.startswith("data:") else _one_line(source, 200)
