@@ -1,0 +1,24 @@
+"""The provider lint: what OpenAI or Anthropic would refuse with a 400, found before it is sent.
+
+Works on decoded messages, so every format is judged alike; a conversation in one provider's form is
+judged for the other as its conversion would be (a tool message is a user message with a tool_result,
+leading system and developer messages are the system prompt). Where models differ, the strictest
+current one decides. Consecutive messages of one role are no violation: Anthropic joins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compact.core.lint_check import inspect_messages, provider_named
+from compact.core.lint_fix import fix_messages
+from compact.core.lint_types import Provider, Violation, ViolationCode
+from compact.model.message import Message
+
+__all__ = ["Provider", "Violation", "ViolationCode", "fix_messages", "lint_messages"]
+
+
+def lint_messages(messages: Sequence[Message], provider: Provider | str) -> list[Violation]:
+    """Violations of the provider's rules in the order of the messages; empty when it would be taken."""
+    findings, _ = inspect_messages(messages, provider_named(provider))
+    return [finding.violation for finding in findings]

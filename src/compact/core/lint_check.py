@@ -1,0 +1,47 @@
+"""All rules of the lint over one list of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compact.core.lint_content import (
+    INSTRUCTIONS,
+    check_content,
+    check_reasoning_items,
+    check_roles_for_anthropic,
+    check_thinking,
+)
+from compact.core.lint_pairs import Pairing, pair_calls
+from compact.core.lint_types import Finding, Provider, Report, ViolationCode
+from compact.errors import ConfigError
+from compact.model.message import Message
+
+
+def inspect_messages(messages: Sequence[Message], provider: Provider) -> tuple[list[Finding], Pairing]:
+    """Findings in the order of the messages, and how calls and results pair."""
+    report = Report(messages)
+    pairing = pair_calls(messages, provider, report)
+    check_content(messages, provider, report)
+    if provider is Provider.ANTHROPIC:
+        check_roles_for_anthropic(messages, report)
+        check_thinking(messages, report)
+    else:
+        check_reasoning_items(messages, report)
+    if _says_nothing(messages, provider):
+        report.add(ViolationCode.NO_MESSAGES, 0, "There is no message to send; add the user's.")
+    report.findings.sort(key=lambda finding: finding.position)
+    return report.findings, pairing
+
+
+def _says_nothing(messages: Sequence[Message], provider: Provider) -> bool:
+    if provider is Provider.OPENAI:
+        return not messages
+    return all(message.role in INSTRUCTIONS for message in messages)
+
+
+def provider_named(name: Provider | str) -> Provider:
+    try:
+        return Provider(name)
+    except ValueError:
+        known = ", ".join(Provider)
+        raise ConfigError(f"provider must be one of {known}, not {name!r}", path="provider") from None

@@ -1,0 +1,127 @@
+"""Repairs of what the lint finds, where one is safe; nothing is invented beyond two fixed lines."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from compact.core.lint_check import inspect_messages, provider_named
+from compact.core.lint_pairs import Pairing, Place
+from compact.core.lint_types import Finding, Provider, Violation, ViolationCode
+from compact.model.message import (
+    Message,
+    MessageKind,
+    Part,
+    Role,
+    StepStart,
+    Text,
+    ToolCall,
+    ToolResult,
+    digest_of,
+    make,
+    with_parts,
+)
+
+NO_RESULT = "[No result: the call was interrupted]"
+FIRST_USER_LINE = "Continue with the conversation below."
+
+# A repair can uncover another fault (dropping an empty message makes the next one the first).
+_ROUNDS = 5
+
+_DROP_MESSAGE = (ViolationCode.EMPTY_CONTENT, ViolationCode.DANGLING_REASONING)
+
+
+def fix_messages(
+    messages: Sequence[Message], provider: Provider | str
+) -> tuple[list[Message], list[Violation]]:
+    """The messages with every fixable violation repaired, and those violations.
+
+    Untouched messages are the same objects. Results that are added, or taken out of a message that
+    holds more, become tool messages without an origin.
+    """
+    target = provider_named(provider)
+    current = list(messages)
+    fixed: list[Violation] = []
+    for _ in range(_ROUNDS):
+        findings, pairing = inspect_messages(current, target)
+        fixable = [finding for finding in findings if finding.violation.fixable]
+        if not fixable:
+            break
+        fixed += [finding.violation for finding in fixable]
+        current = _repair(current, fixable, pairing)
+    return current, fixed
+
+
+def _repair(messages: list[Message], findings: list[Finding], pairing: Pairing) -> list[Message]:
+    gone: defaultdict[int, set[int]] = defaultdict(set)
+    """Parts that leave their message, by position."""
+    leading: set[int] = set()
+    """Positions of messages whose results only have to come before their text."""
+    skipped: set[int] = set()
+    answers: defaultdict[int, list[Message]] = defaultdict(list)
+    """Results to stand after the message at this position."""
+
+    for position, index in pairing.dropped:
+        gone[position].add(index)
+    for end, places in pairing.moved.items():
+        for position, indexes in _by_message(places).items():
+            if position == end + 1:
+                leading.add(position)
+            elif len(indexes) == len(messages[position].parts):
+                answers[end].append(messages[position])
+                skipped.add(position)
+            else:
+                gone[position].update(indexes)
+                answers[end] += [_tool_message(messages[position].parts[index]) for index in indexes]
+    for end, calls in pairing.unanswered.items():
+        answers[end] += [_tool_message(_interrupted(call)) for call in calls]
+
+    opening: int | None = None
+    stripped: int | None = None
+    for finding in findings:
+        code = finding.violation.code
+        if code in _DROP_MESSAGE:
+            skipped.add(finding.position)
+        elif code is ViolationCode.EMPTY_TEXT:
+            gone[finding.position].update(finding.parts)
+        elif code is ViolationCode.FIRST_ROLE:
+            opening = finding.position
+        elif code is ViolationCode.PREFILL_WHITESPACE:
+            stripped = finding.position
+
+    out: list[Message] = []
+    for position, message in enumerate(messages):
+        if position == opening:
+            out.append(make(MessageKind.BRIDGE, Role.USER, FIRST_USER_LINE))
+        if position not in skipped:
+            parts = tuple(part for at, part in enumerate(message.parts) if at not in gone[position])
+            if position in leading:
+                parts = tuple(sorted(parts, key=lambda part: not isinstance(part, ToolResult)))
+            if position == stripped:
+                parts = (*parts[:-1], _stripped(parts[-1]))
+            if parts == message.parts:
+                out.append(message)
+            elif any(not isinstance(part, StepStart) for part in parts):
+                out.append(with_parts(message, parts))
+        out += answers.get(position, ())
+    return out
+
+
+def _by_message(places: list[Place]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for position, index in places:
+        found.setdefault(position, []).append(index)
+    return found
+
+
+def _interrupted(call: ToolCall) -> ToolResult:
+    return ToolResult(call_id=call.call_id, text=NO_RESULT, name=call.name, is_error=True)
+
+
+def _tool_message(part: Part) -> Message:
+    parts = (part,)
+    return Message(role=Role.TOOL, parts=parts, digest=digest_of(Role.TOOL, parts), kind=MessageKind.BRIDGE)
+
+
+def _stripped(part: Part) -> Part:
+    return Text(part.text.rstrip()) if isinstance(part, Text) else part

@@ -1,0 +1,182 @@
+"""Tool calls and their results: who answers whom, and where the provider wants the answer to stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compact.core.lint_types import Provider, Report, ViolationCode, is_chat_call
+from compact.model.message import Message, Role, StepStart, ToolCall, ToolResult
+
+Place = tuple[int, int]
+"""Position of a message and of a part in it."""
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Calls that the provider sees as one assistant turn, and those of them still open."""
+
+    end: int
+    strict: bool = False
+    ids: set[str] = field(default_factory=set)
+    open: dict[str, tuple[int, ToolCall]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Pairing:
+    """What a repair needs to know; keys are the position of the group's last assistant message."""
+
+    moved: dict[int, list[Place]] = field(default_factory=dict)
+    unanswered: dict[int, list[ToolCall]] = field(default_factory=dict)
+    dropped: list[Place] = field(default_factory=list)
+
+
+def pair_calls(messages: Sequence[Message], provider: Provider, report: Report) -> Pairing:
+    """Walk the list once, match each result with its call and report what does not match."""
+    walk = _Walk(provider, report)
+    for position, message in enumerate(messages):
+        if message.role is Role.ASSISTANT:
+            walk.assistant(position, message)
+        else:
+            walk.other(position, message)
+    return walk.finish()
+
+
+class _Walk:
+    def __init__(self, provider: Provider, report: Report) -> None:
+        self.provider = provider
+        self.report = report
+        self.pairing = Pairing()
+        self.group: Group | None = None
+        self.answering = False
+        """Whether results of the current group have begun."""
+        self.seen: set[str] = set()
+        self.answered: set[str] = set()
+        self.late: dict[str, tuple[int, ToolCall, Group]] = {}
+        """Calls that were open when something else came; their result may still follow."""
+        self.early: list[tuple[Place, str]] = []
+        """Results with no call before them."""
+
+    @property
+    def has_open_calls(self) -> bool:
+        return self.group is not None and bool(self.group.open)
+
+    def assistant(self, position: int, message: Message) -> None:
+        group = self.group
+        if group is not None and (self.answering or (group.strict and group.open)):
+            self.close()
+        for index, part in enumerate(message.parts):
+            if type(part) is ToolCall:
+                self.call(position, message, part)
+            elif type(part) is ToolResult:
+                # A tool that the provider ran itself answers inside the assistant message.
+                self.result((position, index), part)
+        if self.group is not None:
+            self.group.end = position
+
+    def call(self, position: int, message: Message, part: ToolCall) -> None:
+        group = self.group
+        if group is None:
+            group = self.group = Group(end=position)
+        if self.provider is Provider.OPENAI and not group.strict:
+            group.strict = is_chat_call(message)
+        # Anthropic wants ids unique in the whole request; OpenAI only among calls answered together.
+        if part.call_id in (self.seen if self.provider is Provider.ANTHROPIC else group.ids):
+            self.report.add(
+                ViolationCode.DUPLICATE_CALL,
+                position,
+                f"Two tool calls have the id {part.call_id!r}; give each call an id of its own.",
+            )
+        self.seen.add(part.call_id)
+        self.answered.discard(part.call_id)
+        group.ids.add(part.call_id)
+        group.open[part.call_id] = (position, part)
+
+    def other(self, position: int, message: Message) -> None:
+        found = False
+        for index, part in enumerate(message.parts):
+            if type(part) is ToolResult:
+                found = self.answering = True
+                self.result((position, index), part)
+            elif message.role is not Role.TOOL and type(part) is not StepStart and self.has_open_calls:
+                # Text may follow the results in their message, but not stand before one of them.
+                self.close()
+        if not found:
+            self.close()
+
+    def result(self, place: Place, part: ToolResult) -> None:
+        call_id = part.call_id
+        if self.group is not None and call_id in self.group.open:
+            del self.group.open[call_id]
+            self.answered.add(call_id)
+        elif call_id in self.late:
+            _, _, group = self.late.pop(call_id)
+            self.answered.add(call_id)
+            self.pairing.moved.setdefault(group.end, []).append(place)
+            self.report.add(
+                ViolationCode.DISPLACED_RESULT,
+                place[0],
+                f"The result of call {call_id!r} does not stand directly after its call; "
+                "move it there, before any other message.",
+                fixable=True,
+            )
+        elif call_id in self.answered:
+            self.drop(
+                ViolationCode.DUPLICATE_RESULT,
+                place,
+                f"Call {call_id!r} has a result already; drop this one.",
+            )
+        else:
+            self.early.append((place, call_id))
+
+    def drop(self, code: ViolationCode, place: Place, text: str) -> None:
+        self.pairing.dropped.append(place)
+        self.report.add(code, place[0], text, fixable=True)
+
+    def close(self) -> None:
+        """The current group is over; what is open in it can be answered only from the wrong place."""
+        if self.group is not None:
+            for call_id, (position, call) in self.group.open.items():
+                self.late[call_id] = (position, call, self.group)
+        self.group = None
+        self.answering = False
+
+    def finish(self) -> Pairing:
+        in_progress = {} if self.group is None or self.answering else dict(self.group.open)
+        self.close()
+        for place, call_id in self.early:
+            self.settle_early(place, call_id)
+        for call_id, (position, call, group) in self.late.items():
+            if call_id in in_progress:
+                self.report.add(
+                    ViolationCode.CALL_IN_PROGRESS,
+                    position,
+                    f"The conversation ends with call {call_id!r} and no result; "
+                    "run the call and append its result before sending.",
+                )
+                continue
+            self.pairing.unanswered.setdefault(group.end, []).append(call)
+            self.report.add(
+                ViolationCode.UNANSWERED_CALL,
+                position,
+                f"Call {call_id!r} has no result; add one directly after it, or drop the call.",
+                fixable=True,
+            )
+        return self.pairing
+
+    def settle_early(self, place: Place, call_id: str) -> None:
+        if call_id not in self.seen:
+            text = f"No call has the id {call_id!r}; drop this result."
+            self.drop(ViolationCode.ORPHAN_RESULT, place, text)
+        elif call_id in self.late:
+            _, _, group = self.late.pop(call_id)
+            self.pairing.moved.setdefault(group.end, []).append(place)
+            self.report.add(
+                ViolationCode.RESULT_BEFORE_CALL,
+                place[0],
+                f"The result of call {call_id!r} stands before the call; move it directly after.",
+                fixable=True,
+            )
+        else:
+            text = f"A result of call {call_id!r} stands before it, and another after it; drop this one."
+            self.drop(ViolationCode.RESULT_BEFORE_CALL, place, text)
