@@ -21,6 +21,7 @@ help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 setup: $(STAMP)  ## make .venv with everything that tests and benchmarks need
+	@:
 
 $(STAMP): pyproject.toml $(LOCK)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -55,6 +56,7 @@ spec: setup  ## one line for every requirement: id, tests, state
 	if $(BIN)/python -m pytest -m spec -n $(WORKERS) -q --spec-report=build/spec.tsv > build/spec.log 2>&1; \
 	then status=0; else status=$$?; fi; \
 	if [ -f build/spec.tsv ]; then cat build/spec.tsv; fi; \
+	if [ $$status -eq 5 ]; then status=0; fi; \
 	if [ $$status -ne 0 ]; then tail -n 40 build/spec.log >&2; fi; exit $$status
 
 bench: setup  ## run the benchmarks; DATA=path/to/conversations adds the replay

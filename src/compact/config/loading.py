@@ -1,0 +1,185 @@
+"""Reads settings from a file and from `COMPACT_*` variables, as plain data that the models then check."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from compact.config.fields import dotted_paths, find, submodel, variants
+from compact.config.problems import ConfigWarning, config_error, nearest
+from compact.errors import ConfigError
+
+PREFIX = "COMPACT_"
+FILE_VARIABLE = "COMPACT_CONFIG"
+DEFAULT_FILES = ("compact.yaml", "compact.yml", "compact.json")
+
+Config = TypeVar("Config", bound=BaseModel)
+
+
+def load(
+    model: type[Config],
+    path: str | PathLike[str] | None,
+    environ: Mapping[str, str] | None,
+    overrides: Mapping[str, Any],
+) -> Config:
+    """File, then variables, then `overrides`; each later one wins, setting by setting."""
+    variables = os.environ if environ is None else environ
+    file = Path(path) if path is not None else default_file(variables)
+    data: dict[str, Any] = read_file(file) if file is not None else {}
+    origins = {"": f"in {file}"} if file is not None else {}
+    settings, unknown = from_environ(model, variables)
+    for message in unknown:
+        warnings.warn(message, ConfigWarning, stacklevel=4)
+    for dotted, name, value in settings:
+        data = merged(data, nested(dotted.split("."), value))
+        origins[dotted] = f"from {name}"
+    data = merged(data, overrides)
+    try:
+        return model.model_validate(data)
+    except ConfigError as error:
+        # Say the same again, now with where each value came from.
+        if isinstance(error.__context__, ValidationError):
+            raise config_error(error.__context__, model, origins) from None
+        raise
+
+
+def default_file(environ: Mapping[str, str]) -> Path | None:
+    if environ.get(FILE_VARIABLE):
+        return Path(environ[FILE_VARIABLE])
+    return next((Path(name) for name in DEFAULT_FILES if Path(name).is_file()), None)
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """A configuration file as a mapping; raises ConfigError that names the file and the place."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(f"{path} could not be read: {reason}. No settings were loaded.") from None
+    try:
+        data = _parse_json(text) if path.suffix == ".json" else _parse_yaml(text)
+    except ValueError as error:
+        raise ConfigError(f"{path} could not be parsed: {error}. No settings were loaded.") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path} must hold a mapping of settings (got {type(data).__name__}).")
+    return data
+
+
+def _parse_json(text: str) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise ValueError(f"the key {key!r} is there twice")
+        return dict(pairs)
+
+    return json.loads(text, object_pairs_hook=unique) if text.strip() else None
+
+
+def _parse_yaml(text: str) -> Any:
+    import yaml
+
+    class UniqueKeys(yaml.SafeLoader):
+        """PyYAML keeps the last of two equal keys without a word; a setting must not vanish like that."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            seen = set()
+            for key_node, _ in node.value:
+                key = key_node.value
+                if isinstance(key, str) and key in seen:
+                    raise ValueError(f"line {key_node.start_mark.line + 1}: the key {key!r} is there twice")
+                if isinstance(key, str):
+                    seen.add(key)
+            return super().construct_mapping(node, deep)
+
+    try:
+        return yaml.load(text, UniqueKeys)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+        raise ValueError(where + str(getattr(error, "problem", None) or error)) from None
+
+
+def from_environ(
+    model: type[BaseModel], environ: Mapping[str, str]
+) -> tuple[list[tuple[str, str, Any]], list[str]]:
+    """Settings as (dotted path, variable, value), and a warning for each variable that sets nothing.
+
+    `COMPACT_SUMMARIZER__MODEL` is `summarizer.model`. A name that is no setting of the top level is looked
+    for in the policy: `COMPACT_TRIGGER_PCT` is `policy.trigger_pct`.
+    """
+    settings, unknown = [], []
+    names = sorted(name for name in environ if name.startswith(PREFIX) and name != FILE_VARIABLE)
+    for name in sorted(names, key=lambda name: name.count("__")):
+        steps = tuple(name.removeprefix(PREFIX).lower().split("__"))
+        path = next((path for path in (steps, ("policy", *steps)) if find(model, path) is not None), None)
+        field = find(model, path) if path is not None else None
+        if path is None or field is None or "models" in path[:-1]:
+            unknown.append(f"{name} sets nothing.{_did_you_mean(name, model)}")
+        else:
+            settings.append((".".join(path), name, _value(name, environ[name], field)))
+    return settings, unknown
+
+
+def _did_you_mean(name: str, model: type[BaseModel]) -> str:
+    near = nearest(name, variable_names(model))
+    return f" Did you mean {near}?" if near else " It is not a known setting."
+
+
+def variable_names(model: type[BaseModel]) -> Iterator[str]:
+    """Every variable that would set something, policy settings in their short form."""
+    for dotted in dotted_paths(model):
+        yield PREFIX + dotted.removeprefix("policy.").replace(".", "__").upper()
+
+
+def _value(name: str, text: str, field: FieldInfo) -> Any:
+    """A variable's text as data of the field's shape; numbers and booleans are left for pydantic to read."""
+    kinds = variants(field.annotation)
+    if submodel(field) is not None or any(get_origin(kind) is dict for kind in kinds):
+        return _json_value(name, text)
+    if any(get_origin(kind) is tuple for kind in kinds):
+        return _json_value(name, text) if text.lstrip().startswith("[") else _words(text)
+    is_text = any(
+        kind is str or get_origin(kind) is Literal or (isinstance(kind, type) and issubclass(kind, Enum))
+        for kind in kinds
+    )
+    return None if not is_text and text.strip().lower() in ("", "none", "null") else text.strip()
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _json_value(name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{name} must hold JSON: {error}") from None
+
+
+def nested(steps: list[str], value: Any) -> dict[str, Any]:
+    for step in reversed(steps):
+        value = {step: value}
+    result: dict[str, Any] = value
+    return result
+
+
+def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `changes` on top, mapping by mapping; neither is altered."""
+    result = dict(base)
+    for key, value in changes.items():
+        old = result.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        result[key] = merged(old, value) if both and old is not None else value
+    return result

@@ -1,0 +1,101 @@
+"""Turns pydantic's findings into errors that name the setting first, then what it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from compact.config.fields import dotted_paths, find
+from compact.errors import ConfigError
+
+_WANTED = {
+    "bool": "true or false",
+    "dict": "a mapping",
+    "float": "a number",
+    "int": "a whole number",
+    "missing": "set",
+    "model": "a mapping",
+    "string": "text",
+    "tuple": "a list",
+}
+
+
+class ConfigWarning(UserWarning):
+    """A setting was given that has no effect."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known dotted path that `name` most likely means, or an empty string.
+
+    A path matches as a whole, or by its last word, so that a setting put in the wrong section is found too.
+    """
+    paths = list(known)
+    found = get_close_matches(name, paths, n=1, cutoff=0.7)
+    if found:
+        return found[0]
+    by_last_word = {path.rpartition(".")[2]: path for path in reversed(paths)}
+    found = get_close_matches(name.rpartition(".")[2], by_last_word, n=1, cutoff=0.75)
+    return by_last_word[found[0]] if found else ""
+
+
+def config_error(
+    error: ValidationError, model: type[BaseModel], origins: Mapping[str, str] | None = None
+) -> ConfigError:
+    """One error for all findings, a line each; `origins` says where a dotted path's value came from."""
+    lines, first = [], ""
+    for finding in error.errors(include_url=False):
+        path = ".".join(str(step) for step in finding["loc"])
+        first = first or path
+        lines.append(_line(path, finding, model, _origin(path, origins or {})))
+    return ConfigError("\n".join(lines), first)
+
+
+def _line(path: str, finding: Any, model: type[BaseModel], origin: str) -> str:
+    kind: str = finding["type"]
+    if kind == "extra_forbidden":
+        near = nearest(path, dotted_paths(model))
+        hint = f" Did you mean {near}?" if near else ""
+        return f"{path} is not a known setting{f' ({origin})' if origin else ''}.{hint}"
+    wanted = _wanted(kind, finding, find(model, finding["loc"]))
+    if kind == "missing":
+        return f"{path} must be set{f' ({origin})' if origin else ''}"
+    got = repr(finding["input"])
+    if origin.startswith("from COMPACT_"):
+        got = str(finding["input"])
+    if len(got) > 80:
+        got = got[:77] + "..."
+    return f"{path} must be {wanted} (got {got}{f' {origin}' if origin else ''})"
+
+
+def _wanted(kind: str, finding: Any, field: FieldInfo | None) -> str:
+    context = finding.get("ctx", {})
+    if kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
+        return _bounds(field, context)
+    if "expected" in context:
+        return "one of " + str(context["expected"]).replace("'", "").replace(" or ", ", ")
+    return _WANTED.get(kind.partition("_")[0]) or str(finding["msg"]).removeprefix("Input should be ")
+
+
+def _bounds(field: FieldInfo | None, broken: Mapping[str, Any]) -> str:
+    """All bounds of the field, so that one look at the error is enough; at least the `broken` one."""
+    limits: dict[str, Any] = {}
+    for mark in field.metadata if field is not None else ():
+        limits |= {name: getattr(mark, name) for name in ("ge", "gt", "le", "lt") if hasattr(mark, name)}
+    limits = limits or dict(broken)
+    low, high = limits.get("ge"), limits.get("le")
+    if low is not None and high is not None:
+        return f"{low}-{high}"
+    words = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+    return " and ".join(f"{words[name]} {limit}" for name, limit in limits.items())
+
+
+def _origin(path: str, origins: Mapping[str, str]) -> str:
+    while path:
+        if path in origins:
+            return origins[path]
+        path = path.rpartition(".")[0]
+    return origins.get("", "")

@@ -1,0 +1,163 @@
+"""Every setting, its default and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from compact.errors import ConfigError
+from compact.model.policy import Policy
+from compact.policies import preset as preset_policy
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SummarizerSettings(_Settings):
+    """Who writes summaries. Keys are named by the variable that holds them, never written down here."""
+
+    name: Literal["auto", "extractive", "openai", "anthropic"] = Field(
+        "auto", description="auto: a fast model of the vendor whose key is configured, else extractive."
+    )
+    model: str | None = Field(None, description="None: the vendor's fast model.")
+    base_url: str | None = Field(None, description="Any server that speaks the vendor's wire format.")
+    api_key_env: str | None = Field(None, description="The variable that holds the key.")
+    timeout: PositiveFloat = Field(30.0, description="Seconds for one request.")
+
+
+class ArchiveSettings(_Settings):
+    """Where transcripts go before anything is pruned."""
+
+    adapter: Literal["none", "fs", "s3"] = "fs"
+    path: Name = Field(".compact/archive", description="Folder of the fs adapter.")
+    bucket: str | None = None
+    prefix: str = "compact"
+    region: str | None = None
+    endpoint_url: str | None = None
+    kms_key: str | None = Field(None, description="Encrypt with this KMS key.")
+    on_failure: Literal["abort", "queue"] = Field(
+        "abort", description="abort: nothing is compacted; queue: spooled on disk and sent later."
+    )
+
+    @model_validator(mode="after")
+    def _s3_needs_a_bucket(self) -> Self:
+        if self.adapter == "s3" and not self.bucket:
+            raise ConfigError("archive.bucket must be set when archive.adapter is 's3'.", "archive.bucket")
+        return self
+
+
+class StorageSettings(_Settings):
+    """Where sessions live."""
+
+    url: str | None = Field(None, description="A database URL; None keeps sessions in memory.")
+
+
+class RedactionSettings(_Settings):
+    """What is taken out of everything that leaves the process."""
+
+    enabled: bool = True
+    patterns: tuple[Name, ...] = Field((), description="Regular expressions, added to the built-in ones.")
+    pii: tuple[Literal["email", "phone", "card"], ...] = ()
+
+
+class TracingSettings(_Settings):
+    """Where events go, besides the in-process stream."""
+
+    console: bool = False
+    ariadne_url: str | None = None
+    ariadne_timeout: Annotated[float, Field(gt=0.0, le=2.0)] = Field(2.0, description="Seconds.")
+    otlp_endpoint: str | None = None
+
+
+class ModelLimits(_Settings):
+    """Limits of a model that the registry does not know, or knows wrongly."""
+
+    window: PositiveInt
+    max_output: PositiveInt | None = None
+
+
+class CompactConfig(_Settings):
+    """All that Compact can be told. `policy` may be a Policy or a mapping of changes to the preset."""
+
+    model: Name = "gpt-4o"
+    max_context_tokens: PositiveInt | None = Field(None, description="None: the model's own window.")
+    preset: str = "budget"
+    policy: Policy = Field(cast(Any, None), validate_default=True, description="None: the preset's own.")
+    counter: Literal["auto", "tiktoken", "estimate", "chars4"] = "auto"
+    enabled: bool = Field(True, description="False: every prompt goes out as it is.")
+    tenant: Name = Field("default", description="Records of two tenants never meet.")
+    strip_meta: bool = Field(False, description="Take our `meta` off what preflight returns.")
+    summarizer: SummarizerSettings = SummarizerSettings()
+    archive: ArchiveSettings = ArchiveSettings()
+    storage: StorageSettings = StorageSettings()
+    redaction: RedactionSettings = RedactionSettings()
+    tracing: TracingSettings = TracingSettings()
+    models: dict[str, ModelLimits] = Field(default_factory=dict, description="Limits by model id.")
+
+    if not TYPE_CHECKING:
+        # Hidden from type checkers, which else would lose the signature that the fields give.
+        def __init__(self, **settings: Any) -> None:
+            try:
+                super().__init__(**settings)
+            except ValidationError as error:
+                from compact.config.problems import config_error
+
+                raise config_error(error, CompactConfig) from None
+
+    @field_validator("preset")
+    @classmethod
+    def _known_preset(cls, name: str) -> str:
+        preset_policy(name)
+        return name
+
+    @field_validator("policy", mode="before")
+    @classmethod
+    def _on_top_of_preset(cls, value: Any, info: ValidationInfo) -> Any:
+        base = preset_policy(info.data.get("preset", "budget"))
+        if value is None:
+            return base
+        return {**base.model_dump(), **value} if isinstance(value, Mapping) else value
+
+    @model_validator(mode="after")
+    def _leaves_a_budget(self) -> Self:
+        window, reserve = self.max_context_tokens, self.policy.reserve()
+        if window is not None and window <= reserve:
+            raise ConfigError(
+                f"max_context_tokens must be more than the {reserve:,} tokens that the policy keeps free "
+                f"(got {window:,}). Lower policy.hard_cap_buffer or policy.output_reserve, or take a larger "
+                "window.",
+                "max_context_tokens",
+            )
+        return self
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Read a YAML or JSON file, then `COMPACT_*` variables, then `overrides`; later ones win.
+
+        Without a path, `COMPACT_CONFIG` or the first of compact.yaml, compact.yml and compact.json in the
+        working directory is read, if there is one. Unknown variables give a `ConfigWarning`.
+        """
+        from compact.config.loading import load
+
+        return load(cls, path, environ, overrides or {})
