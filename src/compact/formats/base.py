@@ -1,0 +1,267 @@
+"""What every format shares: fragments of a caller's object, and giving the object back or a rebuilt copy.
+
+A format says where each decoded part stands in the raw object (its place). Encoding then needs no memory
+of the decoding: the places are computed again from the source, compared with what the engine kept, and only
+what differs is rebuilt. An object whose fragments are all there, in order and unchanged, goes out as itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from compact.errors import FormatError
+from compact.formats.fields import as_mapping, described
+from compact.model.message import (
+    CompactionMarker,
+    File,
+    Image,
+    Message,
+    Opaque,
+    Origin,
+    Part,
+    Reasoning,
+    Role,
+    StepStart,
+    Text,
+    ToolCall,
+    ToolResult,
+    digest_of,
+)
+
+
+class Place(NamedTuple):
+    """Where a part stands in the raw object; `at` is None when it is the field's whole value."""
+
+    field: str
+    at: int | None = None
+
+
+class Fragment(NamedTuple):
+    """One message within a caller's object; `places[i]` is where `parts[i]` was read."""
+
+    role: Role
+    parts: Sequence[Part]
+    places: Sequence[Place]
+
+
+class Kept(NamedTuple):
+    """A part that goes out: where it came from, what was there, what stands there now."""
+
+    place: Place
+    before: Part | None
+    """None for text that the engine added; it stands right after the part at `place`."""
+    after: Part
+
+    @property
+    def new_result(self) -> ToolResult | None:
+        """The tool result whose text replaces what the source holds; None where nothing changed.
+
+        A replaced result is its text alone: images and files that stood in it go.
+        """
+        before, after = self.before, self.after
+        if isinstance(before, ToolResult) and isinstance(after, ToolResult):
+            changed = after.cleared_at is not None or after.text != before.text
+            return after if changed else None
+        return None
+
+    @property
+    def new_text(self) -> str | None:
+        """Text that the engine added here."""
+        return self.after.text if self.before is None and isinstance(self.after, Text) else None
+
+
+class SourceFormat(ABC):
+    """Base of the formats: grouping and identity here, shapes in the subclasses."""
+
+    name: str
+    provider: str
+
+    @abstractmethod
+    def recognizes(self, messages: Sequence[Any]) -> bool: ...
+
+    @abstractmethod
+    def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
+        """The messages within one object, the same each time for the same object."""
+
+    @abstractmethod
+    def rebuild(
+        self, fields: Mapping[str, Any], kept: Sequence[Kept], repeated: int | None
+    ) -> dict[str, Any]:
+        """A copy of the object with only the kept parts.
+
+        `repeated` is the first fragment's number when an earlier part of this object already went out
+        under its id, else None.
+        """
+
+    @abstractmethod
+    def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
+        """A minimal message of our own in this format."""
+
+    def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields of `Message` beside role, parts and name."""
+        return described(fields)
+
+    def decode(self, item: Any, index: int) -> tuple[Message, ...]:
+        fields = as_mapping(item, index)
+        fragments = self.fragments(fields, index)
+        name = fields.get("name")
+        name = name if isinstance(name, str) and "role" in fields else None
+        extra = self.describe(fields) if len(fields) > 2 else {}
+        if len(fragments) == 1:
+            role, found, _ = fragments[0]
+            parts = tuple(found)
+            digest = digest_of(role, parts, name)
+            return (Message(role, parts, digest, Origin(index, item), name=name, **extra),)
+        return tuple(
+            Message(
+                role=fragment.role,
+                parts=(parts := tuple(fragment.parts)),
+                digest=digest_of(fragment.role, parts, name),
+                origin=Origin(index, item, part, len(fragments)),
+                name=name,
+                **extra,
+            )
+            for part, fragment in enumerate(fragments)
+        )
+
+    def encode(self, messages: Sequence[Message]) -> list[Any]:
+        encoded: list[Any] = []
+        seen: set[tuple[int, int]] = set()
+        for group in grouped(messages):
+            origin = group[0].origin
+            if origin is None:
+                encoded.append(self.create(group[0].role, own_text(group[0]), group[0]))
+                continue
+            if len(group) == origin.parts and not any(message.changed for message in group):
+                encoded.append(origin.source)
+                continue
+            fields = as_mapping(origin.source, origin.index)
+            fragments = self.fragments(fields, origin.index)
+            kept = [
+                part
+                for message in group
+                if message.origin is not None
+                for part in surviving(fragments[message.origin.part], message)
+            ]
+            key = (origin.index, id(origin.source))
+            encoded.append(self.rebuild(fields, kept, origin.part if key in seen else None))
+            seen.add(key)
+        return encoded
+
+
+def grouped(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """Runs of fragments of one object, in their order; every other message is a run of its own."""
+    group: list[Message] = []
+    for message in messages:
+        if group and _continues(group[-1].origin, message.origin):
+            group.append(message)
+            continue
+        if group:
+            yield group
+        group = [message]
+    if group:
+        yield group
+
+
+def _continues(before: Origin | None, after: Origin | None) -> bool:
+    return (
+        before is not None
+        and after is not None
+        and before.source is after.source
+        and before.index == after.index
+        and before.part < after.part
+    )
+
+
+def surviving(fragment: Fragment, message: Message) -> Iterator[Kept]:
+    """Which raw parts a message still holds, in order, matched with what the source says.
+
+    A tool result is the same one as long as its call id is; text that the source does not hold is new.
+    """
+    if not message.changed:
+        yield from (
+            Kept(place, part, part) for place, part in zip(fragment.places, fragment.parts, strict=True)
+        )
+        return
+    identities = [_identity(part) for part in fragment.parts]
+    start = 0
+    last = fragment.places[0] if fragment.places else Place("content")
+    for part in message.parts:
+        try:
+            found = identities.index(_identity(part), start)
+        except ValueError:
+            if not isinstance(part, Text):
+                raise FormatError(
+                    f"A changed message holds a {type(part).__name__} that its source object does not have. "
+                    "The messages you passed are unchanged; only parts of the source, cleared tool results "
+                    "and added text can be encoded."
+                ) from None
+            yield Kept(last, None, part)
+            continue
+        start = found + 1
+        last = fragment.places[found]
+        yield Kept(last, fragment.parts[found], part)
+
+
+def _identity(part: Part) -> tuple[object, ...]:
+    match part:
+        case Text(text=text):
+            return ("text", text)
+        case ToolCall(call_id=call_id):
+            return ("call", call_id)
+        case ToolResult(call_id=call_id):
+            return ("result", call_id)
+        case Reasoning(text=text, signature=signature):
+            return ("reasoning", text, signature)
+        case StepStart():
+            return ("step",)
+        case CompactionMarker(summary=summary):
+            return ("marker", summary)
+        case Image(source=source):
+            return ("image", source)
+        case File(source=source, name=name):
+            return ("file", source, name)
+        case Opaque(type=kind, text=text):
+            return ("opaque", kind, text)
+
+
+def rebuilt_array(
+    raw: Sequence[Any],
+    field: str,
+    kept: Sequence[Kept],
+    edit: Callable[[Any, list[Kept]], Any],
+    text_entry: Callable[[str], Any],
+) -> list[Any]:
+    """The kept entries of a raw array in their order; `edit(entry, [Kept, …])` gives what stands there.
+
+    Several parts may come from one entry (an AI SDK tool part is a call and its result). Text added
+    beside a part of another field stands at the end.
+    """
+    at: dict[int, list[Kept]] = {}
+    added: dict[int, list[str]] = {}
+    for part in kept:
+        inside = part.place.field == field and part.place.at is not None
+        index = part.place.at if inside and part.place.at is not None else len(raw)
+        if part.new_text is not None:
+            added.setdefault(index, []).append(part.new_text)
+        elif inside:
+            at.setdefault(index, []).append(part)
+    array: list[Any] = []
+    for index in sorted(at.keys() | added.keys()):
+        if index in at:
+            array.append(edit(raw[index], at[index]))
+        array.extend(text_entry(text) for text in added.get(index, ()))
+    return array
+
+
+def own_text(message: Message) -> str:
+    """The text of a message of our own; only text and markers can be written in every format."""
+    for part in message.parts:
+        if not isinstance(part, Text | CompactionMarker):
+            raise FormatError(
+                f"A message without a source object holds a {type(part).__name__}; only text can be created. "
+                "The messages you passed are unchanged."
+            )
+    return message.text

@@ -1,0 +1,157 @@
+"""Which format a list of messages is in, from what only one format writes.
+
+Each message leaves the formats it could be in; what all of them allow is the answer. Plain
+`{"role", "content": "text"}` fits four formats alike and is read as OpenAI chat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compact.errors import FormatError, MalformedMessage
+from compact.formats.fields import as_mapping, is_array
+
+CHAT, RESPONSES, ANTHROPIC, UI, MODEL = (
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "ai-sdk-ui",
+    "ai-sdk-model",
+)
+PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI)
+
+_NONE: frozenset[str] = frozenset()
+_ANY = frozenset(PREFERENCE)
+_PLAIN = _ANY - {UI}
+_CHAT_ONLY = frozenset({CHAT})
+_ROLES = {
+    "system": _ANY,
+    "developer": frozenset({CHAT, RESPONSES}),
+    "user": _ANY,
+    "assistant": _ANY,
+    "tool": frozenset({CHAT, MODEL}),
+    "function": frozenset({CHAT}),
+}
+_TEXT_BLOCKS = frozenset({CHAT, ANTHROPIC, MODEL})
+_PART_TYPES = {
+    "text": _TEXT_BLOCKS,
+    "image_url": frozenset({CHAT}),
+    "input_audio": frozenset({CHAT, RESPONSES}),
+    "refusal": frozenset({CHAT, RESPONSES}),
+    "input_text": frozenset({RESPONSES}),
+    "output_text": frozenset({RESPONSES}),
+    "input_image": frozenset({RESPONSES}),
+    "input_file": frozenset({RESPONSES}),
+    "tool_use": frozenset({ANTHROPIC}),
+    "tool_result": frozenset({ANTHROPIC}),
+    "thinking": frozenset({ANTHROPIC}),
+    "redacted_thinking": frozenset({ANTHROPIC}),
+    "server_tool_use": frozenset({ANTHROPIC}),
+    "mcp_tool_use": frozenset({ANTHROPIC}),
+    "document": frozenset({ANTHROPIC}),
+    "search_result": frozenset({ANTHROPIC}),
+    "container_upload": frozenset({ANTHROPIC}),
+    "tool-call": frozenset({MODEL}),
+    "tool-result": frozenset({MODEL}),
+    "reasoning": frozenset({MODEL}),
+    "tool-approval-request": frozenset({MODEL}),
+    "tool-approval-response": frozenset({MODEL}),
+}
+
+
+def recognize_name(messages: Sequence[Any]) -> str:
+    """The name of the format; raises FormatError that says what was seen when there is no one answer."""
+    possible = _ANY
+    for index, item in enumerate(messages):
+        candidates = _common(item) or candidates_for(item, index)
+        if candidates is possible:
+            continue
+        if not candidates:
+            raise FormatError(
+                f"messages[{index}] fits no known format: {_seen(as_mapping(item, index))}. "
+                f"Known formats: {', '.join(PREFERENCE)}. Nothing was changed."
+            )
+        remaining = possible & candidates
+        if not remaining:
+            raise FormatError(
+                f"The messages mix formats: messages[{index}] looks like "
+                f"{' or '.join(sorted(candidates))}, the ones before it like "
+                f"{' or '.join(sorted(possible))}. Nothing was changed; convert them to one format first."
+            )
+        possible = remaining
+    return next(name for name in PREFERENCE if name in possible)
+
+
+def _common(item: Any) -> frozenset[str] | None:
+    """The answer for the commonest messages, found quickly because every new one passes here."""
+    if type(item) is not dict or type(item.get("content")) is not str:
+        return None
+    if len(item) == 2 and item.get("role") in ("user", "assistant", "system"):
+        return _PLAIN
+    return _CHAT_ONLY if item.get("role") == "tool" and "tool_call_id" in item else None
+
+
+def fits(messages: Sequence[Any], name: str) -> bool:
+    """Whether every message could be in this format."""
+    try:
+        return all(name in candidates_for(item, index) for index, item in enumerate(messages))
+    except MalformedMessage:
+        return False
+
+
+def candidates_for(item: Any, index: int) -> frozenset[str]:
+    """The formats this one object could be in; empty when it fits none."""
+    fields = as_mapping(item, index)
+    role, kind = fields.get("role"), fields.get("type")
+    if role is None:
+        return _item_candidates(fields, kind)
+    if not isinstance(role, str) or role not in _ROLES:
+        return _NONE
+    possible = _ROLES[role]
+    if is_array(fields.get("parts")):
+        return possible & {UI}
+    possible &= _PLAIN
+    if kind == "message":
+        # Anthropic's own response objects say `type: message` too.
+        possible &= {RESPONSES, ANTHROPIC}
+    if "tool_call_id" in fields or fields.get("tool_calls") or fields.get("function_call"):
+        possible &= {CHAT}
+    if "providerOptions" in fields:
+        possible &= {MODEL}
+    content = fields.get("content")
+    if is_array(content):
+        for part in content:
+            possible &= _part_candidates(part)
+    elif content is None or role == "tool":
+        possible &= {CHAT}
+    return possible
+
+
+def _item_candidates(fields: Mapping[str, Any], kind: Any) -> frozenset[str]:
+    if isinstance(kind, str) and kind not in _PART_TYPES.keys() - {"reasoning"}:
+        return frozenset({RESPONSES})
+    if kind is None and isinstance(fields.get("id"), str) and fields.keys() <= {"id", "type"}:
+        return frozenset({RESPONSES})
+    return _NONE
+
+
+def _part_candidates(part: Any) -> frozenset[str]:
+    kind = part.get("type") if isinstance(part, Mapping) else getattr(part, "type", None)
+    if not isinstance(kind, str):
+        return _PLAIN
+    if kind in _PART_TYPES:
+        return _PART_TYPES[kind]
+    if kind in ("image", "file") and isinstance(part, Mapping):
+        if "source" in part:
+            return frozenset({ANTHROPIC})
+        if kind == "file" and "file" in part:
+            return frozenset({CHAT})
+        return frozenset({MODEL})
+    return frozenset({ANTHROPIC}) if kind.endswith("_tool_result") else _PLAIN
+
+
+def _seen(fields: Mapping[str, Any]) -> str:
+    told = [f"{key}={fields[key]!r}" for key in ("role", "type") if key in fields]
+    names = ", ".join(str(key) for key in list(fields)[:8])
+    return f"{', '.join(told) or 'no role and no type'}; fields: {names or 'none'}"
