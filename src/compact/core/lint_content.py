@@ -73,7 +73,7 @@ def check_content(messages: Sequence[Message], provider: Provider, report: Repor
             continue
         if provider is Provider.ANTHROPIC:
             _check_blank_for_anthropic(report, position, message, filled, reasoned, blanks, position == last)
-        elif not filled and not blanks and not (reasoned and is_reasoning_item(message)):
+        elif not filled and not blanks and not has_string_content(message) and not is_reasoning_item(message):
             # An empty string passes; null or an empty list without tool calls does not.
             report.add(
                 ViolationCode.EMPTY_CONTENT,

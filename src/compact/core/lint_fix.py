@@ -36,8 +36,8 @@ def fix_messages(
 ) -> tuple[list[Message], list[Violation]]:
     """The messages with every fixable violation repaired, and those violations.
 
-    Untouched messages are the same objects. Results that are added, or taken out of a message that
-    holds more, become tool messages without an origin.
+    Untouched messages are the same objects. A result that leaves a message which holds more takes that
+    message's origin along; a result that is added is a tool message without one.
     """
     target = provider_named(provider)
     current = list(messages)
@@ -55,8 +55,6 @@ def fix_messages(
 def _repair(messages: list[Message], findings: list[Finding], pairing: Pairing) -> list[Message]:
     gone: defaultdict[int, set[int]] = defaultdict(set)
     """Parts that leave their message, by position."""
-    leading: set[int] = set()
-    """Positions of messages whose results only have to come before their text."""
     skipped: set[int] = set()
     answers: defaultdict[int, list[Message]] = defaultdict(list)
     """Results to stand after the message at this position."""
@@ -65,16 +63,15 @@ def _repair(messages: list[Message], findings: list[Finding], pairing: Pairing) 
         gone[position].add(index)
     for end, places in pairing.moved.items():
         for position, indexes in _by_message(places).items():
-            if position == end + 1:
-                leading.add(position)
-            elif len(indexes) == len(messages[position].parts):
-                answers[end].append(messages[position])
+            message = messages[position]
+            if len(indexes) == len(message.parts):
+                answers[end].append(message)
                 skipped.add(position)
             else:
                 gone[position].update(indexes)
-                answers[end] += [_tool_message(messages[position].parts[index]) for index in indexes]
+                answers[end].append(with_parts(message, tuple(message.parts[index] for index in indexes)))
     for end, calls in pairing.unanswered.items():
-        answers[end] += [_tool_message(_interrupted(call)) for call in calls]
+        answers[end] += [_interrupted(call) for call in calls]
 
     opening: int | None = None
     stripped: int | None = None
@@ -95,8 +92,6 @@ def _repair(messages: list[Message], findings: list[Finding], pairing: Pairing) 
             out.append(make(MessageKind.BRIDGE, Role.USER, FIRST_USER_LINE))
         if position not in skipped:
             parts = tuple(part for at, part in enumerate(message.parts) if at not in gone[position])
-            if position in leading:
-                parts = tuple(sorted(parts, key=lambda part: not isinstance(part, ToolResult)))
             if position == stripped:
                 parts = (*parts[:-1], _stripped(parts[-1]))
             if parts == message.parts:
@@ -114,12 +109,8 @@ def _by_message(places: list[Place]) -> dict[int, list[int]]:
     return found
 
 
-def _interrupted(call: ToolCall) -> ToolResult:
-    return ToolResult(call_id=call.call_id, text=NO_RESULT, name=call.name, is_error=True)
-
-
-def _tool_message(part: Part) -> Message:
-    parts = (part,)
+def _interrupted(call: ToolCall) -> Message:
+    parts = (ToolResult(call_id=call.call_id, text=NO_RESULT, name=call.name, is_error=True),)
     return Message(role=Role.TOOL, parts=parts, digest=digest_of(Role.TOOL, parts), kind=MessageKind.BRIDGE)
 
 

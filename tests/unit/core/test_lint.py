@@ -226,6 +226,11 @@ ONE_PROVIDER: dict[
         [],
         [],
     ),
+    "empty chat string from the assistant": (
+        [user(), message(Role.ASSISTANT, source={"role": "assistant", "content": ""}, index=1), user()],
+        [],
+        [(CODES.EMPTY_CONTENT, 1)],
+    ),
     "empty system string": ([system(""), user()], [], []),
     "empty final assistant string": ([user(), says("")], [], []),
     "no parts in the final assistant message": (

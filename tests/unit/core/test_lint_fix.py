@@ -86,7 +86,7 @@ REPAIRS: dict[str, tuple[list[Message], list[str]]] = {
     ),
     "text before the result in one message": (
         [user(), calls("a"), message(Role.USER, Text("Here:"), ToolResult("a", "ok"))],
-        [GO, "assistant:call-a", "user:result-a,Here:"],
+        [GO, "assistant:call-a", "user:result-a", "user:Here:"],
     ),
     "result before its call": (
         [user(), result("a"), calls("a"), user()],
@@ -172,6 +172,15 @@ def test_untouched_messages_are_the_same_objects() -> None:
     broken = [user(), calls("a"), user("Wait."), result("a"), says(), result("z")]
     repaired, _ = fix_messages(broken, "openai")
     assert [id(m) for m in repaired] == [id(broken[n]) for n in (0, 1, 3, 2, 4)]
+
+
+def test_a_result_taken_out_of_a_message_keeps_its_origin() -> None:
+    parts = (Text("Here:"), ToolResult("a", "ok"))
+    origin = Origin(index=2, source={"role": "user"})
+    mixed = Message(role=Role.USER, parts=parts, digest=digest_of(Role.USER, parts), origin=origin)
+    repaired, _ = fix_messages([user(), calls("a"), mixed], "anthropic")
+    assert [m.parts for m in repaired[2:]] == [(parts[1],), (parts[0],)]
+    assert all(m.origin is origin and m.changed for m in repaired[2:])
 
 
 def test_a_changed_message_is_marked_for_rebuilding() -> None:
