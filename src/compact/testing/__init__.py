@@ -1,0 +1,11 @@
+"""Contracts, scripted doubles and generated conversations that others may use in their own tests.
+
+Submodules: `scripted` (doubles), `policies` (the contract every policy passes) and `strategies`
+(conversations for Hypothesis, which must be installed).
+"""
+
+from __future__ import annotations
+
+from compact.testing.scripted import CollectingExporter, EchoSummarizer, FakeClock, ScriptedSummarizer
+
+__all__ = ["CollectingExporter", "EchoSummarizer", "FakeClock", "ScriptedSummarizer"]
