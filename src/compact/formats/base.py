@@ -46,6 +46,10 @@ class Fragment(NamedTuple):
     places: Sequence[Place]
 
 
+def fragment(role: Role, found: Sequence[tuple[Part, Place]]) -> Fragment:
+    return Fragment(role, [part for part, _ in found], [place for _, place in found])
+
+
 class Kept(NamedTuple):
     """A part that goes out: where it came from, what was there, what stands there now."""
 
@@ -116,14 +120,14 @@ class SourceFormat(ABC):
             return (Message(role, parts, digest, Origin(index, item), name=name, **extra),)
         return tuple(
             Message(
-                role=fragment.role,
-                parts=(parts := tuple(fragment.parts)),
-                digest=digest_of(fragment.role, parts, name),
-                origin=Origin(index, item, part, len(fragments)),
+                role=role,
+                parts=(parts := tuple(found)),
+                digest=digest_of(role, parts, name),
+                origin=Origin(index, item, number, len(fragments)),
                 name=name,
                 **extra,
             )
-            for part, fragment in enumerate(fragments)
+            for number, (role, found, _) in enumerate(fragments)
         )
 
     def encode(self, messages: Sequence[Message]) -> list[Any]:
@@ -175,19 +179,19 @@ def _continues(before: Origin | None, after: Origin | None) -> bool:
     )
 
 
-def surviving(fragment: Fragment, message: Message) -> Iterator[Kept]:
+def surviving(source: Fragment, message: Message) -> Iterator[Kept]:
     """Which raw parts a message still holds, in order, matched with what the source says.
 
     A tool result is the same one as long as its call id is; text that the source does not hold is new.
     """
     if not message.changed:
         yield from (
-            Kept(place, part, part) for place, part in zip(fragment.places, fragment.parts, strict=True)
+            Kept(place, part, part) for place, part in zip(source.places, source.parts, strict=True)
         )
         return
-    identities = [_identity(part) for part in fragment.parts]
+    identities = [_identity(part) for part in source.parts]
     start = 0
-    last = fragment.places[0] if fragment.places else Place("content")
+    last = source.places[0] if source.places else Place("content")
     for part in message.parts:
         try:
             found = identities.index(_identity(part), start)
@@ -201,8 +205,8 @@ def surviving(fragment: Fragment, message: Message) -> Iterator[Kept]:
             yield Kept(last, None, part)
             continue
         start = found + 1
-        last = fragment.places[found]
-        yield Kept(last, fragment.parts[found], part)
+        last = source.places[found]
+        yield Kept(last, source.parts[found], part)
 
 
 def _identity(part: Part) -> tuple[object, ...]:

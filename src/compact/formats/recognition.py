@@ -22,14 +22,14 @@ CHAT, RESPONSES, ANTHROPIC, UI, MODEL = (
 PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI)
 
 _NONE: frozenset[str] = frozenset()
-_ANY = frozenset(PREFERENCE)
-_PLAIN = _ANY - {UI}
+ANY = frozenset(PREFERENCE)
+_PLAIN = ANY - {UI}
 _CHAT_ONLY = frozenset({CHAT})
 _ROLES = {
-    "system": _ANY,
+    "system": ANY,
     "developer": frozenset({CHAT, RESPONSES}),
-    "user": _ANY,
-    "assistant": _ANY,
+    "user": ANY,
+    "assistant": ANY,
     "tool": frozenset({CHAT, MODEL}),
     "function": frozenset({CHAT}),
 }
@@ -62,8 +62,16 @@ _PART_TYPES = {
 
 def recognize_name(messages: Sequence[Any]) -> str:
     """The name of the format; raises FormatError that says what was seen when there is no one answer."""
-    possible = _ANY
-    for index, item in enumerate(messages):
+    return preferred(narrow(ANY, messages, 0))
+
+
+def preferred(possible: frozenset[str]) -> str:
+    return next(name for name in PREFERENCE if name in possible)
+
+
+def narrow(possible: frozenset[str], messages: Sequence[Any], first_index: int) -> frozenset[str]:
+    """The formats that are still possible after these messages, of those that were before."""
+    for index, item in enumerate(messages, first_index):
         candidates = _common(item) or candidates_for(item, index)
         if candidates is possible:
             continue
@@ -80,7 +88,7 @@ def recognize_name(messages: Sequence[Any]) -> str:
                 f"{' or '.join(sorted(possible))}. Nothing was changed; convert them to one format first."
             )
         possible = remaining
-    return next(name for name in PREFERENCE if name in possible)
+    return possible
 
 
 def _common(item: Any) -> frozenset[str] | None:

@@ -1,0 +1,169 @@
+"""Anthropic Messages: content blocks, tool results inside user messages, signed thinking, server tools.
+
+A user message with tool results and other blocks is two messages: the results, then the rest. Server tool
+calls and their results stand in the assistant message and stay there as opaque parts.
+Volatile: `id`, timestamps, cache_control, nulls, citations; and every field that is not named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compact.errors import MalformedMessage
+from compact.formats.anthropic_cache import with_cache_breakpoints
+from compact.formats.base import Fragment, Kept, Place, SourceFormat, fragment, rebuilt_array
+from compact.formats.fields import (
+    call_arguments,
+    is_array,
+    joined,
+    opaque,
+    part_mapping,
+    part_type,
+    required_id,
+    required_text,
+    wrong_content,
+)
+from compact.formats.media import image
+from compact.model.message import (
+    File,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+
+__all__ = ["Anthropic", "with_cache_breakpoints"]
+
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+_WHOLE = Place("content")
+
+
+class Anthropic(SourceFormat):
+    name = "anthropic"
+    provider = "anthropic"
+
+    def recognizes(self, messages: Sequence[Any]) -> bool:
+        from compact.formats.recognition import fits
+
+        return fits(messages, self.name)
+
+    def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
+        raw_role = fields.get("role")
+        role = _ROLES.get(raw_role) if isinstance(raw_role, str) else None
+        if role is None:
+            raise MalformedMessage(index, "no role" if raw_role is None else f"unknown role {raw_role!r}")
+        content = fields.get("content")
+        if isinstance(content, str):
+            if content or role is not Role.ASSISTANT:
+                return (Fragment(role, (Text(content),), (_WHOLE,)),)
+            return (Fragment(role, (), ()),)
+        if not is_array(content):
+            raise wrong_content(index, content, "a string or an array of blocks")
+        results: list[tuple[Part, Place]] = []
+        rest: list[tuple[Part, Place]] = []
+        for at, raw in enumerate(content):
+            part = _block(raw, role, index, f"content[{at}]")
+            (results if isinstance(part, ToolResult) else rest).append((part, Place("content", at)))
+        found = []
+        if results:
+            found.append(fragment(Role.TOOL, results))
+        if rest or not results:
+            found.append(fragment(role, rest))
+        return found
+
+    def rebuild(
+        self, fields: Mapping[str, Any], kept: Sequence[Kept], repeated: int | None
+    ) -> dict[str, Any]:
+        content = fields.get("content")
+        if is_array(content):
+            return {**fields, "content": rebuilt_array(content, "content", kept, _edited, _text_block)}
+        texts = [part.after.text for part in kept if isinstance(part.after, Text)]
+        return {**fields, "content": joined(texts)}
+
+    def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
+        # The system prompt is apart from the messages here, and a system message among them is not
+        # accepted everywhere; what we say in that role goes out as the user's.
+        return {"role": "assistant" if role is Role.ASSISTANT else "user", "content": text}
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _edited(block: Any, kept: list[Kept]) -> Any:
+    if result := kept[0].new_result:
+        return {**part_mapping(block, 0, "block"), "content": result.text}
+    return block
+
+
+def _block(raw: Any, role: Role, index: int, where: str) -> Part:
+    block = part_mapping(raw, index, where)
+    kind = part_type(block, index, where)
+    if kind == "text":
+        return Text(required_text(block, "text", index, where))
+    if kind == "tool_use":
+        if role is not Role.ASSISTANT:
+            raise MalformedMessage(index, f"{where} is a tool_use in a {role} message")
+        return ToolCall(
+            required_id(block, "id", index, where),
+            required_id(block, "name", index, where),
+            call_arguments(block, "input", index, where),
+        )
+    if kind == "tool_result":
+        if role is not Role.USER:
+            raise MalformedMessage(index, f"{where} is a tool_result in a {role} message")
+        return _result(block, index, where)
+    if kind == "thinking":
+        signature = block.get("signature")
+        return Reasoning(
+            required_text(block, "thinking", index, where), signature if isinstance(signature, str) else None
+        )
+    if kind == "redacted_thinking":
+        return Reasoning("", required_text(block, "data", index, where), redacted=True)
+    return _other(block, kind, index, where)
+
+
+def _result(block: Mapping[str, Any], index: int, where: str) -> ToolResult:
+    call_id = required_id(block, "tool_use_id", index, where)
+    content = block.get("content")
+    is_error = block.get("is_error") is True
+    if content is None:
+        return ToolResult(call_id, "", is_error=is_error)
+    if isinstance(content, str):
+        return ToolResult(call_id, content, is_error=is_error)
+    if not is_array(content):
+        raise MalformedMessage(
+            index, f"{where}.content must be a string or an array of blocks, got {type(content).__name__}"
+        )
+    texts: list[str] = []
+    media: list[Image | File | Opaque] = []
+    for at, raw in enumerate(content):
+        inner_where = f"{where}.content[{at}]"
+        inner = part_mapping(raw, index, inner_where)
+        kind = part_type(inner, index, inner_where)
+        if kind == "text":
+            texts.append(required_text(inner, "text", index, inner_where))
+        else:
+            media.append(_other(inner, kind, index, inner_where))
+    return ToolResult(call_id, joined(texts), is_error=is_error, media=tuple(media))
+
+
+def _other(block: Mapping[str, Any], kind: str, index: int, where: str) -> Image | File | Opaque:
+    if kind in ("image", "document"):
+        source = part_mapping(block.get("source"), index, f"{where}.source")
+        held = source.get("data") or source.get("url") or source.get("file_id")
+        media_type = source.get("media_type")
+        media_type = media_type if isinstance(media_type, str) else None
+        if kind == "image" and isinstance(held, str):
+            return image(held, media_type)
+        # A document of plain text is text to the model and is counted as such, so it stays opaque.
+        if isinstance(held, str) and source.get("type") != "text":
+            title = block.get("title")
+            return File(held, title if isinstance(title, str) else None, media_type)
+    return opaque(block, kind)
