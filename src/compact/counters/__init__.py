@@ -9,6 +9,7 @@ from collections.abc import Callable
 from compact.counters import vocabulary
 from compact.counters.chars4 import CharsCounter
 from compact.counters.estimator import (
+    CL100K,
     CLAUDE_FROM_4_7,
     CLAUDE_TO_4_6,
     GEMINI,
@@ -31,9 +32,7 @@ _ESTIMATES: dict[Vendor, tuple[str, Weights, float]] = {
     Vendor.GEMINI: ("gemini", GEMINI, 1.15),
     Vendor.OTHER: ("o200k", O200K, 1.2),
 }
-# Models from before o200k: the weights are another tokenizer's.
-_OLDER_OPENAI = re.compile(r"gpt-?(?:2|3|4(?:$|-))|davinci|babbage|text-")
-_OLDER_OPENAI_MARGIN = 1.1
+_BEFORE_O200K = re.compile(r"gpt-?(?:2|3|4(?:$|-))|davinci|babbage|text-")
 # How many of the vendor's tokens an OpenAI token, or four characters, can be: the 99th percentile measured
 # on agent text.
 _FOREIGN_MARGINS: dict[Vendor, float] = {
@@ -90,8 +89,8 @@ def counter_for(
 
 def _estimating(model: str, vendor: Vendor) -> EstimatingCounter:
     name, weights, margin = _ESTIMATES[vendor]
-    if vendor is Vendor.OPENAI and _OLDER_OPENAI.match(bare_name(model)):
-        margin = _OLDER_OPENAI_MARGIN
+    if vendor is Vendor.OPENAI and _BEFORE_O200K.match(bare_name(model)):
+        name, weights, margin = "cl100k", CL100K, 1.1
     return EstimatingCounter(f"estimate:{name}", weights, margin)
 
 

@@ -190,7 +190,7 @@ def _registry_window(provider: str, name: str, full: str) -> int | None:
     snapshot = get_snapshot()
     # Asked under its provider first: the same model may have another window elsewhere.
     first_provider, _, rest = full.partition("/")
-    questions = [(first_provider, rest)] if rest else []
+    questions: list[tuple[str | None, str]] = [(first_provider, rest)] if rest else []
     questions += [(provider, name)] if provider else []
     questions += [(None, name)]
     for asked_provider, asked_name in questions:
