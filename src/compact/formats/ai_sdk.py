@@ -4,7 +4,8 @@ A UI assistant message holds a whole run of steps, each tool part its call and i
 an assistant message and, where tools answered, a tool message, as the SDK itself converts them. Tools the
 provider ran stay opaque inside the assistant message; input that was still streaming is never sent, so
 it is no call.
-Volatile: `id`, timestamps, metadata, provider options, streaming state, nulls; and every field not named here.
+Volatile: `id`, timestamps, metadata, provider options, streaming state, nulls; and every field that is not
+named here.
 """
 
 from __future__ import annotations
@@ -28,13 +29,16 @@ from compact.formats.fields import (
     wrong_content,
 )
 from compact.formats.media import file_or_image
+from compact.formats.recognition import fits
 from compact.model.message import Message, Part, Role, StepStart, Text, ToolCall, ToolResult
 
 _UI_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 _MODEL_ROLES = {**_UI_ROLES, "tool": Role.TOOL}
 _ANSWERED = frozenset({"output-available", "output-error", "output-denied"})
 _CALLED = _ANSWERED | {"input-available", "approval-requested", "approval-responded"}
-_UI_VOLATILE = frozenset({"id", "state", "providerMetadata", "callProviderMetadata", "resultProviderMetadata"})
+_UI_VOLATILE = frozenset(
+    {"id", "state", "providerMetadata", "callProviderMetadata", "resultProviderMetadata"}
+)
 _WHOLE = Place("content")
 
 
@@ -43,8 +47,6 @@ class AISDKUI(SourceFormat):
     provider = "openai"
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
-        from compact.formats.recognition import fits
-
         return fits(messages, self.name)
 
     def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +70,7 @@ class AISDKUI(SourceFormat):
                 found += _step(role, said, answers)
                 said, answers, has_content = [], [], False
             decoded = _ui_part(part, kind, index, where)
-            has_content = has_content or decoded[0].__class__ is not StepStart and not kind.startswith(_SILENT)
+            has_content = has_content or not (kind == "step-start" or kind.startswith(_SILENT))
             said.append((decoded[0], Place("parts", at)))
             answers += [(result, Place("parts", at)) for result in decoded[1:]]
         if said or not found:
@@ -80,7 +82,7 @@ class AISDKUI(SourceFormat):
     ) -> dict[str, Any]:
         copy = {**fields, "parts": rebuilt_array(fields["parts"], "parts", kept, _edited_ui, _text_part)}
         if repeated is not None and isinstance(fields.get("id"), str):
-            copy["id"] = f"{fields['id']}-{repeated + 1}"
+            copy["id"] = f"{fields['id']}#{repeated + 1}"
         return copy
 
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
@@ -90,16 +92,20 @@ class AISDKUI(SourceFormat):
             "parts": [_text_part(text)],
         }
 
-    def encode(self, messages: Sequence[Message]) -> list[Any]:
-        encoded = super().encode(messages)
-        used: dict[str, int] = {}
-        for at, message in enumerate(encoded):
-            # Two bridge lines may say the same; React still wants different keys.
-            if type(message) is dict and str(message.get("id", "")).startswith("compact-"):
-                used[message["id"]] = count = used.get(message["id"], 0) + 1
-                if count > 1:
-                    encoded[at] = {**message, "id": f"{message['id']}-{count}"}
-        return encoded
+    def distinguish(self, encoded: list[Any], created: Sequence[int]) -> None:
+        # Two bridge lines may say the same; ids must differ all the same.
+        ours = set(created)
+        taken = {
+            message.get("id") if isinstance(message, Mapping) else getattr(message, "id", None)
+            for at, message in enumerate(encoded)
+            if at not in ours
+        }
+        for at in created:
+            identity, count = encoded[at]["id"], 1
+            while encoded[at]["id"] in taken:
+                count += 1
+                encoded[at]["id"] = f"{identity}#{count}"
+            taken.add(encoded[at]["id"])
 
 
 class AISDKModel(SourceFormat):
@@ -107,8 +113,6 @@ class AISDKModel(SourceFormat):
     provider = "openai"
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
-        from compact.formats.recognition import fits
-
         return fits(messages, self.name)
 
     def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
@@ -218,7 +222,8 @@ def _edited_ui(entry: Any, kept: list[Kept]) -> Any:
         return {**part, "errorText": result.text}
     if part["state"] == "output-denied":
         approval = part.get("approval")
-        return {**part, "approval": {**(approval if isinstance(approval, Mapping) else {}), "reason": result.text}}
+        approval = approval if isinstance(approval, Mapping) else {}
+        return {**part, "approval": {**approval, "reason": result.text}}
     return {**part, "output": result.text}
 
 

@@ -25,6 +25,7 @@ from compact.formats.fields import (
     wrong_content,
 )
 from compact.formats.media import image
+from compact.formats.recognition import fits
 from compact.model.message import (
     File,
     Image,
@@ -49,8 +50,6 @@ class Anthropic(SourceFormat):
     provider = "anthropic"
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
-        from compact.formats.recognition import fits
-
         return fits(messages, self.name)
 
     def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:

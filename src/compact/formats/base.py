@@ -103,6 +103,10 @@ class SourceFormat(ABC):
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
         """A minimal message of our own in this format."""
 
+    def distinguish(self, encoded: list[Any], created: Sequence[int]) -> None:
+        """Where messages have ids, give our own, at these positions, ids that nobody else has."""
+        return None
+
     def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Fields of `Message` beside role, parts and name."""
         return described(fields)
@@ -132,10 +136,12 @@ class SourceFormat(ABC):
 
     def encode(self, messages: Sequence[Message]) -> list[Any]:
         encoded: list[Any] = []
+        created: list[int] = []
         seen: set[tuple[int, int]] = set()
         for group in grouped(messages):
             origin = group[0].origin
             if origin is None:
+                created.append(len(encoded))
                 encoded.append(self.create(group[0].role, own_text(group[0]), group[0]))
                 continue
             if len(group) == origin.parts and not any(message.changed for message in group):
@@ -152,6 +158,8 @@ class SourceFormat(ABC):
             key = (origin.index, id(origin.source))
             encoded.append(self.rebuild(fields, kept, origin.part if key in seen else None))
             seen.add(key)
+        if created:
+            self.distinguish(encoded, created)
         return encoded
 
 
@@ -185,9 +193,7 @@ def surviving(source: Fragment, message: Message) -> Iterator[Kept]:
     A tool result is the same one as long as its call id is; text that the source does not hold is new.
     """
     if not message.changed:
-        yield from (
-            Kept(place, part, part) for place, part in zip(source.places, source.parts, strict=True)
-        )
+        yield from (Kept(place, part, part) for place, part in zip(source.places, source.parts, strict=True))
         return
     identities = [_identity(part) for part in source.parts]
     start = 0

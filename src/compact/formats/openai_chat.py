@@ -23,6 +23,7 @@ from compact.formats.fields import (
     wrong_content,
 )
 from compact.formats.media import image
+from compact.formats.recognition import fits
 from compact.model.message import (
     File,
     Image,
@@ -47,8 +48,6 @@ class OpenAIChat(SourceFormat):
     provider = "openai"
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
-        from compact.formats.recognition import fits
-
         return fits(messages, self.name)
 
     def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:

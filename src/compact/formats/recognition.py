@@ -34,7 +34,7 @@ _ROLES = {
     "function": frozenset({CHAT}),
 }
 _TEXT_BLOCKS = frozenset({CHAT, ANTHROPIC, MODEL})
-_PART_TYPES = {
+PART_TYPES = {
     "text": _TEXT_BLOCKS,
     "image_url": frozenset({CHAT}),
     "input_audio": frozenset({CHAT, RESPONSES}),
@@ -137,7 +137,7 @@ def candidates_for(item: Any, index: int) -> frozenset[str]:
 
 
 def _item_candidates(fields: Mapping[str, Any], kind: Any) -> frozenset[str]:
-    if isinstance(kind, str) and kind not in _PART_TYPES.keys() - {"reasoning"}:
+    if isinstance(kind, str) and kind not in PART_TYPES.keys() - {"reasoning"}:
         return frozenset({RESPONSES})
     if kind is None and isinstance(fields.get("id"), str) and fields.keys() <= {"id", "type"}:
         return frozenset({RESPONSES})
@@ -148,8 +148,8 @@ def _part_candidates(part: Any) -> frozenset[str]:
     kind = part.get("type") if isinstance(part, Mapping) else getattr(part, "type", None)
     if not isinstance(kind, str):
         return _PLAIN
-    if kind in _PART_TYPES:
-        return _PART_TYPES[kind]
+    if kind in PART_TYPES:
+        return PART_TYPES[kind]
     if kind in ("image", "file") and isinstance(part, Mapping):
         if "source" in part:
             return frozenset({ANTHROPIC})
