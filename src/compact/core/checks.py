@@ -119,7 +119,8 @@ def _refuse_size(tokens: int, allowed: int, replaced: int | None) -> None:
 def _repeats_example(text: str, request: SummaryRequest) -> bool:
     """Small models hand back the few-shot example; half of the lines in common is no accident."""
     lines = _content_lines(text)
-    repeated = set(lines).intersection(_content_lines(request.prompt)) if lines else ()
+    template, _, _ = request.prompt.partition("\n<transcript>\n")
+    repeated = set(lines).intersection(_content_lines(template)) if lines else ()
     return bool(repeated) and 2 * len(repeated) >= len(lines)
 
 

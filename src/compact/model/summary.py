@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from compact.model.message import Message
+from compact.model.message import Message, Usage
 
 
 class RefusalReason(StrEnum):
@@ -88,3 +88,5 @@ class Summary:
     """The part of the text that rests on tool output only (S3.3)."""
     strategy: str = ""
     model: str = "extractive"
+    usage: Usage | None = None
+    """What the provider reported for making it; None where no model was asked."""

@@ -1,0 +1,197 @@
+"""What summarizers that ask a model have in common: one deadline, warm and cold request, adapting to it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compact.core.citations import drop_false_citations
+from compact.errors import SummarizerError, SummaryRefused
+from compact.model.message import Usage
+from compact.model.summary import RefusalReason, Summary, SummaryRequest
+from compact.summarizers._http import BadRequest, Body, Endpoint, InputTooLong
+from compact.summarizers._running import run_sync
+from compact.summarizers.templates import input_for, instructions_for, prefix_instructions_for
+
+if TYPE_CHECKING:
+    import httpx2
+
+_UNSUPPORTED = re.compile(
+    r"unsupported|not support|not allowed|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|"
+    r"not permitted|only the default|deprecated|instead",
+    re.IGNORECASE,
+)
+# A request on the cached prefix that ends so is worth asking again on its own.
+_COLD_REASONS = frozenset({RefusalReason.TOOL_CALL, RefusalReason.EMPTY, RefusalReason.REASONING_ONLY})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    usage: Usage | None = None
+    model: str = ""
+
+
+class ModelSummarizer:
+    """Asks a model for a summary. Subclasses know one wire format.
+
+    `timeout` covers all tries together, in seconds. `seed` and `temperature` are the request's unless given.
+    With `reuse_prefix` a request that carries the prompt as last sent is tried on the provider's cache first.
+    `client` makes the httpx2.AsyncClient of one summary (proxies, certificates, transports); `redact` is
+    applied to what a cold request sends; `extra` is merged into the request's body.
+    """
+
+    renders_prompt = True
+    """It fills the template itself, so it must be given the request as it is."""
+    service = "The summarizer"
+    needs = "openai"
+
+    default_base_url = ""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 120.0,
+        *,
+        retries: int = 3,
+        seed: int | None = None,
+        temperature: float | None = None,
+        reuse_prefix: bool = False,
+        stream: bool = False,
+        extra: Mapping[str, Any] | None = None,
+        redact: Callable[[str], str] | None = None,
+        client: Callable[[], httpx2.AsyncClient] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.model = model
+        self.base_url = (base_url or self.default_base_url).rstrip("/")
+        self.timeout = timeout
+        self.reuse_prefix = reuse_prefix
+        self._seed = seed
+        self._temperature = temperature
+        self._stream = stream
+        self._extra = dict(extra or {})
+        self._redact = redact
+        self._endpoint = Endpoint(
+            service=self.service,
+            extra=self.needs,
+            url=self._url(),
+            headers=self._headers(api_key),
+            secrets=(api_key,) if api_key else (),
+            retries=retries,
+            client=client,
+            sleep=sleep,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r})"  # the key must not get into a log this way
+
+    def summarize(self, request: SummaryRequest) -> Summary:
+        return run_sync(lambda: self.asummarize(request))
+
+    async def asummarize(self, request: SummaryRequest) -> Summary:
+        try:
+            async with asyncio.timeout(self.timeout):
+                answer = await self._warm(request)
+                if answer is None:
+                    answer = await self._ask(self._cold_payload(request))
+        except TimeoutError as error:
+            problem = f"gave no summary within {self.timeout:g} s"
+            raise self._endpoint.error(problem, retryable=True) from error
+        return Summary(
+            text=answer.text,
+            tokens=answer.usage.output if answer.usage else 0,
+            strategy=request.strategy,
+            model=answer.model or self.model,
+            usage=answer.usage,
+        )
+
+    async def _warm(self, request: SummaryRequest) -> Answer | None:
+        """The answer on the cached prefix, or None when the cold request has to be made."""
+        if not (self.reuse_prefix and request.prefix_messages):
+            return None
+        try:
+            answer = await self._ask(self._prefix_payload(request, prefix_instructions_for(request)))
+        except (InputTooLong, BadRequest):
+            return None
+        except SummaryRefused as refused:
+            if refused.reason in _COLD_REASONS:
+                return None
+            raise
+        # Without labels in front of it the model can only have guessed at citations.
+        return Answer(drop_false_citations(answer.text, ()), answer.usage, answer.model)
+
+    async def _ask(self, payload: dict[str, Any]) -> Answer:
+        """Send; where the model does not take a parameter, send again without it."""
+        payload = {**payload, **self._extra}
+        while True:
+            try:
+                return await self._endpoint.post(payload, self._read)
+            except BadRequest as error:
+                adapted = self._adapt(payload, error.detail) if _UNSUPPORTED.search(error.detail) else None
+                if adapted is None:
+                    raise
+                payload = adapted
+
+    def _adapt(self, payload: dict[str, Any], detail: str) -> dict[str, Any] | None:
+        """The payload without what `detail` complains about; None when nothing is left to take out."""
+        for name in ("temperature", "seed", "stream_options"):
+            if name in payload and name in detail:
+                return {key: value for key, value in payload.items() if key != name}
+        return None
+
+    def _cold_texts(self, request: SummaryRequest) -> tuple[str, str]:
+        text = input_for(request)
+        return instructions_for(request), self._redact(text) if self._redact else text
+
+    def _sampling(self, request: SummaryRequest) -> tuple[int, float]:
+        seed = request.seed if self._seed is None else self._seed
+        return seed, request.temperature if self._temperature is None else self._temperature
+
+    def _read(self, body: Body) -> Answer:
+        if body.events is None:
+            return self._read_value(body.value)
+        return self._read_value(self._assemble(body))
+
+    def _cut(self) -> SummarizerError:
+        return self._endpoint.error("broke off its answer in the middle", retryable=True)
+
+    def _url(self) -> str:
+        raise NotImplementedError
+
+    def _headers(self, api_key: str | None) -> dict[str, str]:
+        raise NotImplementedError
+
+    def _cold_payload(self, request: SummaryRequest) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _prefix_payload(self, request: SummaryRequest, instructions: str) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _assemble(self, body: Body) -> Mapping[str, Any]:
+        """The events of a stream as the object that would have come without streaming."""
+        raise NotImplementedError
+
+    def _read_value(self, value: Mapping[str, Any]) -> Answer:
+        raise NotImplementedError
+
+
+def refused(reason: RefusalReason, problem: str) -> SummaryRefused:
+    return SummaryRefused(reason.value, f"No summary was made: {problem}. The session is unchanged.")
+
+
+def without_meta(messages: Any) -> list[Any]:
+    """`meta` is ours, not the provider's (S4.6)."""
+    return [
+        {key: value for key, value in item.items() if key != "meta"} if isinstance(item, dict) else item
+        for item in messages
+    ]
+
+
+def positive(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,42 @@
+"""Calling summarizers from where we are: sync from async and async from sync."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+from compact.model.summary import Summary, SummaryRequest
+from compact.ports import Summarizer
+
+T = TypeVar("T")
+
+
+def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine to its end, also when the caller stands inside a running loop (it is then blocked)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(make())
+    context = copy_context()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(context.run, lambda: asyncio.run(make())).result()
+
+
+async def summarize_async(summarizer: Summarizer, request: SummaryRequest) -> Summary:
+    """Ask through `asummarize` where there is one, else in a thread so that the loop stays free."""
+    ask = getattr(summarizer, "asummarize", None)
+    answer = await (ask(request) if ask else asyncio.to_thread(summarizer.summarize, request))
+    if inspect.isawaitable(answer):
+        answer = await answer
+    return as_summary(answer, request)
+
+
+def as_summary(answer: Summary | str, request: SummaryRequest, model: str = "") -> Summary:
+    """Plain text as a summary; anything else passes through."""
+    if isinstance(answer, Summary):
+        return answer
+    return Summary(text=answer, strategy=request.strategy, model=model)
