@@ -41,6 +41,7 @@ class Reason(StrEnum):
     NOT_SMALLER = "not-smaller"
     LONG_MESSAGE = "long-message"
     DISABLED = "disabled"
+    BUSY = "busy"
     ABORTED = "aborted"
 
 

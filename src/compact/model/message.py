@@ -106,9 +106,7 @@ class Opaque:
     tokens: int | None = None
 
 
-Part = (
-    Text | ToolCall | ToolResult | Reasoning | StepStart | CompactionMarker | Image | File | Opaque
-)
+Part = Text | ToolCall | ToolResult | Reasoning | StepStart | CompactionMarker | Image | File | Opaque
 
 
 @dataclass(frozen=True, slots=True)

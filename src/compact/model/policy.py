@@ -54,7 +54,9 @@ class Policy(BaseModel):
     # When
     trigger_pct: Share = Field(0.85, description="Compact at this share of the window.")
     trigger_above: bool = Field(False, description="Strictly above the share, not at it.")
-    fold_on_turns: bool = Field(False, description="Also compact when more finished turns live than are kept.")
+    fold_on_turns: bool = Field(
+        False, description="Also compact when more finished turns live than are kept."
+    )
     fold_slack_turns: Count = Field(
         2, description="With a summary, so many turns more than are kept may live before they fold."
     )
@@ -74,7 +76,9 @@ class Policy(BaseModel):
         None, description="The same once a summary exists."
     )
     keep_recent_messages: PositiveInt | None = None
-    count_new_message: bool = Field(True, description="Whether an unanswered newest turn counts as one of them.")
+    count_new_message: bool = Field(
+        True, description="Whether an unanswered newest turn counts as one of them."
+    )
     keep_tool_io_pairs: PositiveInt | None = Field(
         4, description="Tool steps kept; None keeps those of the kept turns."
     )

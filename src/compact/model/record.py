@@ -31,6 +31,7 @@ class Cleared:
 
     position: int
     call_ids: tuple[str, ...]
+    original_tokens: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,113 @@
+"""Where history may be cut. Every policy cuts only between groups, so no cut can break a prompt.
+
+A group is the smallest run of messages that stays together: a tool call with all its results, all calls of
+a parallel group, reasoning with the message it belongs to. A turn is a run of groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from compact.model.message import Message, Reasoning, Role, StepStart
+from compact.model.policy import TurnUnit
+
+
+class GroupKind(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    TEXT = "text"
+    STEP = "step"
+    OURS = "ours"
+    """A summary, marker, bridge or context message of our own: never a turn, never pinned."""
+    ORPHAN = "orphan"
+    """A result without its call; the input was broken already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    kind: GroupKind
+    start: int
+    stop: int
+
+
+def groups(messages: Sequence[Message]) -> list[Group]:
+    """The messages as an unbroken list of groups."""
+    found: list[Group] = []
+    at = 0
+    while at < len(messages):
+        group = _group_at(messages, at)
+        found.append(group)
+        at = group.stop
+    return found
+
+
+def _group_at(messages: Sequence[Message], start: int) -> Group:
+    first = messages[start]
+    if first.is_ours:
+        return Group(GroupKind.OURS, start, start + 1)
+    match first.role:
+        case Role.SYSTEM | Role.DEVELOPER:
+            return Group(GroupKind.SYSTEM, start, start + 1)
+        case Role.USER:
+            return Group(GroupKind.USER, start, start + 1)
+        case Role.TOOL:
+            return Group(GroupKind.ORPHAN, start, start + 1)
+        case Role.ASSISTANT:
+            return _assistant_group(messages, start)
+
+
+def _assistant_group(messages: Sequence[Message], start: int) -> Group:
+    at = start
+    # Reasoning that stands alone belongs to the assistant message after it.
+    while _only_reasoning(messages[at]) and _follows_assistant(messages, at):
+        at += 1
+    waiting = {call.call_id for call in messages[at].calls}
+    answered = {result.call_id for result in messages[at].results}
+    waiting -= answered
+    if not messages[at].calls:
+        return Group(GroupKind.TEXT, start, at + 1)
+    asked = {call.call_id for call in messages[at].calls}
+    at += 1
+    while at < len(messages):
+        message = messages[at]
+        if message.is_ours:
+            break
+        if message.role is Role.TOOL and any(result.call_id in asked for result in message.results):
+            waiting -= {result.call_id for result in message.results}
+        elif message.role is Role.ASSISTANT and waiting:
+            calls = {call.call_id for call in message.calls}
+            asked |= calls
+            waiting |= calls
+        else:
+            break
+        at += 1
+    return Group(GroupKind.STEP, start, at)
+
+
+def _only_reasoning(message: Message) -> bool:
+    return bool(message.parts) and all(isinstance(part, Reasoning | StepStart) for part in message.parts)
+
+
+def _follows_assistant(messages: Sequence[Message], at: int) -> bool:
+    after = at + 1
+    return after < len(messages) and messages[after].role is Role.ASSISTANT and not messages[after].is_ours
+
+
+def turns(found: Sequence[Group], unit: TurnUnit = TurnUnit.USER) -> list[range]:
+    """Turns as ranges of group numbers; what stands before the first turn belongs to none.
+
+    With `TurnUnit.MESSAGE` every user, text or step group is a turn of its own.
+    """
+    if unit is TurnUnit.MESSAGE:
+        conversational = (GroupKind.USER, GroupKind.TEXT, GroupKind.STEP)
+        return [range(n, n + 1) for n, group in enumerate(found) if group.kind in conversational]
+    starts = [n for n, group in enumerate(found) if group.kind is GroupKind.USER]
+    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(found)], strict=True)]
+
+
+def is_finished(messages: Sequence[Message]) -> bool:
+    """Whether the newest turn has its closing answer: the last message is assistant prose."""
+    last = messages[-1] if messages else None
+    return last is not None and last.role is Role.ASSISTANT and not last.calls

@@ -1,0 +1,141 @@
+"""The order of layers: pinned, one summary or marker, recent; valid for every provider by construction.
+
+Bridge lines stand where a provider wants a user message: first of all, and between a summary and an
+assistant message. They are part of the record, so they are the same bytes every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from compact.core.boundaries import GroupKind
+from compact.core.select import Layout
+from compact.core.view import Item, clear_outputs
+from compact.model.message import Message, MessageKind, Role, make
+from compact.model.plan import Mode, Plan
+from compact.model.policy import Placement, Policy
+from compact.model.record import Injected
+
+TRIGGER_LINE = (
+    "What have we accomplished in our conversation so far? "
+    "Summarize our progress, current state, and next steps."
+)
+FIRST_LINE = "The earlier part of this conversation was shortened to fit the context window."
+CONTINUE_LINE = "Continue from the summary above."
+RESUME_LINE = "Continue with the conversation below."
+
+_TAG = "COMPACT-SUMMARY"
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryText:
+    """A summary's two halves: what may carry authority, and what rests on tool output only."""
+
+    text: str
+    untrusted: str = ""
+
+
+def tagged(text: str, version: int) -> str:
+    """The text inside its delimiters, which nothing inside can close."""
+    safe = text.replace(f"</{_TAG}", f"<\\/{_TAG}").replace(f"<{_TAG}", f"<\\{_TAG}")
+    return f"<{_TAG} v{version}>\n{safe}\n</{_TAG}>"
+
+
+def summary_messages(summary: SummaryText, version: int, policy: Policy) -> list[Message]:
+    """A summary as the messages that its placement asks for."""
+    match policy.placement:
+        case Placement.ASSISTANT:
+            whole = "\n\n".join(filter(None, (summary.text, summary.untrusted)))
+            return [make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(whole, version))]
+        case Placement.PAIR:
+            whole = "\n\n".join(filter(None, (summary.text, summary.untrusted)))
+            return [
+                make(MessageKind.SUMMARY_TRIGGER, Role.USER, TRIGGER_LINE),
+                make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(whole, version)),
+            ]
+        case Placement.SYSTEM:
+            made = [make(MessageKind.SUMMARY, Role.SYSTEM, tagged(summary.text, version))]
+            if summary.untrusted:
+                # Text that came from tools must not gain a system message's authority.
+                made.append(make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(summary.untrusted, version)))
+            return made
+
+
+def marker_message(dropped: int) -> Message:
+    turns = "turn was" if dropped == 1 else "turns were"
+    return make(
+        MessageKind.MARKER, Role.USER, f"[{dropped} earlier {turns} trimmed to fit the context window.]"
+    )
+
+
+def split_layers(layout: Layout, kept: Collection[int]) -> tuple[list[int], list[int]]:
+    """Kept groups as (before, after) the summary or marker, each in order."""
+    first = {n for turn in layout.turns[: layout.policy.keep_first_turns] for n in turn}
+    ordered = sorted(kept)
+    loose = [n for n in ordered if n not in layout.pinned and n not in first]
+    if not loose:
+        return ordered, []
+    border = loose[0]
+    before = [n for n in ordered if n < border]
+    after = [n for n in ordered if n >= border]
+    opens_turn = layout.groups[border].kind is GroupKind.USER
+    cut_inside_turn = opens_turn and border + 1 < len(layout.groups) and border + 1 not in kept
+    if cut_inside_turn and not first and layout.policy.placement is Placement.ASSISTANT:
+        # The task whose steps were cut counts as pinned: it stands before the summary of those steps.
+        return [*before, border], after[1:]
+    return before, after
+
+
+def arrange(
+    plan: Plan, items: Sequence[Item], ours: Sequence[Message], policy: Policy
+) -> list[int | Message]:
+    """View indexes and messages of ours in the order in which they go out."""
+    match policy.placement if plan.mode is not Mode.DISCARD else Placement.ASSISTANT:
+        case Placement.ASSISTANT:
+            before: list[int | Message] = list(plan.leading)
+            after: list[int | Message] = list(plan.recent)
+            return _bridged([*before, *ours, *after], items)
+        case Placement.PAIR | Placement.SYSTEM:
+            return _bridged([*ours, *sorted((*plan.leading, *plan.recent))], items)
+
+
+def _bridged(order: list[int | Message], items: Sequence[Item]) -> list[int | Message]:
+    done: list[int | Message] = []
+    seen_user = False
+    after_summary = False
+    for entry in order:
+        message = items[entry].message if isinstance(entry, int) else entry
+        if message.role in (Role.ASSISTANT, Role.TOOL):
+            if not seen_user:
+                # After a system summary the conversation simply goes on below it.
+                line = RESUME_LINE if any(not isinstance(x, int) for x in done) else FIRST_LINE
+                done.append(make(MessageKind.BRIDGE, Role.USER, line))
+                seen_user = True
+            elif after_summary and message.kind is not MessageKind.SUMMARY:
+                done.append(make(MessageKind.BRIDGE, Role.USER, CONTINUE_LINE))
+        seen_user = seen_user or message.role is Role.USER
+        after_summary = message.kind is MessageKind.SUMMARY and message.role is Role.ASSISTANT
+        done.append(entry)
+    return done
+
+
+def build(
+    order: Sequence[int | Message],
+    plan: Plan,
+    items: Sequence[Item],
+    size_of: Callable[[Message], int],
+    at: float,
+) -> list[Item]:
+    """The new view: kept items as they are, cleared ones rebuilt, ours injected."""
+    made = []
+    for entry in order:
+        if not isinstance(entry, int):
+            made.append(Item(entry, size_of(entry), Injected(entry)))
+        elif entry in plan.cleared:
+            cleared = plan.cleared[entry]
+            message = clear_outputs(items[entry].message, cleared, at)
+            made.append(Item(message, size_of(message), cleared))
+        else:
+            made.append(items[entry])
+    return made

@@ -1,0 +1,217 @@
+"""Plan a compaction: total, deterministic, no clock, no ids, no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from compact.core.boundaries import GroupKind
+from compact.core.layers import split_layers
+from compact.core.prune import NOTHING, Pruning, plan_prune
+from compact.core.select import Layout, reductions, select
+from compact.core.view import Item
+from compact.model.event import Reason
+from compact.model.message import MessageKind, ToolResult
+from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
+from compact.model.policy import Policy, Rest
+
+SMALLEST_SUMMARY = 64
+"""Below this a summary says nothing; then what must go goes without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How the planner counts what is not yet in the view."""
+
+    of_text: Callable[[str], int]
+    of_result: Callable[[ToolResult], int]
+    frame: int
+    """Tags, trigger and bridge lines around a summary."""
+
+
+def limits_for(policy: Policy, window: int, fixed: int) -> Limits:
+    budget = window - policy.reserve()
+    trigger = min(int(window * policy.trigger_pct), budget)
+    return Limits(window, budget, trigger, fixed, policy.summary_tokens(window))
+
+
+def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
+    """What a compaction for this reason would do with this view."""
+    layout = Layout(items, policy)
+    before = limits.fixed + sum(item.tokens for item in items)
+    if reason is Reason.END_TURN:
+        pruning = (
+            plan_prune(layout, limits.window, sizes.of_result, sizes.of_text) if policy.prune else NOTHING
+        )
+        return _prune_plan(layout, pruning, limits, before, reason)
+    if policy.prune:
+        pruning = plan_prune(layout, limits.window, sizes.of_result, sizes.of_text)
+        # A small prune breaks the cache for little: then the summary is made on the unpruned, warm view.
+        accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
+        if pruning.cleared and before - pruning.saved <= accepted:
+            return _prune_plan(layout, pruning, limits, before, reason)
+    return _shorten(layout, limits, before, sizes, reason)
+
+
+def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
+    """The plan when no summary can be had: clear outputs if that is enough, else let the span go."""
+    layout = Layout(items, policy)
+    before = limits.fixed + sum(item.tokens for item in items)
+    if policy.prune:
+        pruning = plan_prune(layout, limits.window, sizes.of_result, sizes.of_text)
+        if pruning.cleared and before - pruning.saved <= limits.trigger:
+            return _prune_plan(layout, pruning, limits, before, reason)
+    return _shorten(layout, limits, before, sizes, reason, summary_possible=False)
+
+
+def _shorten(
+    layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason, summary_possible: bool = True
+) -> Plan:
+    """Keep what the counts say, fewer where it does not fit; the rest goes into the summary or away."""
+    wants_summary = summary_possible and layout.policy.rest is Rest.SUMMARIZE
+    carried = 0 if wants_summary else _carried_summary(layout)
+    allowance = limits.summary if wants_summary else carried
+    kept: frozenset[int] = frozenset()
+    total = before
+    for counts in reductions(layout):
+        kept = select(layout, counts)
+        total = limits.fixed + _tokens(layout, kept) + allowance + sizes.frame
+        if total <= limits.budget:
+            break
+    floor = limits.fixed + _tokens(layout, kept) + sizes.frame
+    if total > limits.budget and wants_summary and floor + SMALLEST_SUMMARY <= limits.budget:
+        allowance = limits.budget - floor
+        total = limits.budget
+    elif total > limits.budget and wants_summary and floor <= limits.budget:
+        return _shorten(layout, limits, before, sizes, reason, summary_possible=False)
+    replaced = [n for n, _ in enumerate(layout.groups) if n not in kept]
+    gone = [n for n in replaced if layout.groups[n].kind is not GroupKind.OURS]
+    if total > limits.budget:
+        if before <= limits.budget:
+            return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
+        return _insufficient(layout, limits, before, kept, allowance, sizes, reason)
+    if not gone:
+        return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
+    leading, recent = split_layers(layout, kept)
+    mode = Mode.SUMMARIZE if wants_summary else Mode.DISCARD
+    action = Action.SUMMARIZE if wants_summary else Action.DROP
+    actions = dict.fromkeys(_indexes(layout, replaced), action)
+    actions.update(dict.fromkeys(_indexes(layout, kept & layout.pinned), Action.PIN))
+    replaced_tokens = _tokens(layout, replaced)
+    if wants_summary:
+        least = 256 if reason is Reason.TURNS else SMALLEST_SUMMARY
+        allowance = min(allowance, max(least, replaced_tokens // 2))
+    after = limits.fixed + _tokens(layout, kept) + allowance
+    return Plan(
+        mode=mode,
+        reason=reason,
+        triggered=True,
+        limits=limits,
+        before=before,
+        after=after,
+        steps=_steps(layout, actions, inject=allowance if wants_summary else 0),
+        kept_counts=_kept_counts(layout, kept),
+        leading=tuple(_indexes(layout, leading)),
+        recent=tuple(_indexes(layout, recent)),
+        replaced=tuple(_indexes(layout, replaced)),
+        summary_tokens=allowance if wants_summary else 0,
+        strategy=layout.policy.strategy if wants_summary else "",
+    )
+
+
+def _prune_plan(layout: Layout, pruning: Pruning, limits: Limits, before: int, reason: Reason) -> Plan:
+    if not pruning.cleared:
+        return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
+    actions = dict.fromkeys(pruning.cleared, Action.CLEAR)
+    everything = range(len(layout.items))
+    return Plan(
+        mode=Mode.PRUNE,
+        reason=reason,
+        triggered=True,
+        limits=limits,
+        before=before,
+        after=before - pruning.saved,
+        steps=_steps(layout, actions),
+        kept_counts=_kept_counts(layout, frozenset(range(len(layout.groups)))),
+        recent=tuple(everything),
+        cleared=pruning.cleared,
+        cleared_tools=pruning.tools,
+    )
+
+
+def _unchanged(layout: Layout, limits: Limits, before: int, reason: Reason, asked: Reason) -> Plan:
+    return Plan(
+        mode=Mode.NONE,
+        reason=reason,
+        triggered=asked is not Reason.END_TURN,
+        limits=limits,
+        before=before,
+        after=before,
+        steps=_steps(layout, {}),
+        recent=tuple(range(len(layout.items))),
+    )
+
+
+def _insufficient(
+    layout: Layout,
+    limits: Limits,
+    before: int,
+    kept: frozenset[int],
+    allowance: int,
+    sizes: Sizes,
+    reason: Reason,
+) -> Plan:
+    pinned = _tokens(layout, kept & layout.pinned)
+    return Plan(
+        mode=Mode.NONE,
+        reason=reason,
+        triggered=True,
+        limits=limits,
+        before=before,
+        after=before,
+        steps=_steps(layout, {}),
+        recent=tuple(range(len(layout.items))),
+        insufficient={
+            "system_and_tools": limits.fixed,
+            "protected": pinned,
+            "newest_turn": _tokens(layout, kept) - pinned,
+            "summary": allowance + sizes.frame,
+        },
+    )
+
+
+def _carried_summary(layout: Layout) -> int:
+    """Tokens of the earlier summary, which stays where no new one is made."""
+    kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
+    return sum(item.tokens for item in layout.items if item.message.kind in kinds)
+
+
+def _tokens(layout: Layout, numbers: Sequence[int] | frozenset[int]) -> int:
+    return sum(layout.tokens[n] for n in numbers)
+
+
+def _indexes(layout: Layout, numbers: Sequence[int] | frozenset[int]) -> list[int]:
+    return [
+        index
+        for n in (sorted(numbers) if isinstance(numbers, frozenset) else numbers)
+        for index in range(layout.groups[n].start, layout.groups[n].stop)
+    ]
+
+
+def _kept_counts(layout: Layout, kept: frozenset[int]) -> KeptCounts:
+    return KeptCounts(
+        pinned=len(_indexes(layout, kept & layout.pinned)),
+        recent_turns=sum(1 for turn in layout.turns if turn.start in kept),
+        tool_pairs=sum(1 for n in layout.steps if n in kept),
+    )
+
+
+def _steps(layout: Layout, actions: dict[int, Action], inject: int = 0) -> tuple[Step, ...]:
+    steps = []
+    for index, item in enumerate(layout.items):
+        action = actions.get(index, Action.KEEP)
+        saves = item.tokens if action in (Action.SUMMARIZE, Action.DROP) else 0
+        steps.append(Step(action, index, item.tokens, saves))
+    if inject:
+        steps.append(Step(Action.INJECT, None, inject, 0, "summary"))
+    return tuple(steps)

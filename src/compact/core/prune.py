@@ -1,0 +1,105 @@
+"""Clearing old tool outputs: the cheap half of the `agent` preset. Calls stay, outputs become placeholders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compact.core.boundaries import GroupKind
+from compact.core.select import Layout
+from compact.core.view import Item, cleared_text
+from compact.model.message import MessageKind, ToolResult
+from compact.model.policy import Policy
+from compact.model.record import Cleared, Injected, Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Which outputs to clear, by index in the view, and what that saves."""
+
+    cleared: dict[int, Cleared]
+    saved: int
+    outputs: int
+    tools: tuple[str, ...]
+
+
+NOTHING = Pruning({}, 0, 0, ())
+
+
+def protect_tokens(policy: Policy, window: int) -> int:
+    return min(policy.prune_protect, int(window * policy.prune_protect_pct))
+
+
+def minimum_tokens(policy: Policy, window: int) -> int:
+    return min(policy.prune_minimum, int(window * policy.prune_minimum_pct))
+
+
+def plan_prune(
+    layout: Layout,
+    window: int,
+    size_of_result: Callable[[ToolResult], int],
+    size_of_text: Callable[[str], int],
+) -> Pruning:
+    """Walk backwards; past the protected tokens of tool output, clear. All or nothing (S2.8)."""
+    protect = protect_tokens(layout.policy, window)
+    exempt = _exempt_groups(layout)
+    cleared: dict[int, Cleared] = {}
+    seen = saved = outputs = 0
+    names = _tool_names(layout)
+    tools: list[str] = []
+    for n in range(len(layout.groups) - 1, -1, -1):
+        group = layout.groups[n]
+        if layout.items[group.start].message.kind is MessageKind.SUMMARY:
+            break
+        if group.kind is not GroupKind.STEP or n in exempt or n in layout.pinned:
+            continue
+        for index in range(group.stop - 1, group.start - 1, -1):
+            item = layout.items[index]
+            ids: list[str] = []
+            sizes: list[int] = []
+            for result in reversed(item.message.results):
+                if result.cleared_at is not None or _was_cleared(item, result.call_id):
+                    continue
+                size = size_of_result(result)
+                seen += size
+                if seen <= protect:
+                    continue
+                gain = size - size_of_text(cleared_text(result.call_id))
+                if gain <= 0:
+                    continue
+                ids.append(result.call_id)
+                sizes.append(size)
+                saved += gain
+                name = names.get(result.call_id)
+                if name and name not in tools:
+                    tools.append(name)
+            if ids:
+                outputs += len(ids)
+                cleared[index] = _merged(item, ids, sizes)
+    if not cleared or saved < minimum_tokens(layout.policy, window):
+        return NOTHING
+    return Pruning(cleared, saved, outputs, tuple(tools))
+
+
+def _exempt_groups(layout: Layout) -> frozenset[int]:
+    """The newest steps inside the last turns: never cleared, and not counted as protected."""
+    turns = layout.user_turns[-layout.policy.prune_keep_turns :] if layout.policy.prune_keep_turns else []
+    inside = {n for turn in turns for n in turn}
+    steps = [n for n in layout.steps if n in inside]
+    return frozenset(steps[-(layout.policy.keep_tool_io_pairs or 1) :])
+
+
+def _tool_names(layout: Layout) -> dict[str, str]:
+    return {call.call_id: call.name for item in layout.items for call in item.message.calls}
+
+
+def _was_cleared(item: Item, call_id: str) -> bool:
+    return isinstance(item.entry, Cleared) and call_id in item.entry.call_ids
+
+
+def _merged(item: Item, ids: list[str], sizes: list[int]) -> Cleared:
+    before = item.entry
+    assert not isinstance(before, Injected)
+    if isinstance(before, Kept):
+        return Cleared(before.position, tuple(ids), tuple(sizes))
+    return Cleared(before.position, before.call_ids + tuple(ids), before.original_tokens + tuple(sizes))

@@ -1,0 +1,203 @@
+"""Which groups stay. A policy's counts go in, the kept groups come out; the reduction of the counts too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from compact.core.boundaries import Group, GroupKind, groups, is_finished, turns
+from compact.core.view import Item
+from compact.model.message import MessageKind
+from compact.model.policy import Policy, TurnUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much stays. None means: no limit of that sort."""
+
+    turns: int | None
+    messages: int | None
+    steps: int | None
+    old_steps: bool = True
+    """Whether steps of turns that are not kept may stay."""
+    texts: int | None = None
+    """How many prose answers of the newest turn stay, at the very floor."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A view taken apart into groups and turns, once for all decisions."""
+
+    items: Sequence[Item]
+    policy: Policy
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        return groups([item.message for item in self.items])
+
+    @cached_property
+    def turns(self) -> list[range]:
+        return turns(self.groups, self.policy.turn_unit)
+
+    @cached_property
+    def user_turns(self) -> list[range]:
+        return turns(self.groups, TurnUnit.USER)
+
+    @cached_property
+    def steps(self) -> list[int]:
+        return [n for n, group in enumerate(self.groups) if group.kind is GroupKind.STEP]
+
+    @cached_property
+    def tokens(self) -> list[int]:
+        return [sum(self.items[i].tokens for i in range(g.start, g.stop)) for g in self.groups]
+
+    @cached_property
+    def pinned(self) -> frozenset[int]:
+        """Groups that may not change: protected, or of a role that is never pruned."""
+        roles = self.policy.roles_never_prune
+        return frozenset(
+            n
+            for n, group in enumerate(self.groups)
+            if group.kind is not GroupKind.OURS
+            and any(
+                item.message.protected or item.message.role in roles
+                for item in self.items[group.start : group.stop]
+            )
+        )
+
+    @cached_property
+    def has_summary(self) -> bool:
+        return any(item.message.kind is MessageKind.SUMMARY for item in self.items)
+
+    @cached_property
+    def is_finished(self) -> bool:
+        return is_finished([item.message for item in self.items[-1:]])
+
+    @cached_property
+    def finished_turns(self) -> int:
+        return len(self.user_turns) - (0 if self.is_finished else 1)
+
+    @cached_property
+    def newest_task(self) -> int | None:
+        """The group of the newest user message: what is being worked on."""
+        return self.user_turns[-1].start if self.user_turns else None
+
+
+def initial_counts(layout: Layout) -> Counts:
+    policy = layout.policy
+    keep = policy.keep_recent_turns
+    if layout.has_summary and policy.keep_recent_turns_with_summary is not None:
+        keep = policy.keep_recent_turns_with_summary
+    if keep is not None and not policy.count_new_message and not layout.is_finished:
+        keep += 1
+    return Counts(
+        keep,
+        policy.keep_recent_messages,
+        policy.keep_tool_io_pairs,
+        old_steps=policy.keep_tool_io_anywhere,
+    )
+
+
+def reductions(layout: Layout) -> Iterator[Counts]:
+    """The counts to try, most first: turns down by one, then steps by one, again, to (1, 1).
+
+    Below that, steps of earlier turns go, then all but the last answer inside the newest turn: only
+    the newest task with its last step is a floor that a run of one user message can live with.
+    """
+    counts = initial_counts(layout)
+    yield counts
+    if counts.turns is not None:
+        counts = replace(counts, turns=min(counts.turns, max(1, len(layout.turns))))
+    if counts.steps is not None:
+        counts = replace(counts, steps=min(counts.steps, max(1, len(layout.steps))))
+    while any(count is not None and count > 1 for count in (counts.turns, counts.messages, counts.steps)):
+        if counts.turns is not None and counts.turns > 1:
+            counts = replace(counts, turns=counts.turns - 1)
+            yield counts
+        if counts.messages is not None and counts.messages > 1:
+            counts = replace(counts, messages=counts.messages - 1)
+            yield counts
+        if counts.steps is not None and counts.steps > 1:
+            counts = replace(counts, steps=counts.steps - 1)
+            yield counts
+    if counts.turns is not None and layout.policy.turn_unit is TurnUnit.USER:
+        if counts.steps is None:
+            newest = layout.user_turns[-1] if layout.user_turns else range(0)
+            for steps in range(sum(1 for n in layout.steps if n in newest), 0, -1):
+                counts = replace(counts, steps=steps)
+                yield counts
+        counts = replace(counts, old_steps=False)
+        yield counts
+        yield replace(counts, texts=1)
+
+
+def select(layout: Layout, counts: Counts) -> frozenset[int]:
+    """The groups that stay, pinned ones included."""
+    kept = set(layout.pinned)
+    if layout.newest_task is not None:
+        kept.add(layout.newest_task)
+    kept.update(_first_turns(layout))
+    if counts.messages is not None:
+        kept.update(_last_messages(layout, counts.messages))
+    if counts.turns is not None:
+        kept.update(_recent_turns(layout, counts))
+    newest_context = _newest_context(layout)
+    if newest_context is not None:
+        kept.add(newest_context)
+    return frozenset(kept)
+
+
+def _first_turns(layout: Layout) -> Iterator[int]:
+    for turn in layout.turns[: layout.policy.keep_first_turns]:
+        yield from turn
+
+
+def _last_messages(layout: Layout, count: int) -> Iterator[int]:
+    # Whole groups, newest first, until at least `count` messages stay: it snaps outward.
+    left = count
+    oldest: int | None = None
+    for n in range(len(layout.groups) - 1, -1, -1):
+        if left <= 0:
+            break
+        group = layout.groups[n]
+        if group.kind in (GroupKind.OURS, GroupKind.SYSTEM):
+            continue
+        yield n
+        left -= group.stop - group.start
+        oldest = n
+    # Where the cut falls inside a turn, its user message stays: an answer without its question misleads.
+    yield from (turn.start for turn in layout.user_turns if oldest is not None and oldest in turn)
+
+
+def _recent_turns(layout: Layout, counts: Counts) -> Iterator[int]:
+    assert counts.turns is not None
+    recent = [n for turn in layout.turns[-counts.turns :] for n in turn]
+    if not layout.turns:
+        # No user message at all (an assistant monologue): the steps alone are what can stay.
+        recent = [n for n, group in enumerate(layout.groups) if group.kind is not GroupKind.OURS][-1:]
+    if layout.policy.turn_unit is TurnUnit.MESSAGE:
+        yield from recent
+        return
+    in_recent = set(recent)
+    candidates = layout.steps if counts.old_steps else [n for n in layout.steps if n in in_recent]
+    if counts.steps is None:
+        kept_steps = {n for n in recent if layout.groups[n].kind is GroupKind.STEP}
+    else:
+        kept_steps = set(candidates[-counts.steps :])
+    texts = [n for n in recent if layout.groups[n].kind not in (GroupKind.STEP, GroupKind.OURS)]
+    if counts.texts is not None:
+        prose = [n for n in texts if layout.groups[n].kind is GroupKind.TEXT]
+        # Prose after the last step is the newest answer; older prose of the turn may go.
+        dropped = set(prose[: -counts.texts])
+        texts = [n for n in texts if n not in dropped]
+    yield from texts
+    yield from kept_steps
+
+
+def _newest_context(layout: Layout) -> int | None:
+    """The newest working-memory message stays; older ones it superseded go."""
+    for n in range(len(layout.groups) - 1, -1, -1):
+        if layout.items[layout.groups[n].start].message.kind is MessageKind.CONTEXT:
+            return n
+    return None

@@ -1,0 +1,171 @@
+"""Two short drivers: they run a flow, meet its needs through the ports, and own lease and cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from compact.core.flow import Emit, NeedArchive, NeedCommit, NeedSummary, Refusal
+from compact.errors import CompactError, SummaryRefused
+from compact.model.event import EventName
+from compact.model.summary import Summary, SummaryRequest
+from compact.ports import Archive, Store
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NeedLease:
+    """The flow wants to be the only one to compact this session; answered with whether it is."""
+
+    session_id: str
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    store: Store
+    archive: Archive
+    summarizer: Any
+    emit: Callable[[EventName, dict[str, Any]], None]
+    lease_seconds: float = 120.0
+
+
+_POLL = 0.05
+
+
+def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
+    answer: Any = None
+    with ExitStack() as held:
+        while True:
+            try:
+                need = flow.send(answer)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            match need:
+                case NeedSummary(request=request):
+                    answer = _answered(lambda request=request: _summary(ports.summarizer, request))
+                case NeedLease():
+                    answer = _lease(need, ports, held)
+                case _:
+                    answer = _perform(need, ports)
+
+
+async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
+    answer: Any = None
+    with ExitStack() as held:
+        while True:
+            try:
+                need = flow.send(answer)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            match need:
+                case NeedSummary(request=request):
+                    answer = await _aanswered(ports.summarizer, request)
+                case NeedLease():
+                    answer = await asyncio.to_thread(_lease, need, ports, held)
+                case NeedArchive() | NeedCommit():
+                    # A commit that began must end: a cancelled task may not leave half of it behind.
+                    answer = await asyncio.shield(asyncio.to_thread(_perform, need, ports))
+                case _:
+                    answer = _perform(need, ports)
+
+
+def _perform(need: Any, ports: Ports) -> Any:
+    match need:
+        case Emit(name=name, data=data):
+            return ports.emit(name, dict(data))
+        case NeedArchive(transcript=transcript):
+            return _answered(lambda: _archived(ports, transcript))
+        case NeedCommit(record=record):
+            return _answered(lambda: ports.store.commit(record))
+        case _:
+            raise TypeError(f"the flow asked for {need!r}, which no driver knows")
+
+
+def _archived(ports: Ports, transcript: Any) -> str:
+    where = ports.archive.write(transcript)
+    ports.emit(
+        EventName.ARCHIVAL,
+        {
+            "session_id": transcript.session_id,
+            "step": transcript.step,
+            "storage_adapter": type(ports.archive).__name__,
+            "path": where,
+        },
+    )
+    return where
+
+
+def _lease(need: NeedLease, ports: Ports, held: ExitStack) -> bool:
+    deadline = time.monotonic() + need.wait
+    while True:
+        attempt = ExitStack()
+        if attempt.enter_context(ports.store.lease(need.session_id, ports.lease_seconds)):
+            held.push(attempt)
+            ports.emit(EventName.LEASE, {"granted": True})
+            return True
+        attempt.close()
+        if time.monotonic() >= deadline:
+            ports.emit(EventName.LEASE, {"granted": False})
+            return False
+        time.sleep(_POLL)
+
+
+def _summary(summarizer: Any, request: SummaryRequest) -> Summary:
+    answer = summarizer.summarize(request) if hasattr(summarizer, "summarize") else summarizer(request)
+    if inspect.isawaitable(answer):
+        answer = asyncio.run(_awaited(answer))
+    return _as_summary(answer, request)
+
+
+async def _asummary(summarizer: Any, request: SummaryRequest) -> Summary:
+    ask = getattr(summarizer, "asummarize", None)
+    if ask is not None:
+        return _as_summary(await ask(request), request)
+    call = getattr(summarizer, "summarize", summarizer)
+    if inspect.iscoroutinefunction(call):
+        return _as_summary(await call(request), request)
+    answer = await asyncio.to_thread(call, request)
+    if inspect.isawaitable(answer):
+        answer = await answer
+    return _as_summary(answer, request)
+
+
+async def _awaited(value: Awaitable[T]) -> T:
+    return await value
+
+
+def _as_summary(answer: Any, request: SummaryRequest) -> Summary:
+    if isinstance(answer, Summary):
+        return answer
+    if answer is None or isinstance(answer, str):
+        return Summary(text=answer or "", strategy=request.strategy, model="custom")
+    raise TypeError(f"the summarizer returned {type(answer).__name__}; it must return text or a Summary")
+
+
+def _answered(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except Exception as error:
+        return _refusal(error)
+
+
+async def _aanswered(summarizer: Any, request: SummaryRequest) -> Any:
+    try:
+        return await _asummary(summarizer, request)
+    except Exception as error:
+        return _refusal(error)
+
+
+def _refusal(error: Exception) -> Refusal:
+    reason = error.reason if isinstance(error, SummaryRefused) else type(error).__name__
+    cause = error if isinstance(error, CompactError) else None
+    return Refusal(reason, str(error) or type(error).__name__, cause or error)

@@ -1,0 +1,118 @@
+"""Looking without touching: usage, overflow, calibration, recall."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compact.core.view import handle
+from compact.engine.prepare import Call, Engine
+from compact.model.message import Message, MessageKind, Usage
+from compact.model.outcome import ContextUsage, OverflowCheck
+
+# A provider's count may differ from ours by tokenizer and hidden text, not by an order of magnitude.
+_LEAST_SCALE, _MOST_SCALE = 0.5, 4.0
+
+
+def usage(engine: Engine, call: Call) -> ContextUsage:
+    """What would be sent now, by share; tokens are corrected by what the provider reported."""
+    now = engine.look(call)
+    scale = now.session.scale
+    summary = sum(i.tokens for i in now.line.view if i.message.kind is MessageKind.SUMMARY)
+    parts = {
+        "system": now.breakdown["system"],
+        "developer": now.breakdown["developer"],
+        "tools": now.breakdown["tools_schema"],
+        "summary": summary,
+        "messages": now.line.total - summary,
+    }
+    scaled = {name: round(value * scale) for name, value in parts.items()}
+    total = round(now.total * scale)
+    return ContextUsage(
+        tokens=total,
+        window=engine.window,
+        percent=round(100 * total / engine.window, 2),
+        breakdown={**scaled, "free": max(0, engine.window - total)},
+        budget=engine.window - engine.policy.reserve(),
+        trigger=round(now.limits.trigger * scale),
+        exact=engine.counter.exact and scale == 1.0,
+    )
+
+
+def overflow(engine: Engine, call: Call) -> OverflowCheck:
+    """The overflow check alone (S2.22)."""
+    now = engine.look(call)
+    current = round(now.total * now.session.scale)
+    reserve = engine.policy.reserve()
+    above = engine.policy.trigger_above
+    reached = now.total > now.limits.trigger if above else now.total >= now.limits.trigger
+    return OverflowCheck(
+        is_overflow=reached or now.total > now.limits.budget,
+        current=current,
+        available=engine.window - reserve - current,
+        model_limit=engine.window,
+        output_reserve=reserve,
+    )
+
+
+def observe(engine: Engine, call: Call, reported: Any) -> float:
+    """Correct this session's estimate by the provider's count for this prompt; returns the new factor."""
+    tokens = prompt_tokens(reported)
+    now = engine.look(call)
+    if tokens > 0 and now.total > 0:
+        now.session.scale = min(max(tokens / now.total, _LEAST_SCALE), _MOST_SCALE)
+    return now.session.scale
+
+
+def prompt_tokens(reported: Any) -> int:
+    """Prompt tokens in a provider's usage, cached ones included; takes dicts and SDK objects alike."""
+    if isinstance(reported, int):
+        return reported
+    if isinstance(reported, Usage):
+        return reported.input + reported.cache_read + reported.cache_write
+
+    def field(name: str) -> int:
+        value = reported.get(name) if isinstance(reported, Mapping) else getattr(reported, name, None)
+        return value if isinstance(value, int) else 0
+
+    if field("prompt_tokens"):
+        return field("prompt_tokens")
+    # Anthropic counts cached tokens apart; OpenAI's Responses API includes them in input_tokens.
+    cached = field("cache_read_input_tokens") + field("cache_creation_input_tokens")
+    return field("input_tokens") + cached
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """An original found again; `text` is history, not an instruction."""
+
+    position: int
+    role: str
+    text: str
+    handles: tuple[str, ...]
+    score: float
+
+
+def recall(engine: Engine, session_id: str, query: str, limit: int = 5) -> list[Recalled]:
+    """Originals by handle, or those that share most words with the query, newest first among equals."""
+    wanted = {word.casefold() for word in re.findall(r"\w[\w./:-]*", query)}
+    found = []
+    for position, message in enumerate(engine.store.originals(session_id)):
+        handles = tuple(handle(result.call_id) for result in message.results)
+        text = _all_text(message)
+        if query.strip() in handles:
+            score = float("inf")
+        else:
+            low = text.casefold()
+            score = sum(1.0 for word in wanted if word in low) / max(1, len(wanted))
+        if score > 0:
+            found.append(Recalled(position, message.role.value, text, handles, score))
+    found.sort(key=lambda hit: (-hit.score, -hit.position))
+    return found[:limit]
+
+
+def _all_text(message: Message) -> str:
+    calls = [f"{call.name} {call.arguments}" for call in message.calls]
+    return "\n".join([message.text, *calls, *(result.text for result in message.results)]).strip()

@@ -1,0 +1,233 @@
+"""A line: one history as a caller sends it, remembered, so that each message is looked at once.
+
+The caller may send the full history every time, or go on with the list that came back, or mix both. A line
+finds out which, by chain hash: `output` keys say "this prefix is what a record put there", `source` keys say
+"this prefix is what a record replaces".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from compact.core.view import START, Item, apply_entries, link
+from compact.formats.recognition import ANY
+from compact.model.message import Message, MessageKind, Role
+from compact.model.record import Injected, Kept, Record
+from compact.ports import Format, Store
+
+
+def shell(value: Any) -> Any:
+    """A copy of the containers that shares every leaf: equal to the original until that is edited."""
+    if isinstance(value, dict):
+        return {key: shell(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [shell(item) for item in value]
+    if isinstance(value, str | int | float | bool | tuple | None):
+        return value
+    copy = getattr(value, "model_copy", None)
+    return copy(deep=True) if copy is not None else value
+
+
+class Line:
+    """Decoded messages of one list, without its leading system messages, and the view they make."""
+
+    def __init__(
+        self,
+        store: Store,
+        size_of: Callable[[Message], int],
+        notes: Mapping[bytes, Message],
+        revoked: frozenset[str],
+    ) -> None:
+        self._store = store
+        self._size_of = size_of
+        self._notes = notes
+        self._note_digests = {note.digest for note in notes.values()}
+        self._revoked = revoked
+        self.possible = ANY
+        """Formats that the messages so far may be in; plain ones fit several."""
+        self.copy: list[Any] = []
+        self.ends: list[int] = []
+        self.messages: list[Message] = []
+        self._raw = START
+        self._offset = 0
+        self._logical = [START]
+        self._kept_by_record: dict[int, Message] = {}
+        self._since: list[Message] = []
+        self.base: Record | None = None
+        self.view: list[Item] = []
+        self.total = 0
+        self.user_turns = 0
+        self.protected_tokens = 0
+        self.has_summary = False
+        self.has_ours = False
+        self.encoded: tuple[list[Any], int] | None = None
+        """Prefix of the output that the base record decides, and the caller's index where the rest begins."""
+        self._note_at(START)
+
+    @property
+    def length(self) -> int:
+        """How many originals the conversation has, replaced ones included."""
+        return self._offset + len(self._since)
+
+    def extend(self, items: Sequence[Any], format: Format, first_index: int) -> list[Message]:
+        """Take in new objects of the caller; returns the originals among them."""
+        fresh: list[Message] = []
+        for index, item in enumerate(items, first_index):
+            fresh.extend(format.decode(item, index))
+            self.copy.append(shell(item))
+            self.ends.append(len(self.messages) + len(fresh))
+        return self.take(fresh)
+
+    def take(self, fresh: Sequence[Message]) -> list[Message]:
+        raw, raws = self._raw, []
+        for message in fresh:
+            raw = link(raw, message.digest)
+            raws.append(raw)
+        found = self._store.find(raws)
+        adopted = -1
+        for index, key in enumerate(raws):
+            record = self._match(found, key, by_output=True)
+            if record is not None and len(record.entries) == len(self.messages) + index + 1:
+                adopted = index
+                adopted_record = record
+        self.messages.extend(fresh)
+        self._raw = raw
+        if adopted >= 0:
+            self._adopt(adopted_record, len(self.messages) - len(fresh) + adopted + 1)
+        rest = fresh[adopted + 1 :]
+        before = self.length
+        self._advance(rest)
+        return self._since[before - self._offset :]
+
+    def refresh(self) -> bool:
+        """Look again for records, which another process may have committed meanwhile."""
+        keys = self._logical[1:]
+        covered = self.base.source_length if self.base is not None else 0
+        found = self._store.find(keys)
+        for index in range(len(keys) - 1, -1, -1):
+            record = self._match(found, keys[index], by_output=False)
+            if record is not None and self._offset + index + 1 >= covered and record is not self.base:
+                known = self.base is not None and record.id == self.base.id
+                return not known and self._apply(record)
+        return False
+
+    def body_index(self, message: Message) -> int | None:
+        """Where in the caller's list (less its system messages) this message begins an object."""
+        for index in range(len(self.messages) - 1, -1, -1):
+            if self.messages[index] is message:
+                at = bisect_right(self.ends, index)
+                return at if index == (self.ends[at - 1] if at else 0) else None
+        return None
+
+    def source_at(self, length: int) -> bytes:
+        return self._logical[length - self._offset]
+
+    def original_at(self, position: int) -> Message | None:
+        if position >= self._offset:
+            index = position - self._offset
+            return self._since[index] if index < len(self._since) else None
+        return self._kept_by_record.get(position)
+
+    def adopt_view(self, record: Record, items: Sequence[Item]) -> None:
+        """A compaction of this line was committed: from now on this is what it sends."""
+        self.base = record
+        self._set_view(list(items))
+
+    def _match(self, found: Mapping[bytes, Sequence[Record]], key: bytes, by_output: bool) -> Record | None:
+        for record in reversed(found.get(key, ())):
+            if record.id in self._revoked:
+                continue
+            if by_output and record.output == key and record.entries:
+                return record
+            if not by_output and record.source == key:
+                return record
+        return None
+
+    def _adopt(self, record: Record, count: int) -> None:
+        """The first `count` messages are a record's output: go on from that record's source."""
+        items = []
+        self._kept_by_record = {}
+        for message, entry in zip(self.messages[:count], record.entries, strict=True):
+            if isinstance(entry, Injected):
+                message = entry.message  # the same text, but with its kind
+            else:
+                self._kept_by_record[entry.position] = message
+            items.append(Item(message, self._size_of(message), entry))
+        self._offset = record.source_length
+        self._logical = [record.source]
+        self._since = []
+        self.base = record
+        self._set_view(items)
+
+    def _advance(self, fresh: Sequence[Message]) -> None:
+        for message in fresh:
+            note = self._as_note(message)
+            if note is not None:
+                if not self.view or self.view[-1].message is not note:
+                    self._push(Item(note, self._size_of(note), Injected(note)))
+                continue
+            key = link(self._logical[-1], message.digest)
+            self._logical.append(key)
+            self._since.append(message)
+            self._push(Item(message, self._size_of(message), Kept(self.length - 1)))
+            self._note_at(key)
+        new = len(fresh)
+        keys = self._logical[-new:] if new else []
+        found = self._store.find(keys)
+        for index in range(len(keys) - 1, -1, -1):
+            record = self._match(found, keys[index], by_output=False)
+            if record is not None and self._apply(record):
+                break
+
+    def _apply(self, record: Record) -> bool:
+        items = apply_entries(record, self.original_at, self._size_of)
+        if items is None:
+            return False
+        # Notes behind the record's span stay where they were.
+        behind = (n for n, item in enumerate(self.view) if _is_behind(item, record.source_length))
+        tail_from = next(behind, len(self.view))
+        self.base = record
+        self._set_view(items + self.view[tail_from:])
+        return True
+
+    def _push(self, item: Item) -> None:
+        self.view.append(item)
+        self.total += item.tokens
+        self._count(item)
+
+    def _set_view(self, items: list[Item]) -> None:
+        self.view = items
+        self.total = sum(item.tokens for item in items)
+        self.user_turns = 0
+        self.protected_tokens = 0
+        self.has_summary = False
+        self.has_ours = False
+        self.encoded = None
+        for item in items:
+            self._count(item)
+
+    def _count(self, item: Item) -> None:
+        message = item.message
+        if message.kind is MessageKind.ORIGINAL:
+            self.user_turns += message.role is Role.USER
+            self.protected_tokens += item.tokens if message.protected else 0
+            return
+        self.has_ours = True
+        if message.kind is MessageKind.SUMMARY:
+            self.has_summary = True
+
+    def _as_note(self, message: Message) -> Message | None:
+        if message.digest not in self._note_digests:
+            return None
+        return next(note for note in self._notes.values() if note.digest == message.digest)
+
+    def _note_at(self, key: bytes) -> None:
+        note = self._notes.get(key)
+        if note is not None:
+            self._push(Item(note, self._size_of(note), Injected(note)))
+
+
+def _is_behind(item: Item, length: int) -> bool:
+    return item.position is not None and item.position >= length

@@ -1,0 +1,51 @@
+"""From the view back to the caller's own format, objects and list type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compact.engine.line import Line
+from compact.formats import strip_meta
+from compact.model.message import MessageKind
+from compact.ports import Format
+
+
+def encode_view(line: Line, body: Sequence[Any], format: Format) -> list[Any]:
+    """What goes out after the leading system messages. Only what a record decides is encoded, once."""
+    if line.base is None and not line.has_ours:
+        return list(body)
+    if line.encoded is None:
+        line.encoded = _encoded_prefix(line, format)
+    prefix, rest = line.encoded
+    return prefix + list(body[rest:])
+
+
+def _encoded_prefix(line: Line, format: Format) -> tuple[list[Any], int]:
+    # From the last thing that is ours on, the view is the caller's own list again.
+    changed = [n for n, item in enumerate(line.view) if item.message.is_ours or item.message.changed]
+    first_own = changed[-1] + 1 if changed else 0
+    covered = line.base.source_length if line.base is not None else 0
+    for n in range(first_own, len(line.view)):
+        position = line.view[n].position
+        if position is None or position < covered:
+            continue
+        rest = line.body_index(line.view[n].message)
+        if rest is not None:
+            return format.encode([item.message for item in line.view[:n]]), rest
+    return format.encode([item.message for item in line.view]), len(line.copy)
+
+
+def stable_indexes(line: Line, out: Sequence[Any], head: int) -> tuple[int, ...]:
+    """Where a cache breakpoint pays: after the summary, and at the last message."""
+    found = []
+    for n, item in enumerate(line.view):
+        if item.message.kind is MessageKind.SUMMARY and n + head < len(out):
+            found.append(n + head)
+    if out:
+        found.append(len(out) - 1)
+    return tuple(dict.fromkeys(found))
+
+
+def stripped(messages: list[Any]) -> list[Any]:
+    return [strip_meta(message) for message in messages]

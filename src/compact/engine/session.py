@@ -1,0 +1,189 @@
+"""What the engine remembers of a session between calls. All of it can be rebuilt from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from compact.engine.line import Line, shell
+from compact.formats import by_name
+from compact.formats.recognition import ANY, narrow, preferred
+from compact.model.message import Message, MessageKind, Role, make
+from compact.model.record import Injected, Record, RecordKind
+from compact.ports import Format, Store
+
+_LINES_KEPT = 4
+"""A session has few histories at a time: the full one, the adopted one, a fork or two."""
+
+
+@dataclass
+class Head:
+    """What stands before the conversation: leading system messages, `system`, tools."""
+
+    source: list[Any] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    tokens: int = 0
+
+
+class Session:
+    """Lines, calibration and notes of one session id. Guard with `lock`, never across a model call."""
+
+    def __init__(self, session_id: str, store: Store, size_of: Callable[[Message], int]) -> None:
+        self.id = session_id
+        self.lock = Lock()
+        self.scale = 1.0
+        """Provider's count over ours, as last observed."""
+        self.head = Head()
+        self.floor: tuple[int, int] | None = None
+        self._known_head: list[bytes] | None = None
+        self.system_key: Any = None
+        self.tools_key: Any = None
+        self._store = store
+        self._size_of = size_of
+        self._lines: list[Line] = []
+        self._notes: dict[bytes, Message] = {}
+        self.note_text: str | None = None
+        self.format: Format | None = None
+        self.retired_tools: frozenset[str] = frozenset()
+        """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
+        self._injected: set[bytes] = set()
+        self._revoked: set[str] = set()
+        self.steps = 0
+        self.revision = 0
+        for record in store.records(session_id):
+            self.learn(record)
+
+    def learn(self, record: Record) -> None:
+        self.steps = max(self.steps, record.step)
+        if record.kind is RecordKind.RESTORE and record.revokes is not None:
+            self._revoked.add(record.revokes)
+            self.revision = max(self.revision, record.revision)
+        for entry in record.entries:
+            if isinstance(entry, Injected):
+                self._injected.add(entry.message.digest)
+
+    def forget_lines(self) -> None:
+        self._lines.clear()
+
+    def split(self, messages: Sequence[Any], format: Format) -> int:
+        """How many leading messages are the caller's system prompt; decodes them only when they changed."""
+        head = self.head
+        count = len(head.source)
+        if count <= len(messages) and messages[:count] == head.source:
+            after = messages[count] if count < len(messages) else None
+            if after is None or not self._is_lead(after, count, format):
+                return count
+        found: list[Message] = []
+        at = 0
+        while at < len(messages):
+            decoded = format.decode(messages[at], at)
+            if not all(self._leads(message) for message in decoded):
+                break
+            found.extend(decoded)
+            at += 1
+        self.head = Head([shell(item) for item in messages[:at]], found, sum(map(self._size_of, found)))
+        return at
+
+    def head_changed(self) -> bool:
+        """Whether the leading system messages differ from those of the call before."""
+        now = [message.digest for message in self.head.messages]
+        before, self._known_head = self._known_head, now
+        return before is not None and before != now
+
+    def _is_lead(self, item: Any, index: int, format: Format) -> bool:
+        role = item.get("role") if isinstance(item, dict) else getattr(item, "role", None)
+        if role not in ("system", "developer"):
+            return False
+        return all(self._leads(message) for message in format.decode(item, index))
+
+    def _leads(self, message: Message) -> bool:
+        # A summary of ours that stands among the system messages belongs to the conversation.
+        return message.role in (Role.SYSTEM, Role.DEVELOPER) and message.digest not in self._injected
+
+    def line_for(self, messages: Sequence[Any], named: Format | None) -> tuple[Line, Format]:
+        """The remembered line that this list continues, brought up to it; a new one where there is none."""
+        line, first_index = None, 0
+        if self.format is not None:
+            first_index = self.split(messages, self.format)
+            body = messages[first_index:]
+            line = self._continued(body) or self._forked(body)
+        if line is not None:
+            known = len(line.copy)
+            line.possible = narrow(line.possible, body[known:], first_index + known)
+            if named is None and preferred(line.possible) != self.format_name:
+                # Plain messages fit several formats; now one showed which it is.
+                line = None
+        if line is None:
+            possible = ANY if named is not None else narrow(ANY, messages, 0)
+            self.format = named or by_name(preferred(possible))
+            self.head = Head()
+            first_index = self.split(messages, self.format)
+            body = messages[first_index:]
+            line = self._new_line()
+            line.possible = possible
+        assert self.format is not None
+        known = len(line.copy)
+        fresh = line.extend(body[known:], self.format, first_index + known)
+        self._lines = [line, *(other for other in self._lines if other is not line)][:_LINES_KEPT]
+        if fresh:
+            self._store.append(self.id, line.length - len(fresh), fresh)
+        return line, self.format
+
+    @property
+    def format_name(self) -> str:
+        return self.format.name if self.format is not None else ""
+
+    def _continued(self, body: Sequence[Any]) -> Line | None:
+        for line in self._lines:
+            known = len(line.copy)
+            if known <= len(body) and body[:known] == line.copy:
+                return line
+        return None
+
+    def _forked(self, body: Sequence[Any]) -> Line | None:
+        """A new line from the longest common prefix, so that a retry decodes only what changed."""
+        best, shared = None, 0
+        for line in self._lines:
+            common = _common_prefix(body, line.copy)
+            if common > shared:
+                best, shared = line, common
+        if best is None:
+            return None
+        line = self._new_line()
+        line.possible = best.possible
+        line.copy = best.copy[:shared]
+        line.ends = best.ends[:shared]
+        line.take(best.messages[: best.ends[shared - 1]])
+        return line
+
+    def _new_line(self) -> Line:
+        return Line(self._store, self._size_of, self._notes, frozenset(self._revoked))
+
+    def add_note(self, line: Line, text: str) -> Line:
+        """Enter working memory as conversation: before an unanswered user message, else at the end."""
+        self.note_text = text
+        note = make(MessageKind.CONTEXT, Role.USER, text)
+        last = line.messages[-1] if line.messages else None
+        unanswered = last is not None and last.role is Role.USER and not last.is_ours
+        length = line.length - 1 if unanswered and line.length > 0 else line.length
+        try:
+            anchor = line.source_at(length)
+        except IndexError:
+            anchor = line.source_at(line.length)
+        self._notes[anchor] = note
+        rebuilt = self._new_line()
+        rebuilt.possible, rebuilt.copy, rebuilt.ends = line.possible, line.copy, line.ends
+        rebuilt.take(line.messages)
+        self._lines = [rebuilt, *(other for other in self._lines if other is not line)]
+        return rebuilt
+
+
+def _common_prefix(one: Sequence[Any], other: Sequence[Any]) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count

@@ -1,0 +1,199 @@
+"""CompactManager, the one object that users hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from compact.config import CompactConfig
+from compact.core.view import START
+from compact.engine import inspect
+from compact.engine.drivers import arun, run
+from compact.engine.inspect import Recalled
+from compact.engine.prepare import Call
+from compact.errors import CompactError
+from compact.model.event import Event, EventName, Reason
+from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
+from compact.model.plan import Plan
+from compact.model.record import Record, RecordKind
+from compact.ports import Archive, Exporter, Store
+from compact.wiring import wire
+
+
+class CompactManager:
+    """Keeps conversations inside the window. One manager serves many sessions and threads.
+
+    Every method takes the caller's own messages, in any known format, and never changes them.
+    """
+
+    def __init__(
+        self,
+        config: CompactConfig | None = None,
+        summarizer: Any = None,
+        store: Store | None = None,
+        archive: Archive | None = None,
+        exporters: Sequence[Exporter | Callable[[Event], None]] = (),
+        *,
+        format: str | None = None,
+    ) -> None:
+        self.config = config or CompactConfig()
+        self._engine, self._ports = wire(self.config, summarizer, store, archive, exporters, format)
+
+    @property
+    def window(self) -> int:
+        return self._engine.window
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """The newest events, oldest first."""
+        return tuple(self._engine.events.recent)
+
+    def preflight(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Any:
+        """The messages to send now: as they are, or compacted; same format and list type as given."""
+        return self.prepare(session_id, messages, tools, system).messages
+
+    def prepare(
+        self,
+        session_id: str,
+        messages: Sequence[Any],
+        tools: Any = None,
+        system: Any = None,
+        *,
+        context: str | None = None,
+    ) -> Prepared:
+        """Like `preflight`, and says what it did.
+
+        `context` is text that changes between calls (working memory, tool guidance); it enters as
+        conversation, never as an edit of the system prompt, and stays where it was entered.
+        """
+        return self._run(Call(session_id, messages, tools, system, context))
+
+    def manual_compact(
+        self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
+    ) -> Any:
+        """Compact now, whatever the usage; `note` says what to keep in view and goes into the trace."""
+        return self._run(Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)).messages
+
+    def end_turn(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Any:
+        """After a turn, also one that failed: clear old tool outputs if that saves enough (S2.9)."""
+        return self._run(Call(session_id, messages, tools, system, reason=Reason.END_TURN)).messages
+
+    def observe(
+        self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None
+    ) -> float:
+        """The provider's reported usage for this prompt corrects the estimate of this session."""
+        call = self._with_known_fixed(Call(session_id, messages, tools, system))
+        return inspect.observe(self._engine, call, usage)
+
+    def plan(self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None) -> Plan:
+        """What `prepare` would do now. Nothing happens."""
+        return self._engine.plan(Call(session_id, messages, tools, system))
+
+    def usage(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> ContextUsage:
+        """Tokens, window, per cent and breakdown of what would be sent now."""
+        return inspect.usage(self._engine, Call(session_id, messages, tools, system))
+
+    def overflow(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> OverflowCheck:
+        """The overflow check alone: is it, current, available, model limit, output reserve."""
+        return inspect.overflow(self._engine, Call(session_id, messages, tools, system))
+
+    def records(self, session_id: str) -> Sequence[Record]:
+        """The session's compactions, oldest first."""
+        return self._engine.store.records(session_id)
+
+    def recall(self, session_id: str, query_or_handle: str, limit: int = 5) -> list[Recalled]:
+        """Originals that were cleared or summarized, by handle or by words."""
+        found = inspect.recall(self._engine, session_id, query_or_handle, limit)
+        self._engine.events.emit(
+            session_id, EventName.RECALL, {"query": query_or_handle, "found": [hit.position for hit in found]}
+        )
+        return found
+
+    def restore(self, session_id: str, step: int) -> list[Any]:
+        """Undo the compaction with that number, and those built on it; returns the originals."""
+        records = self.records(session_id)
+        chosen = next((r for r in records if r.step == step and r.kind is not RecordKind.RESTORE), None)
+        if chosen is None:
+            known = ", ".join(str(r.step) for r in records if r.kind is not RecordKind.RESTORE) or "none"
+            raise CompactError(
+                f"session {session_id!r} has no compaction {step} (it has: {known}). Nothing was changed."
+            )
+        session = self._engine.session(session_id)
+        for record in [chosen, *_built_on(chosen, records)]:
+            undo = replace(
+                record,
+                id=f"restore-{record.id}",
+                kind=RecordKind.RESTORE,
+                source=b"restore:" + record.source,
+                output=START,
+                entries=(),
+                revokes=record.id,
+                revision=session.revision + 1,
+            )
+            session.learn(self._engine.store.commit(undo))
+        with session.lock:
+            session.forget_lines()
+        self._engine.events.emit(session_id, EventName.RESTORED, {"step": step})
+        sources = [m.origin.source for m in self._engine.store.originals(session_id) if m.origin is not None]
+        # One object may hold several messages; it comes back once.
+        return list({id(source): source for source in sources}.values())
+
+    async def apreflight(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Any:
+        return (await self.aprepare(session_id, messages, tools, system)).messages
+
+    async def aprepare(
+        self,
+        session_id: str,
+        messages: Sequence[Any],
+        tools: Any = None,
+        system: Any = None,
+        *,
+        context: str | None = None,
+    ) -> Prepared:
+        return await self._arun(Call(session_id, messages, tools, system, context))
+
+    async def amanual_compact(
+        self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
+    ) -> Any:
+        call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
+        return (await self._arun(call)).messages
+
+    async def aend_turn(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Any:
+        call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
+        return (await self._arun(call)).messages
+
+    def _run(self, call: Call) -> Prepared:
+        return run(self._engine.prepare(call), self._ports(call.session_id))
+
+    async def _arun(self, call: Call) -> Prepared:
+        return await arun(self._engine.prepare(call), self._ports(call.session_id))
+
+    def _with_known_fixed(self, call: Call) -> Call:
+        """System and tools as last seen, where the caller does not repeat them."""
+        session = self._engine.session(call.session_id)
+        tools = call.tools if call.tools is not None else (session.tools_key or (None,))[0]
+        system = call.system if call.system is not None else (session.system_key or (None,))[0]
+        return replace(call, tools=tools, system=system)
+
+
+def _built_on(record: Record, records: Sequence[Record]) -> list[Record]:
+    built: list[Record] = []
+    ids = {record.id}
+    for other in records:
+        if other.parent in ids and other.kind is not RecordKind.RESTORE:
+            ids.add(other.id)
+            built.append(other)
+    return built

@@ -1,0 +1,103 @@
+"""How a preparation ended, as values; and what `prepare`, `usage` and the overflow check say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from compact.model.event import Reason
+from compact.model.plan import Plan
+from compact.model.record import Record
+from compact.model.summary import Summary
+
+
+class Stage(StrEnum):
+    """Where a compaction failed."""
+
+    PLAN = "plan"
+    SUMMARIZE = "summarize"
+    CHECK = "check"
+    ARCHIVE = "archive"
+    COMMIT = "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    record: Record
+    plan: Plan
+    items: Sequence[Any]
+    """The new view."""
+    tokens_after: int
+    summary: Summary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    stage: Stage
+    cause: Exception
+
+
+Outcome = Compacted | Unchanged | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    before: int
+    after_prune: int
+    after_compact: int
+    final: int
+
+
+@dataclass(frozen=True, slots=True)
+class Debug:
+    outputs_cleared: int = 0
+    messages_compacted: int = 0
+    tools_touched: tuple[str, ...] = ()
+    """Tools whose outputs were cleared, and discovered tools that no kept message refers to."""
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What `prepare` returns (S2.22)."""
+
+    messages: Sequence[Any]
+    was_pruned: bool
+    was_compacted: bool
+    tokens: TokenCounts
+    debug: Debug
+    tools: Any = None
+    """The tool list to send: as given, less discovered tools that nothing refers to any more (S2.17)."""
+    record: Record | None = None
+    stable: tuple[int, ...] = ()
+    """Indexes of `messages` after which a cache breakpoint pays: the summary, the last stable message."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverflowCheck:
+    is_overflow: bool
+    current: int
+    available: int
+    model_limit: int
+    output_reserve: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUsage:
+    """What `usage` returns: the view that would be sent, by share."""
+
+    tokens: int
+    window: int
+    percent: float
+    breakdown: Mapping[str, int] = field(default_factory=dict)
+    budget: int = 0
+    trigger: int = 0
+    exact: bool = False

@@ -1,0 +1,96 @@
+"""What a compaction would do, as a value that can be shown, tested and replayed without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from compact.model.event import Reason
+from compact.model.message import Message
+from compact.model.record import Cleared
+
+
+class Action(StrEnum):
+    """What happens to one message of the view."""
+
+    KEEP = "kept"
+    PIN = "pinned"
+    CLEAR = "cleared"
+    SUMMARIZE = "summarized"
+    DROP = "dropped"
+    INJECT = "injected"
+    WARN = "warning"
+
+
+class Mode(StrEnum):
+    NONE = "none"
+    PRUNE = "prune"
+    SUMMARIZE = "summarize"
+    DISCARD = "discard"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a plan: message `index` of the view, or None for what is injected or warned of."""
+
+    action: Action
+    index: int | None
+    tokens: int
+    saves: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The numbers a plan is made for, in tokens."""
+
+    window: int
+    budget: int
+    trigger: int
+    fixed: int
+    """System prompt and tool schemas given apart, and priming: what no compaction can change."""
+    summary: int
+    """The most a summary may take, evidence included."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCounts:
+    pinned: int
+    recent_turns: int
+    tool_pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    mode: Mode
+    reason: Reason
+    triggered: bool
+    limits: Limits
+    before: int
+    after: int
+    """What is expected to be sent; the summary counts as its full allowance."""
+    steps: tuple[Step, ...] = ()
+    kept_counts: KeptCounts = KeptCounts(0, 0, 0)
+    leading: tuple[int, ...] = ()
+    """View indexes that stand before the summary or marker, in order."""
+    recent: tuple[int, ...] = ()
+    """View indexes that stand after it, in order."""
+    replaced: tuple[int, ...] = ()
+    """View indexes that go: into the summary, or away."""
+    cleared: Mapping[int, Cleared] = field(default_factory=dict)
+    cleared_tools: tuple[str, ...] = ()
+    summary_tokens: int = 0
+    strategy: str = ""
+    messages: tuple[Message, ...] = ()
+    """The view the indexes refer to, for showing."""
+    insufficient: Mapping[str, int] | None = None
+    """The sum that does not fit, where not even the floor does."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(step.detail for step in self.steps if step.action is Action.WARN)
+
+    @property
+    def tokens_saved(self) -> int:
+        return self.before - self.after

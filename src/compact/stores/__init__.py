@@ -1,0 +1,1 @@
+"""Where sessions live: originals and records, behind the Store port."""

@@ -1,0 +1,1 @@
+"""One ordered stream of events; exporters are projections of it."""

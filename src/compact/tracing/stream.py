@@ -1,0 +1,37 @@
+"""The event stream: numbers events, hands them to exporters in order, never lets one fail a session."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+from compact.model.event import Event, EventName
+from compact.ports import Clock, Exporter
+
+
+class EventStream:
+    """`recent` holds the newest events for whoever looks in from the same process."""
+
+    def __init__(
+        self, exporters: Sequence[Exporter | Callable[[Event], None]], clock: Clock, keep: int = 1_000
+    ):
+        self._exports = [getattr(exporter, "export", exporter) for exporter in exporters]
+        self._clock = clock
+        self._lock = Lock()
+        self._sequence = 0
+        self.recent: deque[Event] = deque(maxlen=keep)
+
+    def emit(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._sequence += 1
+            event = Event(name, session_id, self._sequence, self._clock(), data)
+            self.recent.append(event)
+        for export in self._exports:
+            try:
+                export(event)
+            except Exception as error:
+                # Seen on stderr, never felt by the conversation.
+                print(f"[compact] an exporter failed: {type(error).__name__}: {error}", file=sys.stderr)
