@@ -182,7 +182,12 @@ class Endpoint:
     def _clean(self, text: str) -> str:
         for secret in self.secrets:
             text = text.replace(secret, "<REDACTED>")
-        return _KEY_SHAPED.sub("<REDACTED>", text)
+        return hide_keys(text)
+
+
+def hide_keys(text: str) -> str:
+    """`text` without anything shaped like an API key."""
+    return _KEY_SHAPED.sub("<REDACTED>", text)
 
 
 def _httpx(extra: str) -> Any:

@@ -1,0 +1,95 @@
+"""A user's own summarizer: any callable, sync or async, or any object with `summarize(request)`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from compact.errors import CompactError, ConfigError, SummarizerError
+from compact.model.summary import Summary, SummaryRequest
+from compact.ports import Summarizer
+from compact.summarizers._http import hide_keys
+from compact.summarizers._running import as_summary, run_sync
+from compact.summarizers.templates import input_for, instructions_for
+
+Answer = Summary | str | Awaitable[Summary | str]
+
+
+class CallableSummarizer:
+    """Gives a callable the request with a finished prompt: instructions and transcript, ready to be sent.
+
+    Whatever the callable raises becomes a SummarizerError, so that the failure ladder can go on.
+    """
+
+    renders_prompt = True
+
+    def __init__(self, call: Callable[[SummaryRequest], Answer] | Summarizer) -> None:
+        ask = getattr(call, "summarize", None) or call
+        if not callable(ask):
+            raise ConfigError(
+                f"A summarizer is a callable or has a method summarize(request); got {type(call).__name__}.",
+                "summarizer",
+            )
+        self._ask: Callable[[SummaryRequest], Any] = ask
+        self._ask_async: Callable[[SummaryRequest], Any] | None = getattr(call, "asummarize", None)
+        self.name = str(getattr(call, "__name__", type(call).__name__))
+
+    def __repr__(self) -> str:
+        return f"CallableSummarizer({self.name})"
+
+    def summarize(self, request: SummaryRequest) -> Summary:
+        try:
+            answer = self._ask(_complete(request))
+            if inspect.isawaitable(answer):
+                waiting = answer
+                answer = run_sync(lambda: _wait(waiting))
+        except CompactError:
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
+        return self._checked(answer, request)
+
+    async def asummarize(self, request: SummaryRequest) -> Summary:
+        """On the caller's own loop and thread: a callable that blocks, blocks it."""
+        try:
+            answer = (self._ask_async or self._ask)(_complete(request))
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except CompactError:
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
+        return self._checked(answer, request)
+
+    def _checked(self, answer: Any, request: SummaryRequest) -> Summary:
+        if answer is None:
+            answer = ""  # the checks refuse an empty summary with its own reason
+        if not isinstance(answer, Summary | str):
+            raise SummarizerError(
+                f"The summarizer {self.name} returned {type(answer).__name__}, not text. "
+                "The session is unchanged; return a str or a Summary."
+            )
+        return as_summary(answer, request, model=self.name)
+
+    def _failed(self, error: Exception) -> SummarizerError:
+        said = hide_keys(" ".join(str(error).split()))[:300]
+        return SummarizerError(
+            f"The summarizer {self.name} raised {type(error).__name__}{f': {said}' if said else ''}. "
+            "No summary was made and the session is unchanged.",
+            retryable=isinstance(error, TimeoutError | ConnectionError),
+        )
+
+
+def as_summarizer(value: Any) -> Any:
+    """`value` itself when it fills templates on its own, as ours do; else wrapped."""
+    return value if getattr(value, "renders_prompt", False) else CallableSummarizer(value)
+
+
+def _complete(request: SummaryRequest) -> SummaryRequest:
+    return replace(request, prompt=f"{instructions_for(request)}\n\n{input_for(request)}")
+
+
+async def _wait(answer: Awaitable[Any]) -> Any:
+    return await answer
