@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from compact.errors import FormatError
 from compact.formats.fields import strip_meta
@@ -13,7 +13,7 @@ from compact.formats.recognition import recognize_name
 from compact.model.message import Message
 from compact.ports import Format
 
-__all__ = ["FORMATS", "by_name", "decode_all", "recognize", "strip_meta"]
+__all__ = ["FORMATS", "FORMAT_NAMES", "by_name", "decode_all", "recognize", "strip_meta"]
 
 _HOMES = {
     "openai-chat": ("openai_chat", "OpenAIChat"),
@@ -23,8 +23,7 @@ _HOMES = {
     "ai-sdk-model": ("ai_sdk", "AISDKModel"),
 }
 
-FORMATS: tuple[str, ...] = tuple(_HOMES)
-"""The names of the known formats; `by_name` loads one when it is first asked for."""
+FORMAT_NAMES: tuple[str, ...] = tuple(_HOMES)
 
 
 @cache
@@ -33,10 +32,29 @@ def _load(name: str) -> Format:
     return cast(Format, getattr(import_module(f"compact.formats.{module}"), cls)())
 
 
+class _Registry(Sequence[Format]):
+    """The formats in order, each loaded when it is first looked at."""
+
+    @overload
+    def __getitem__(self, index: int) -> Format: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Format, ...]: ...
+    def __getitem__(self, index: int | slice) -> Format | tuple[Format, ...]:
+        if isinstance(index, slice):
+            return tuple(_load(name) for name in FORMAT_NAMES[index])
+        return _load(FORMAT_NAMES[index])
+
+    def __len__(self) -> int:
+        return len(FORMAT_NAMES)
+
+
+FORMATS: Sequence[Format] = _Registry()
+
+
 def by_name(name: str) -> Format:
     """The format of that name; FormatError names the known ones."""
     if name not in _HOMES:
-        raise FormatError(f"Unknown format {name!r}. Known formats: {', '.join(FORMATS)}.")
+        raise FormatError(f"Unknown format {name!r}. Known formats: {', '.join(FORMAT_NAMES)}.")
     return _load(name)
 
 

@@ -1,0 +1,393 @@
+"""A rich conversation in each format: every kind of part, unknown fields, parallel and failing calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAAAAAC4HznGAAAAC0lEQVR42mNggAAAAAgAAST8BHIAAAAASUVORK5CYII="
+"""A picture of three by two pixels."""
+
+
+def chat() -> list[dict[str, Any]]:
+    return [
+        {"role": "system", "content": "You are careful."},
+        {"role": "developer", "content": [{"type": "text", "text": "Answer briefly."}]},
+        {
+            "role": "user",
+            "name": "ada",
+            "content": [
+                {"type": "text", "text": "What is in these?"},
+                {
+                    "type": "image_url",
+                    "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"},
+                },
+                {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}},
+                {
+                    "type": "file",
+                    "file": {"file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"},
+                },
+                {"type": "hologram", "beam": 7},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "refusal": None,
+            "reasoning_content": "Look at both.",
+            "x_vendor": {"trace": 1},
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}},
+                {"id": "c2", "type": "custom", "custom": {"name": "grep", "input": "needle"}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "name": "look", "content": "a cat " * 40},
+        {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "12 hits"}]},
+        {
+            "role": "assistant",
+            "content": "A cat. Shall I read the file?",
+            "function_call": {"name": "read", "arguments": "{}"},
+        },
+        {"role": "function", "name": "read", "content": "%PDF"},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "I can't say more."}]},
+        {"role": "assistant", "content": None},
+        {"role": "user", "content": "Thanks."},
+    ]
+
+
+def responses() -> list[dict[str, Any]]:
+    return [
+        {"role": "developer", "content": "Answer briefly."},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "What is in these?"},
+                {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "auto"},
+                {"type": "input_file", "file_id": "file-1", "filename": "a.pdf"},
+            ],
+        },
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": "Look at both."}],
+            "encrypted_content": "gAAAA",
+        },
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "c1",
+            "name": "look",
+            "arguments": '{"at": 1}',
+            "status": "completed",
+        },
+        {"type": "custom_tool_call", "call_id": "c2", "name": "grep", "input": "needle"},
+        {"type": "function_call_output", "call_id": "c1", "output": "a cat " * 40},
+        {
+            "type": "custom_tool_call_output",
+            "call_id": "c2",
+            "output": [
+                {"type": "input_text", "text": "12 hits"},
+                {"type": "input_image", "image_url": "https://example.org/hits.png", "detail": "low"},
+            ],
+        },
+        {
+            "type": "computer_call",
+            "id": "cu_1",
+            "call_id": "c3",
+            "action": {"type": "screenshot"},
+            "pending_safety_checks": [],
+            "status": "completed",
+        },
+        {
+            "type": "computer_call_output",
+            "call_id": "c3",
+            "output": {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"},
+        },
+        {"type": "shell_call", "call_id": "c4", "action": {"commands": ["make"]}, "status": "completed"},
+        {
+            "type": "shell_call_output",
+            "call_id": "c4",
+            "output": [
+                {"stdout": "cc main.c", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+                {"stdout": "", "stderr": "error: x", "outcome": {"type": "exit", "exit_code": 2}},
+            ],
+        },
+        {
+            "type": "apply_patch_call",
+            "call_id": "c5",
+            "operation": {"type": "delete_file", "path": "x.c"},
+            "status": "completed",
+        },
+        {"type": "apply_patch_call_output", "call_id": "c5", "status": "failed", "output": "no such file"},
+        {
+            "type": "local_shell_call",
+            "id": "ls_1",
+            "call_id": "c6",
+            "action": {"type": "exec", "command": ["ls"], "env": {}},
+            "status": "completed",
+        },
+        {"type": "local_shell_call_output", "id": "c6", "output": "a.txt"},
+        {"type": "mcp_approval_request", "id": "ap1", "server_label": "s", "name": "send", "arguments": "{}"},
+        {"type": "mcp_approval_response", "approval_request_id": "ap1", "approve": True},
+        {
+            "type": "web_search_call",
+            "id": "ws_1",
+            "status": "completed",
+            "action": {"type": "search", "query": "q"},
+        },
+        {"type": "item_reference", "id": "msg_9"},
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "A cat.", "annotations": []}],
+        },
+        {"role": "assistant", "content": "Anything else?"},
+        {"role": "user", "content": "Thanks."},
+    ]
+
+
+def anthropic() -> list[dict[str, Any]]:
+    return [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is in these?"},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+                {
+                    "type": "document",
+                    "title": "notes",
+                    "source": {"type": "text", "media_type": "text/plain", "data": "plain words"},
+                },
+                {"type": "document", "source": {"type": "url", "url": "https://example.org/a.pdf"}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Look at both.", "signature": "sig=="},
+                {"type": "redacted_thinking", "data": "EuYB"},
+                {"type": "text", "text": "Looking."},
+                {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 1}},
+                {"type": "tool_use", "id": "c2", "name": "grep", "input": {"for": "needle"}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "c1",
+                    "content": [
+                        {"type": "text", "text": "a cat " * 40},
+                        {
+                            "type": "image",
+                            "source": {"type": "base64", "media_type": "image/png", "data": PNG},
+                        },
+                    ],
+                },
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "c2",
+                    "content": "no match",
+                    "is_error": True,
+                    "cache_control": {"type": "ephemeral"},
+                },
+                {"type": "text", "text": "Go on, and search the web."},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "server_tool_use", "id": "srv1", "name": "web_search", "input": {"query": "cat"}},
+                {
+                    "type": "web_search_tool_result",
+                    "tool_use_id": "srv1",
+                    "content": [
+                        {
+                            "type": "web_search_result",
+                            "url": "https://example.org",
+                            "title": "Cats",
+                            "encrypted_content": "enc",
+                        }
+                    ],
+                },
+                {"type": "text", "text": "Found. Reading."},
+                {"type": "tool_use", "id": "c3", "name": "read", "input": {}},
+            ],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c3"}]},
+        {"role": "assistant", "content": "A cat."},
+        {"role": "user", "content": "Thanks."},
+    ]
+
+
+def ui() -> list[dict[str, Any]]:
+    return [
+        {"id": "m0", "role": "system", "parts": [{"type": "text", "text": "You are careful."}]},
+        {
+            "id": "m1",
+            "role": "user",
+            "metadata": {"createdAt": 1700000000000},
+            "parts": [
+                {"type": "text", "text": "What is in this?"},
+                {"type": "file", "mediaType": "image/png", "url": f"data:image/png;base64,{PNG}"},
+                {
+                    "type": "file",
+                    "mediaType": "application/pdf",
+                    "filename": "a.pdf",
+                    "url": "https://e.org/a",
+                },
+            ],
+        },
+        {
+            "id": "m2",
+            "role": "assistant",
+            "metadata": {"model": "some-model"},
+            "parts": [
+                {"type": "data-status", "id": "d1", "data": {"phase": "start"}},
+                {"type": "step-start"},
+                {
+                    "type": "reasoning",
+                    "text": "Look at both.",
+                    "providerMetadata": {"anthropic": {"signature": "sig=="}},
+                },
+                {"type": "text", "text": "Looking.", "state": "done"},
+                {
+                    "type": "tool-look",
+                    "toolCallId": "c1",
+                    "state": "output-available",
+                    "input": {"at": 1},
+                    "output": {"seen": "a cat " * 40},
+                },
+                {
+                    "type": "dynamic-tool",
+                    "toolName": "grep",
+                    "toolCallId": "c2",
+                    "state": "output-error",
+                    "input": {"for": "needle"},
+                    "errorText": "no match",
+                },
+                {"type": "step-start"},
+                {
+                    "type": "tool-read",
+                    "toolCallId": "c3",
+                    "state": "output-available",
+                    "input": {"path": "a.txt"},
+                    "output": "twelve lines",
+                },
+                {
+                    "type": "tool-rm",
+                    "toolCallId": "c4",
+                    "state": "output-denied",
+                    "input": {"path": "a.txt"},
+                    "approval": {"id": "ap", "approved": False, "reason": "never"},
+                },
+                {"type": "step-start"},
+                {
+                    "type": "tool-web_search",
+                    "toolCallId": "srv1",
+                    "providerExecuted": True,
+                    "state": "output-available",
+                    "input": {"query": "cat"},
+                    "output": [],
+                },
+                {"type": "text", "text": "A cat."},
+                {"type": "source-url", "sourceId": "s1", "url": "https://example.org"},
+            ],
+        },
+        {"id": "m3", "role": "user", "parts": [{"type": "text", "text": "Thanks."}]},
+        {"id": "m4", "role": "assistant", "parts": []},
+    ]
+
+
+def model() -> list[dict[str, Any]]:
+    return [
+        {"role": "system", "content": "You are careful.", "providerOptions": {"x": {"y": 1}}},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is in these?"},
+                {"type": "image", "image": PNG, "mediaType": "image/png"},
+                {"type": "file", "data": "https://example.org/a.pdf", "mediaType": "application/pdf"},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "reasoning",
+                    "text": "Look at both.",
+                    "providerOptions": {"openai": {"reasoningEncryptedContent": "gAAAA", "itemId": "rs_1"}},
+                },
+                {"type": "text", "text": "Looking."},
+                {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "input": {"at": 1}},
+                {"type": "tool-call", "toolCallId": "c2", "toolName": "grep", "input": {"for": "needle"}},
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool-result",
+                    "toolCallId": "c1",
+                    "toolName": "look",
+                    "output": {
+                        "type": "content",
+                        "value": [
+                            {"type": "text", "text": "a cat " * 40},
+                            {"type": "media", "data": PNG, "mediaType": "image/png"},
+                        ],
+                    },
+                },
+                {
+                    "type": "tool-result",
+                    "toolCallId": "c2",
+                    "toolName": "grep",
+                    "output": {"type": "error-text", "value": "no match"},
+                },
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "tool-call",
+                    "toolCallId": "srv1",
+                    "toolName": "web_search",
+                    "input": {},
+                    "providerExecuted": True,
+                },
+                {
+                    "type": "tool-result",
+                    "toolCallId": "srv1",
+                    "toolName": "web_search",
+                    "output": {"type": "json", "value": []},
+                },
+                {"type": "tool-call", "toolCallId": "c3", "toolName": "read", "input": {}},
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool-result",
+                    "toolCallId": "c3",
+                    "toolName": "read",
+                    "output": {"type": "json", "value": {"lines": 12}},
+                }
+            ],
+        },
+        {"role": "assistant", "content": "A cat."},
+        {"role": "user", "content": "Thanks."},
+    ]
+
+
+SAMPLES = {
+    "openai-chat": chat,
+    "openai-responses": responses,
+    "anthropic": anthropic,
+    "ai-sdk-ui": ui,
+    "ai-sdk-model": model,
+}
