@@ -1,0 +1,102 @@
+"""Parses the command line, runs one command, turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Mapping, Sequence
+from typing import TextIO
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.options import add_output
+from compact.cli.registry import SUMMARIES, command
+from compact.cli.terminal import screen
+from compact.errors import CompactError, ConfigError, FormatError, InsufficientBudget
+
+_EPILOG = """exit codes:
+  0  done
+  1  done, and something was found: lint violations, a failing check
+  2  wrong command line, configuration or input; nothing was done
+  3  what may not be removed does not fit the window
+  4  something outside failed: a summarizer, a store, an archive, a missing extra
+
+`compact COMMAND --help` shows the options of a command."""
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    stdin: TextIO | None = None,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> int:
+    """Run one command and return its exit code; streams and environment default to the process's own."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    environ = os.environ if environ is None else environ
+    out, err = stdout or sys.stdout, stderr or sys.stderr
+    args = _parser(argv).parse_args(argv)
+    context = Context(
+        args=args,
+        stdin=stdin or sys.stdin,
+        out=screen(out, environ, args.color),
+        err=screen(err, environ, args.color),
+        environ=environ,
+    )
+    try:
+        code = command(args.command).run(context)
+        out.flush()
+        return code
+    except CompactError as error:
+        return _report(error, context)
+    except KeyboardInterrupt:
+        err.write("\n")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has seen enough. What is left unwritten must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        return ExitCode.OK
+
+
+def _parser(argv: Sequence[str]) -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="compact",
+        description="Keeps long LLM conversations inside the model's window.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    wanted = next((word for word in argv if not word.startswith("-")), None)
+    for name, summary in SUMMARIES.items():
+        sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name == wanted:
+            command(name).add_arguments(sub)
+            add_output(sub)
+    return parser
+
+
+class _ShowVersion(Action):
+    """Reading the version costs a look at the installed packages, so it waits until it is asked for."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        parser.exit(message=f"compact {version('compact-context')}\n")
+
+
+def _report(error: CompactError, context: Context) -> ExitCode:
+    if isinstance(error, InsufficientBudget):
+        code = ExitCode.INSUFFICIENT_BUDGET
+    elif isinstance(error, ConfigError | FormatError):
+        code = ExitCode.USAGE
+    else:
+        code = ExitCode.FAILED
+    if context.args.json:
+        details = {"type": type(error).__name__, "message": str(error), "exit_code": int(code)}
+        if isinstance(error, InsufficientBudget):
+            details |= {"needed": error.needed, "budget": error.budget, "arithmetic": error.arithmetic}
+        context.print_json({"error": details})
+    context.err.line(context.err.styled(f"compact: {error}", "red"))
+    return code

@@ -1,0 +1,121 @@
+"""`compact lint`: what a provider would refuse, before it is sent."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from dataclasses import dataclass
+from typing import Any
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.files import Conversation
+from compact.cli.options import add_input
+from compact.cli.progress import tracked
+from compact.cli.terminal import plural
+from compact.core.lint import Violation, fix_messages, lint_messages
+from compact.formats import by_name, decode_all, recognize
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    add_input(parser)
+    group = parser.add_argument_group("lint")
+    group.add_argument(
+        "--provider", choices=("openai", "anthropic"), help="whose rules (default: the format's own provider)"
+    )
+    group.add_argument(
+        "--fix",
+        action="store_true",
+        help="write the conversation to standard output with everything repaired that can be, safely",
+    )
+    group.add_argument("--format", metavar="NAME", help="name the format instead of having it recognized")
+
+
+@dataclass(frozen=True)
+class Result:
+    conversation: Conversation
+    provider: str
+    found: list[Violation]
+    fixed: list[Violation]
+    messages: list[Any]
+
+
+def run(context: Context) -> ExitCode:
+    transcript = context.transcript()
+    total = len(transcript.conversations)
+    work = tracked(transcript.conversations, total, context.err, "Checking", context.args.quiet)
+    results = [_check(conversation, context) for conversation in work]
+    if context.args.json:
+        context.print_json(_as_json(results, context.args.fix))
+    elif context.args.fix:
+        context.out.write(transcript.render([result.messages for result in results]))
+    _tell(results, context)
+    return ExitCode.FINDINGS if any(result.found for result in results) else ExitCode.OK
+
+
+def _check(conversation: Conversation, context: Context) -> Result:
+    args = context.args
+    format = by_name(args.format) if args.format else recognize(conversation.messages)
+    provider = args.provider or format.provider
+    messages = decode_all(conversation.messages, format)
+    if not args.fix:
+        return Result(conversation, provider, lint_messages(messages, provider), [], conversation.messages)
+    repaired, fixed = fix_messages(messages, provider)
+    left = lint_messages(repaired, provider)
+    return Result(conversation, provider, left, fixed, format.encode(repaired))
+
+
+def _tell(results: list[Result], context: Context) -> None:
+    """Findings on standard output, unless that carries JSON or the repaired conversation."""
+    screen = context.err if context.args.json or context.args.fix else context.out
+    if context.args.json:
+        return
+    for result in results:
+        label = f"{result.conversation.label}: " if result.conversation.label else ""
+        for violation in result.fixed:
+            screen.line(f"{label}{_line(violation)} {screen.styled('(repaired)', 'green')}")
+        for violation in result.found:
+            hint = " (--fix repairs it)" if violation.fixable and not context.args.fix else ""
+            screen.line(f"{label}{_line(violation)}{screen.styled(hint, 'dim')}")
+    found = sum(len(result.found) for result in results)
+    fixed = sum(len(result.fixed) for result in results)
+    messages = sum(len(result.conversation.messages) for result in results)
+    providers = " and ".join(sorted({result.provider for result in results}))
+    verdict = plural(found, "violation") if found else "no violations"
+    repaired = f", {fixed} repaired" if fixed else ""
+    style = "red" if found else "green"
+    summary = f"{plural(messages, 'message')} checked for {providers}: "
+    screen.line(summary + screen.styled(verdict + repaired, style))
+
+
+def _line(violation: Violation) -> str:
+    return f"messages[{violation.index}] {violation.code.value}: {violation.message}"
+
+
+def _as_json(results: list[Result], fix: bool) -> dict[str, Any]:
+    return {
+        "conversations": [
+            {
+                "label": result.conversation.label or None,
+                "provider": result.provider,
+                "violations": [_violation_json(violation) for violation in result.found],
+                **(
+                    {
+                        "repaired": [_violation_json(violation) for violation in result.fixed],
+                        "messages": result.messages,
+                    }
+                    if fix
+                    else {}
+                ),
+            }
+            for result in results
+        ]
+    }
+
+
+def _violation_json(violation: Violation) -> dict[str, Any]:
+    return {
+        "index": violation.index,
+        "code": violation.code.value,
+        "message": violation.message,
+        "fixable": violation.fixable,
+    }

@@ -1,0 +1,65 @@
+"""What a command gets: its arguments, its streams and its settings."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+from compact.cli.terminal import Screen
+from compact.errors import FormatError
+
+if TYPE_CHECKING:
+    from compact.cli.files import Transcript
+    from compact.config import CompactConfig
+
+
+@dataclass(frozen=True)
+class Context:
+    """Results go to `out`, and nothing else does; notes, warnings and progress go to `err`."""
+
+    args: Namespace
+    stdin: TextIO
+    out: Screen
+    err: Screen
+    environ: Mapping[str, str]
+
+    def note(self, text: str) -> None:
+        if not self.args.quiet:
+            self.err.line(text)
+
+    def warn(self, text: str) -> None:
+        self.err.line(self.err.styled(f"warning: {text}", "yellow"))
+
+    def print_json(self, value: Any) -> None:
+        self.out.write(to_json(value, indent=2) + "\n")
+
+    def transcript(self) -> Transcript:
+        """The conversations of the named file, or of what is piped in."""
+        from compact.cli.files import read
+
+        path = self.args.file
+        if path is None and self.stdin.isatty():
+            raise FormatError(
+                f"No FILE was given and nothing is piped in. Try: compact {self.args.command} FILE"
+            )
+        return read(path or "-", self.stdin)
+
+    def config(self) -> CompactConfig:
+        """Settings from the file, the variables and the command line; the last ones win."""
+        from compact.cli.options import load_config
+
+        return load_config(self)
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """JSON that any stream can take: half a surrogate pair, which is no UTF-8, is written as an escape."""
+    separators = None if indent else (",", ":")
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, default=str)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=indent, separators=separators, default=str)
+    return text

@@ -1,0 +1,19 @@
+"""How a command ends. Scripts rely on these numbers; docs/CLI.md lists them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    OK = 0
+    FINDINGS = 1
+    """It worked, and found something to mend: violations, a failing check."""
+    USAGE = 2
+    """The command line, the configuration or the input is wrong; nothing was done."""
+    INSUFFICIENT_BUDGET = 3
+    """What may not be removed does not fit the window."""
+    FAILED = 4
+    """Something outside failed: a summarizer, a store, an archive, a missing extra."""
+    INTERRUPTED = 130
+    """Stopped from the keyboard, as shells count it."""

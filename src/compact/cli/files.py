@@ -1,0 +1,195 @@
+"""Conversations from a file or standard input, and back in the shape they came in.
+
+Known shapes: an array of messages; one message a line (JSONL); a request body, that is an object with
+`messages` (or `input`) and perhaps `system` (or `instructions`) and `tools`; several such objects, as lines
+or as an array. Any of them may be gzipped.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Any, TextIO
+
+from compact.cli.context import to_json
+from compact.errors import FormatError
+
+MAX_BYTES = 512 * 1024 * 1024
+"""More than this, also unpacked, is refused: a small gzip file can hold a disk full."""
+
+_MESSAGES = ("messages", "input")
+_SYSTEM = ("system", "instructions")
+
+
+class Shape(StrEnum):
+    ARRAY = "array"
+    LINES = "lines"
+    OBJECT = "object"
+    OBJECTS = "objects"
+    OBJECT_LINES = "object-lines"
+
+
+@dataclass(frozen=True)
+class Conversation:
+    messages: list[Any]
+    system: Any = None
+    tools: list[Any] | None = None
+    body: dict[str, Any] | None = None
+    """The request body it came in, if it did."""
+    label: str = ""
+    """Its id, or its number in the file; empty where it is the only one."""
+
+    def with_messages(self, messages: Sequence[Any]) -> Any:
+        """What goes into the file in its place: the messages, or the body with only them exchanged."""
+        if self.body is None:
+            return list(messages)
+        key = next(key for key in _MESSAGES if key in self.body)
+        return {**self.body, key: list(messages)}
+
+
+@dataclass(frozen=True)
+class Transcript:
+    name: str
+    shape: Shape
+    conversations: tuple[Conversation, ...]
+    indent: int | None = None
+
+    def render(self, results: Sequence[Sequence[Any]]) -> str:
+        """The file with each conversation's messages replaced, in the same shape."""
+        values = [
+            conversation.with_messages(messages)
+            for conversation, messages in zip(self.conversations, results, strict=True)
+        ]
+        match self.shape:
+            case Shape.ARRAY | Shape.OBJECT:
+                return to_json(values[0], self.indent) + "\n"
+            case Shape.OBJECTS:
+                return to_json(values, self.indent) + "\n"
+            case Shape.LINES:
+                return "".join(to_json(message) + "\n" for message in values[0])
+            case Shape.OBJECT_LINES:
+                return "".join(to_json(value) + "\n" for value in values)
+
+
+def read(path: str, stdin: TextIO) -> Transcript:
+    """Read a transcript; `-` is standard input. Raises FormatError that says where and what is wrong."""
+    name = "standard input" if path == "-" else path
+    try:
+        if path == "-":
+            data = _read_all(getattr(stdin, "buffer", stdin), name)
+        else:
+            with Path(path).open("rb") as stream:
+                data = _read_all(stream, name)
+    except OSError as error:
+        raise FormatError(f"{name} could not be read: {error.strerror or error}.") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{name} is not UTF-8 text (byte {error.start}); convert it first.") from None
+    try:
+        return parse(text, name)
+    except RecursionError:
+        raise FormatError(f"{name} is nested deeper than any conversation; it was not read.") from None
+
+
+def _read_all(stream: IO[Any], name: str) -> bytes:
+    raw = stream.read(MAX_BYTES + 1)
+    data: bytes = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
+    if data[:2] == b"\x1f\x8b":
+        data = _unpack(data, name)
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"{name} is larger than {MAX_BYTES >> 20} MiB; split it first.")
+    return data
+
+
+def _unpack(data: bytes, name: str) -> bytes:
+    chunks, size = [], 0
+    while data[:2] == b"\x1f\x8b" and size <= MAX_BYTES:
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            chunks.append(unpacker.decompress(data, MAX_BYTES + 1 - size))
+        except zlib.error as error:
+            raise FormatError(f"{name} is a damaged gzip file ({error}).") from None
+        size += len(chunks[-1])
+        if not unpacker.eof and size <= MAX_BYTES:
+            raise FormatError(f"{name} is a gzip file that ends too soon.")
+        data = unpacker.unused_data
+    return b"".join(chunks)
+
+
+def parse(text: str, name: str) -> Transcript:
+    stripped = text.strip()
+    if not stripped:
+        raise FormatError(f"{name} is empty; there is no conversation in it.")
+    try:
+        value = json.loads(stripped)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise FormatError(
+                f"{name} is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}."
+            ) from None
+        return _from_lines(_parse_lines(text, name), name)
+    indent = 2 if "\n" in stripped[:200] else None
+    if isinstance(value, dict) and not _is_body(value) and ("role" in value or "type" in value):
+        return _from_lines([value], name)
+    if isinstance(value, dict):
+        return Transcript(name, Shape.OBJECT, (_from_body(value, "", name),), indent)
+    if not isinstance(value, list):
+        raise FormatError(f"{name} holds a JSON {type(value).__name__}, not a conversation.")
+    if value and all(_is_body(item) for item in value):
+        return Transcript(name, Shape.OBJECTS, _bodies(value, name), indent)
+    return Transcript(name, Shape.ARRAY, (Conversation(value),), indent)
+
+
+def _parse_lines(text: str, name: str) -> list[Any]:
+    values = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                values.append(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise FormatError(
+                    f"{name} is not valid JSON: line {number}, column {error.colno}: {error.msg}. "
+                    "Expected one JSON array or object, or one JSON object a line."
+                ) from None
+    return values
+
+
+def _from_lines(values: list[Any], name: str) -> Transcript:
+    if all(_is_body(value) for value in values):
+        return Transcript(name, Shape.OBJECT_LINES, _bodies(values, name))
+    return Transcript(name, Shape.LINES, (Conversation(values),))
+
+
+def _is_body(value: Any) -> bool:
+    return isinstance(value, dict) and "role" not in value and any(key in value for key in _MESSAGES)
+
+
+def _bodies(values: list[Any], name: str) -> tuple[Conversation, ...]:
+    return tuple(
+        _from_body(value, str(value.get("id") or number), name)
+        for number, value in enumerate(values, start=1)
+    )
+
+
+def _from_body(body: dict[str, Any], label: str, name: str) -> Conversation:
+    key = next((key for key in _MESSAGES if key in body), None)
+    where = f"{name}, conversation {label}" if label else name
+    if key is None:
+        raise FormatError(
+            f'{where} is an object without "messages"; found: {", ".join(list(body)[:8]) or "nothing"}.'
+        )
+    messages = body[key]
+    if key == "input" and isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    if not isinstance(messages, list):
+        raise FormatError(f'{where}: "{key}" must be an array (got {type(messages).__name__}).')
+    system = next((body[found] for found in _SYSTEM if body.get(found)), None)
+    tools = body.get("tools")
+    if tools is not None and not isinstance(tools, list):
+        raise FormatError(f'{where}: "tools" must be an array (got {type(tools).__name__}).')
+    return Conversation(messages, system, tools or None, body, label)

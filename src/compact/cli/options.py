@@ -1,0 +1,97 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import warnings
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import TYPE_CHECKING, Any
+
+from compact.cli.context import Context
+from compact.errors import ConfigError
+
+if TYPE_CHECKING:
+    from compact.config import CompactConfig
+
+
+def add_output(parser: ArgumentParser) -> None:
+    """Options of every command."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="write the result as JSON")
+    group.add_argument(
+        "-q", "--quiet", action="store_true", help="no notes and no progress on standard error"
+    )
+    group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+
+
+def add_input(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="JSON or JSONL, also gzipped, in any known format; - or nothing reads standard input",
+    )
+
+
+def add_settings(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("settings")
+    group.add_argument(
+        "--config", metavar="PATH", help="configuration file (default: compact.yaml, if there)"
+    )
+    group.add_argument("--preset", metavar="NAME", help="budget, chat, window, agent or rolling")
+    group.add_argument("--model", metavar="NAME", help="model whose window and tokenizer count")
+    group.add_argument(
+        "--window", metavar="TOKENS", type=_tokens, help="context window instead of the model's"
+    )
+    group.add_argument("--counter", metavar="KIND", help="auto, tiktoken, estimate or chars4")
+    group.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        type=_assignment,
+        help="any other setting, as in --set policy.keep_recent_turns=3",
+    )
+
+
+def load_config(context: Context) -> CompactConfig:
+    from compact.config import CompactConfig
+    from compact.config.loading import merged, nested
+
+    args = context.args
+    named = {
+        "preset": args.preset,
+        "model": args.model,
+        "max_context_tokens": args.window,
+        "counter": args.counter,
+    }
+    overrides: dict[str, Any] = {key: value for key, value in named.items() if value is not None}
+    for key, value in args.set:
+        overrides = merged(overrides, nested(key.split("."), value))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        config = CompactConfig.load(args.config, context.environ, overrides)
+    for warning in caught:
+        context.warn(str(warning.message))
+    return config
+
+
+def _tokens(text: str) -> int:
+    """A number of tokens, also as people write it: 8000, 8_000, 8,000, 8k, 1m."""
+    digits = text.strip().lower().replace(",", "").replace("_", "")
+    factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
+    try:
+        return int(float(digits.rstrip("km")) * factor)
+    except (ValueError, OverflowError):
+        raise ArgumentTypeError(f"not a number of tokens: {text!r} (try 8000 or 8k)") from None
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ArgumentTypeError(f"expected KEY=VALUE, got {text!r}")
+    import yaml
+
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfigError(f"{key.strip()}: the value {value!r} is not valid YAML.", key.strip()) from None

@@ -1,0 +1,28 @@
+"""Progress on standard error: a counter that a terminal redraws, and nothing where nobody watches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from compact.cli.terminal import Screen
+
+Item = TypeVar("Item")
+
+# Shorter work is over before a bar could be read.
+_WORTH_SHOWING = 20
+
+
+def tracked(
+    items: Iterable[Item], total: int, screen: Screen, label: str, quiet: bool = False
+) -> Iterator[Item]:
+    """The items, one by one, with a bar on a terminal while they are worked on."""
+    shown = screen.terminal and not quiet and total >= _WORTH_SHOWING
+    for done, item in enumerate(items):
+        if shown:
+            screen.write(f"\r{label} {screen.bar(done / total, 30)} {done:,}/{total:,}")
+            screen.stream.flush()
+        yield item
+    if shown:
+        screen.write("\r" + " " * (len(label) + 50) + "\r")
+        screen.stream.flush()

@@ -1,0 +1,130 @@
+"""Drawing on a terminal: widths, colors, bars, and text that cannot play tricks on it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+_STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+# Terminal control sequences in a transcript must not reach the reader's terminal.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
+
+
+@dataclass(frozen=True)
+class Screen:
+    """One output stream and what it can show."""
+
+    stream: TextIO
+    width: int = 80
+    color: bool = False
+    blocks: bool = True
+    """Whether the stream can take characters beyond ASCII."""
+    terminal: bool = False
+
+    def write(self, text: str) -> None:
+        self.stream.write(text)
+
+    def line(self, text: str = "") -> None:
+        self.stream.write(text + "\n")
+        if self.terminal:
+            self.stream.flush()
+
+    def styled(self, text: str, *styles: str) -> str:
+        """The text in a style where colors are shown, else as it is."""
+        if not self.color or not text:
+            return text
+        codes = ";".join(_STYLES[style] for style in styles)
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+    def bar(self, share: float, width: int) -> str:
+        """A bar of `width` cells; anything above nothing shows at least a sliver, past the end is full."""
+        share = min(max(share, 0.0), 1.0)
+        if not self.blocks:
+            return "#" * round(share * width) + "." * (width - round(share * width))
+        eighths = round(share * width * 8)
+        if share > 0:
+            eighths = max(eighths, 1)
+        full, rest = divmod(eighths, 8)
+        return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+    def rule(self) -> str:
+        return self.styled(("─" if self.blocks else "-") * self.width, "dim")
+
+    @property
+    def ellipsis(self) -> str:
+        return "…" if self.blocks else "..."
+
+    @property
+    def dot(self) -> str:
+        return " · " if self.blocks else " | "
+
+    def fit(self, text: str, width: int) -> str:
+        """The text in exactly `width` cells, cut or padded."""
+        return fit(text, width, self.ellipsis)
+
+
+def screen(stream: TextIO, environ: Mapping[str, str], color: str = "auto") -> Screen:
+    terminal = stream.isatty()
+    shows_color = terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
+    return Screen(
+        stream,
+        width=max(60, shutil.get_terminal_size((80, 24)).columns),
+        color=shows_color if color == "auto" else color == "always",
+        blocks=encoding.startswith("utf"),
+        terminal=terminal,
+    )
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """Text on one line, without control characters; only the start is looked at."""
+    text = _ESCAPES.sub("", text[: limit * 4])
+    words = "".join(character if character.isprintable() else " " for character in text).split()
+    return " ".join(words)[:limit]
+
+
+def cell_width(text: str) -> int:
+    """How many terminal cells a text takes: two for East Asian wide characters, none for marks."""
+    if text.isascii():
+        return len(text)
+    return sum(_cells(character) for character in text)
+
+
+def _cells(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fit(text: str, width: int, ellipsis: str = "…") -> str:
+    if width <= 0:
+        return ""
+    if cell_width(text) <= width:
+        return text + " " * (width - cell_width(text))
+    room = width - len(ellipsis)
+    kept, used = [], 0
+    for character in text:
+        cells = _cells(character)
+        if used + cells > room:
+            break
+        kept.append(character)
+        used += cells
+    return "".join(kept) + ellipsis[:width] + " " * max(0, room - used)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
