@@ -120,8 +120,12 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_NOUNS = "account archive batch cache client cursor digest engine field handler index job ledger message".split()
-_VERBS = "append build check collect count decode expand fetch find load merge parse read render split".split()
+_NOUNS = (
+    "account archive batch cache client cursor digest engine field handler index job ledger message".split()
+)
+_VERBS = (
+    "append build check collect count decode expand fetch find load merge parse read render split".split()
+)
 
 
 def _prose(language: str) -> Callable[[random.Random], str]:
@@ -135,10 +139,10 @@ def _prose(language: str) -> Callable[[random.Random], str]:
 def _python(rng: random.Random) -> str:
     noun, verb, other = rng.choice(_NOUNS), rng.choice(_VERBS), rng.choice(_NOUNS)
     return (
-        f"def {verb}_{noun}(self, {other}: dict[str, int], limit: int = {rng.randint(1, 500)}) -> list[str]:\n"
+        f"def {verb}_{noun}(self, {other}: dict[str, int], limit: int = {rng.randint(1, 500)}) -> list:\n"
         f'    """{verb.title()} every {noun} of the {other}."""\n'
         f"    found = [key for key, value in {other}.items() if value > limit]\n"
-        f"    if not found:\n        raise ValueError(f\"no {noun} in {{{other}!r}}\")\n"
+        f'    if not found:\n        raise ValueError(f"no {noun} in {{{other}!r}}")\n'
         f"    return sorted(found, key=lambda key: -{other}[key])\n\n\n"
     )
 
@@ -229,7 +233,8 @@ def _test_report(rng: random.Random) -> str:
     noun, verb = rng.choice(_NOUNS), rng.choice(_VERBS)
     outcome = rng.choice(("PASSED", "FAILED", "SKIPPED"))
     ruler = "=" * rng.randint(20, 70) if rng.random() < 0.1 else ""
-    return f"tests/unit/test_{noun}.py::Test{noun.title()}::test_{verb}_{noun} {outcome} [{rng.randint(1, 99)}%]\n{ruler}"
+    name = f"tests/unit/test_{noun}.py::Test{noun.title()}::test_{verb}_{noun}"
+    return f"{name} {outcome} [{rng.randint(1, 99)}%]\n{ruler}"
 
 
 KINDS: dict[str, Callable[[random.Random], str]] = {
