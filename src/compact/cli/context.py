@@ -45,13 +45,17 @@ class Context:
             raise FormatError(
                 f"No FILE was given and nothing is piped in. Try: compact {self.args.command} FILE"
             )
-        return read(path or "-", self.stdin)
+        transcript = read(path or "-", self.stdin)
+        return transcript.picked(self.args.pick) if self.args.pick else transcript
 
     def config(self) -> CompactConfig:
         """Settings from the file, the variables and the command line; the last ones win."""
         from compact.cli.options import load_config
 
-        return load_config(self)
+        config, noticed = load_config(self)
+        for warning in noticed:
+            self.warn(warning)
+        return config
 
 
 def to_json(value: Any, indent: int | None = None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -57,6 +57,15 @@ class Transcript:
     shape: Shape
     conversations: tuple[Conversation, ...]
     indent: int | None = None
+
+    def picked(self, wanted: str) -> Transcript:
+        """Only the conversation with that id, or that number, counted from 1."""
+        for number, conversation in enumerate(self.conversations, start=1):
+            if wanted in (conversation.label, str(number)):
+                return replace(self, conversations=(conversation,))
+        labels = ", ".join(conversation.label for conversation in self.conversations[:5])
+        more = ", ..." if len(self.conversations) > 5 else ""
+        raise FormatError(f"{self.name} has no conversation {wanted!r}; it has: {labels or '1'}{more}.")
 
     def render(self, results: Sequence[Sequence[Any]]) -> str:
         """The file with each conversation's messages replaced, in the same shape."""

@@ -23,13 +23,15 @@ def add_output(parser: ArgumentParser) -> None:
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
 
 
-def add_input(parser: ArgumentParser) -> None:
+def add_input(parser: ArgumentParser, otherwise: str = "- or nothing reads standard input") -> None:
     parser.add_argument(
         "file",
         nargs="?",
         metavar="FILE",
-        help="JSON or JSONL, also gzipped, in any known format; - or nothing reads standard input",
+        help=f"JSON or JSONL, also gzipped, in any known format; {otherwise}",
     )
+    parser.add_argument("--pick", metavar="ID", help="one conversation of several, by its id or number")
+    parser.add_argument("--format", metavar="NAME", help="name the format instead of having it recognized")
 
 
 def add_settings(parser: ArgumentParser) -> None:
@@ -53,7 +55,8 @@ def add_settings(parser: ArgumentParser) -> None:
     )
 
 
-def load_config(context: Context) -> CompactConfig:
+def load_config(context: Context) -> tuple[CompactConfig, list[str]]:
+    """The settings, and what was noticed on the way (variables that set nothing)."""
     from compact.config import CompactConfig
     from compact.config.loading import merged, nested
 
@@ -70,9 +73,7 @@ def load_config(context: Context) -> CompactConfig:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         config = CompactConfig.load(args.config, context.environ, overrides)
-    for warning in caught:
-        context.warn(str(warning.message))
-    return config
+    return config, [str(warning.message) for warning in caught]
 
 
 def _tokens(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import textwrap
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,9 +44,15 @@ class Screen:
         if self.terminal:
             self.stream.flush()
 
+    def paragraph(self, start: str, text: str, indent: int, *styles: str) -> None:
+        """`start`, then the text, wrapped and indented under itself."""
+        lines = textwrap.wrap(text, self.width - indent, break_long_words=False) or [""]
+        shown = [self.styled(line, *styles) for line in lines]
+        self.line(start + ("\n" + " " * indent).join(shown))
+
     def styled(self, text: str, *styles: str) -> str:
         """The text in a style where colors are shown, else as it is."""
-        if not self.color or not text:
+        if not self.color or not text or not styles:
             return text
         codes = ";".join(_STYLES[style] for style in styles)
         return f"\x1b[{codes}m{text}\x1b[0m"

@@ -27,7 +27,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="write the conversation to standard output with everything repaired that can be, safely",
     )
-    group.add_argument("--format", metavar="NAME", help="name the format instead of having it recognized")
 
 
 @dataclass(frozen=True)

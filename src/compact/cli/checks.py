@@ -1,0 +1,198 @@
+"""What `compact doctor` looks at. Each check says what it found and, where needed, what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
+
+from compact.cli.context import Context
+from compact.cli.measuring import Meter
+from compact.cli.session import manager_for
+from compact.config import CompactConfig
+from compact.counters import counter_for
+from compact.errors import CompactError
+from compact.models import limits_for
+from compact.models.limits import LimitsSource
+
+DISTRIBUTION = "compact-context"
+
+
+class Level(StrEnum):
+    OK = "ok"
+    INFO = "info"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Check:
+    level: Level
+    name: str
+    found: str
+    advice: str = ""
+
+
+def checks_of(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Check]:
+    """Everything that can be known from the settings and this machine alone."""
+    if not config.enabled:
+        yield Check(Level.WARNING, "enabled", "compaction is switched off", "Set enabled: true.")
+    yield _model(config)
+    yield _counting(config, environ)
+    yield from _arithmetic(config)
+    yield from _summarizer(config, environ)
+    yield from _archive(config)
+    yield from _extras(config)
+
+
+def _window(config: CompactConfig) -> int:
+    return config.max_context_tokens or limits_for(config.model, config.models).window
+
+
+def _model(config: CompactConfig) -> Check:
+    limits = limits_for(config.model, config.models)
+    if config.max_context_tokens is not None:
+        return Check(Level.OK, "model", f"{config.model}, window set to {config.max_context_tokens:,}")
+    found = f"{config.model}, window {limits.window:,}, output {limits.max_output:,} ({limits.source.value})"
+    if limits.source is LimitsSource.DEFAULT:
+        advice = f"Set max_context_tokens, or models.{config.model}.window in the configuration."
+        return Check(Level.WARNING, "model", found, advice)
+    return Check(Level.OK, "model", found)
+
+
+def _counting(config: CompactConfig, environ: Mapping[str, str]) -> Check:
+    notes: list[str] = []
+    try:
+        counter = counter_for(
+            config.model,
+            config.counter,
+            cache_dir=environ.get("TIKTOKEN_CACHE_DIR"),
+            on_warning=notes.append,
+        )
+        counter.count("one two three")
+    except CompactError as error:
+        return Check(Level.PROBLEM, "counting", str(error))
+    margin = "" if counter.margin == 1.0 else f", with a safety margin of {counter.margin - 1:.0%}"
+    found = f"{'exact' if counter.exact else 'estimated'}, {counter.name}{margin}"
+    if notes:
+        return Check(Level.WARNING, "counting", found, notes[0])
+    return Check(Level.OK, "counting", found)
+
+
+def _arithmetic(config: CompactConfig) -> Iterator[Check]:
+    """The policy's own sums: is there a budget, does a compaction have room, can it loop?"""
+    policy, window = config.policy, _window(config)
+    reserve = policy.reserve()
+    budget, trigger = window - reserve, int(window * policy.trigger_pct)
+    summary = policy.summary_tokens(window)
+    sums = f"window {window:,} - reserve {reserve:,} = budget {budget:,}; trigger {trigger:,}"
+    if budget <= 0:
+        advice = "Take a larger window, or lower policy.hard_cap_buffer and policy.output_reserve."
+        yield Check(Level.PROBLEM, "policy", f"no budget: {sums}", advice)
+        return
+    if summary >= budget:
+        advice = "Lower policy.summary_max_tokens or policy.summary_max_pct."
+        yield Check(Level.PROBLEM, "policy", f"a summary of {summary:,} fills the budget; {sums}", advice)
+        return
+    found = f"{policy.name}: {sums}; summary at most {summary:,}"
+    if trigger > budget:
+        advice = "The trigger lies above the budget, so compaction starts at the budget."
+        yield Check(Level.INFO, "policy", found, advice)
+    else:
+        yield Check(Level.OK, "policy", found)
+    if policy.prune and policy.prune_protect_pct + policy.prune_minimum_pct >= policy.trigger_pct:
+        advice = "Lower policy.prune_protect_pct or policy.prune_minimum_pct."
+        yield Check(Level.WARNING, "policy", "a prune can never save its minimum before the trigger", advice)
+
+
+def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Check]:
+    chosen = config.summarizer
+    variable = chosen.api_key_env
+    if variable and not environ.get(variable):
+        advice = f"Set {variable}, or take summarizer.api_key_env out."
+        yield Check(Level.PROBLEM, "summarizer", f"{chosen.name}: the variable {variable} is not set", advice)
+        return
+    model = f", model {chosen.model}" if chosen.model else ""
+    yield Check(Level.OK, "summarizer", f"{chosen.name}{model}")
+
+
+def _archive(config: CompactConfig) -> Iterator[Check]:
+    archive = config.archive
+    if archive.adapter == "none":
+        yield Check(Level.INFO, "archive", "none: transcripts are not kept before pruning")
+    elif archive.adapter == "s3":
+        yield Check(Level.OK, "archive", f"s3://{archive.bucket}/{archive.prefix}")
+    else:
+        folder = Path(archive.path)
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        if existing.is_dir() and os.access(existing, os.W_OK):
+            yield Check(Level.OK, "archive", f"folder {archive.path}")
+        else:
+            advice = "Make it writable, or set archive.path."
+            yield Check(Level.PROBLEM, "archive", f"{existing} is not a writable folder", advice)
+
+
+def _extras(config: CompactConfig) -> Iterator[Check]:
+    """Which extras are installed; a missing one matters only where the settings ask for it."""
+    needed = {
+        "openai": config.summarizer.name == "openai",
+        "anthropic": config.summarizer.name == "anthropic",
+    }
+    needed["s3"] = config.archive.adapter == "s3"
+    needed["postgres"] = (config.storage.url or "").startswith("postgres")
+    present: list[str] = []
+    absent: list[str] = []
+    for extra, packages in extras().items():
+        missing = [package for package in packages if not _installed(package)]
+        (absent if missing else present).append(extra)
+        if missing and needed.get(extra):
+            advice = f"pip install '{DISTRIBUTION}[{extra}]'"
+            yield Check(Level.PROBLEM, "extras", f"{', '.join(missing)} is needed but not installed", advice)
+    found = f"installed: {', '.join(present) or 'none'}"
+    if absent:
+        found += f"; not installed: {', '.join(absent)}"
+    yield Check(Level.INFO, "extras", found)
+
+
+def extras() -> dict[str, list[str]]:
+    """Every extra with its packages, read off the installed distribution so that there is no second list."""
+    found: dict[str, list[str]] = {}
+    for requirement in metadata.requires(DISTRIBUTION) or []:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
+        if name and extra and extra[1] != "dev":
+            found.setdefault(extra[1], []).append(name[0])
+    return found
+
+
+def _installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def conversation_checks(context: Context, config: CompactConfig) -> Iterator[Check]:
+    """What the given conversations leave room for: the floor is what no compaction can remove."""
+    manager, meter = manager_for(context), Meter(config, context)
+    for number, conversation in enumerate(context.transcript().conversations):
+        plan = manager.plan(str(number), conversation.messages, conversation.tools, conversation.system)
+        name, limits = conversation.label or "conversation", plan.limits
+        if plan.insufficient is not None:
+            total = " + ".join(f"{part} {tokens:,}" for part, tokens in plan.insufficient.items())
+            advice = "Shorten the system prompt, the tools or protected messages, or use a larger window."
+            found = f"{total} does not fit the budget of {limits.budget:,}"
+            yield Check(Level.PROBLEM, name, found, advice)
+            continue
+        tools = f", tools {meter.tools(conversation.tools):,}" if conversation.tools else ""
+        found = f"{plan.before:,} tokens, of which fixed {limits.fixed:,}{tools}; trigger {limits.trigger:,}"
+        if limits.fixed >= limits.trigger // 2:
+            advice = "Half of the trigger is taken before the first message; shorten system prompt or tools."
+            yield Check(Level.WARNING, name, found, advice)
+        else:
+            yield Check(Level.OK, name, found)

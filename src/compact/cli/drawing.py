@@ -1,0 +1,165 @@
+"""A plan as a picture: one line a message, and how full the window is before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compact.cli.terminal import Screen, one_line
+from compact.core.measure import PRIMING
+from compact.model.message import (
+    CompactionMarker,
+    File,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    StepStart,
+    Text,
+    ToolCall,
+    ToolResult,
+    arguments_text,
+)
+from compact.model.plan import Action, Mode, Plan
+
+_COLORS = {
+    Action.KEEP: "green",
+    Action.PIN: "cyan",
+    Action.CLEAR: "yellow",
+    Action.SUMMARIZE: "magenta",
+    Action.DROP: "red",
+    Action.INJECT: "blue",
+    Action.WARN: "yellow",
+}
+# Index, role, tokens, action, and the blanks between them.
+_FIXED_CELLS = 5 + 10 + 8 + 11 + 2
+
+
+@dataclass(frozen=True)
+class Row:
+    index: str
+    role: str
+    tokens: int
+    action: Action
+    text: str
+
+
+def rows(plan: Plan, head: Sequence[Message] = (), head_tokens: Sequence[int] = ()) -> Iterator[Row]:
+    """What stands before the conversation, then the view; what is injected stands where it will stand."""
+    for message, tokens in zip(head, head_tokens, strict=True):
+        yield Row(_index(message), message.role.value, tokens, Action.PIN, snippet(message))
+    injected = [step for step in plan.steps if step.action is Action.INJECT]
+    recent = set(plan.recent)
+    for step in plan.steps:
+        if step.index is None:
+            continue
+        if step.index in recent:
+            yield from (_injected(plan, other.tokens) for other in injected)
+            injected = []
+        message = plan.messages[step.index]
+        yield Row(_index(message), message.role.value, step.tokens, step.action, snippet(message))
+    yield from (_injected(plan, other.tokens) for other in injected)
+
+
+def _injected(plan: Plan, tokens: int) -> Row:
+    if plan.mode is Mode.DISCARD:
+        return Row("+", "user", tokens, Action.INJECT, "a marker in place of what was dropped")
+    return Row("+", "summary", tokens, Action.INJECT, f"{plan.strategy} summary, at most this long")
+
+
+def _index(message: Message) -> str:
+    return "+" if message.origin is None else str(message.origin.index)
+
+
+def snippet(message: Message) -> str:
+    """What a reader recognizes the message by, on one line."""
+    return one_line(" ".join(filter(None, (_part_text(part) for part in message.parts))))
+
+
+def _part_text(part: Part) -> str:
+    match part:
+        case Text(text=text) | ToolResult(text=text):
+            return text[:1_000]
+        case ToolCall(name=name, arguments=arguments):
+            return f"{name} {arguments_text(arguments)[:1_000]}"
+        case Reasoning(text=text):
+            return f"(thinking) {text[:1_000]}"
+        case CompactionMarker(summary=summary):
+            return f"(summary) {summary[:1_000]}"
+        case Image():
+            return "(image)"
+        case File(name=name):
+            return f"(file {name or ''})"
+        case Opaque(type=kind):
+            return f"({kind})"
+        case StepStart():
+            return ""
+
+
+def draw_rows(screen: Screen, all_rows: Sequence[Row]) -> None:
+    bar_cells = 8 if screen.width < 110 else 16
+    text_cells = screen.width - _FIXED_CELLS - bar_cells
+    most = max((row.tokens for row in all_rows), default=1) or 1
+    header = f"{'#':>4} {'role':<9} {'tokens':>7}  {'':<{bar_cells}} {'what':<10} text"
+    screen.line(screen.styled(header, "dim"))
+    for row in all_rows:
+        color = _COLORS[row.action]
+        screen.line(
+            f"{row.index:>4} {screen.fit(row.role, 9)} {row.tokens:>7,}  "
+            f"{screen.styled(screen.bar(row.tokens / most, bar_cells), color)} "
+            f"{screen.styled(f'{row.action.value:<10}', color)} "
+            f"{screen.fit(row.text, text_cells).rstrip()}"
+        )
+
+
+def draw_plan(screen: Screen, plan: Plan, all_rows: Sequence[Row], title: str) -> None:
+    limits = plan.limits
+    screen.line(screen.styled(title, "bold"))
+    facts = [f"window {limits.window:,}", f"budget {limits.budget:,}", f"trigger {limits.trigger:,}"]
+    screen.line(screen.dot.join([*facts, verdict(plan)]))
+    draw_usage(screen, "before", plan.before, limits.window, limits.trigger)
+    if plan.mode is not Mode.NONE:
+        draw_usage(screen, "after", plan.after, limits.window, limits.trigger)
+    screen.line()
+    draw_rows(screen, all_rows)
+    screen.line()
+    screen.paragraph("", totals(all_rows, plan), 0)
+
+
+def draw_usage(screen: Screen, label: str, tokens: int, window: int, trigger: int) -> None:
+    """A bar of the window; past its end the bar is full and the per cent says how far."""
+    share = tokens / window
+    color = "red" if share >= 0.95 else "yellow" if tokens >= trigger else "green"
+    room = min(60, screen.width - 30)
+    bar = screen.styled(screen.bar(share, room), color)
+    edge = "▕" if screen.blocks else "|"
+    screen.line(f"{label:<7}{tokens:>9,} {bar}{edge} {share:>6.0%}")
+
+
+def verdict(plan: Plan) -> str:
+    """What would happen and why, in a few words."""
+    reason = plan.reason.value
+    if plan.insufficient is not None:
+        return "does not fit, whatever is removed"
+    words = {
+        Mode.NONE: f"nothing to do ({reason})",
+        Mode.PRUNE: f"clears old tool outputs ({reason})",
+        Mode.SUMMARIZE: f"summarizes ({reason})",
+        Mode.DISCARD: f"drops the middle ({reason})",
+    }
+    return words[plan.mode]
+
+
+def totals(all_rows: Sequence[Row], plan: Plan) -> str:
+    """How many messages and tokens each action concerns, and what is fixed beside the messages."""
+    parts = []
+    for action in Action:
+        chosen = [row for row in all_rows if row.action is action]
+        if chosen:
+            parts.append(f"{len(chosen):,} {action.value} ({sum(row.tokens for row in chosen):,})")
+    pinned_head = sum(row.tokens for row in all_rows) - sum(step.tokens for step in plan.steps)
+    apart = plan.limits.fixed - pinned_head - PRIMING
+    if apart > 0:
+        parts.append(f"beside them: tools, system prompt ({apart:,})")
+    return ", ".join(parts) + " tokens" if parts else "no messages"

@@ -1,0 +1,48 @@
+"""Sizes of single messages, as the engine counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+from compact.cli.context import Context
+from compact.config import CompactConfig
+from compact.core.measure import measure_message, measure_system, measure_tools
+from compact.counters import counter_for
+from compact.formats import by_name, decode_all, recognize
+from compact.formats.tools import tool_list
+from compact.model.message import Message
+
+
+class Meter:
+    """Counts with the model's counter, its safety margin included."""
+
+    def __init__(self, config: CompactConfig, context: Context) -> None:
+        self.warnings: list[str] = []
+        self.counter = counter_for(
+            config.model,
+            config.counter,
+            cache_dir=context.environ.get("TIKTOKEN_CACHE_DIR"),
+            on_warning=self.warnings.append,
+        )
+        self._format = context.args.format
+
+    def decoded(self, messages: Sequence[Any]) -> list[Message]:
+        return decode_all(messages, by_name(self._format) if self._format else recognize(messages))
+
+    def size(self, message: Message) -> int:
+        return self._with_margin(measure_message(message, self.counter.count))
+
+    def system(self, system: Any) -> int:
+        return measure_system(system, self._count)
+
+    def tools(self, tools: Any) -> int:
+        parts = [(tool.name or "", tool.description, tool.schema) for tool in tool_list(tools)]
+        return measure_tools(parts, self._count)
+
+    def _count(self, text: str) -> int:
+        return self._with_margin(self.counter.count(text))
+
+    def _with_margin(self, tokens: int) -> int:
+        return ceil(tokens * self.counter.margin)

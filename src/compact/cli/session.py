@@ -1,0 +1,33 @@
+"""A manager for one run of a file command: nothing is stored, nothing is archived, warnings are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compact.cli.context import Context
+from compact.model.event import Event, EventName
+
+if TYPE_CHECKING:
+    from compact.manager import CompactManager
+
+
+def manager_for(context: Context) -> CompactManager:
+    """The manager of these settings, with everything in memory: the file itself is the original."""
+    from compact.archives.memory import MemoryArchive
+    from compact.manager import CompactManager
+    from compact.stores.memory import MemoryStore
+
+    told: set[str] = set()
+
+    def tell(event: Event) -> None:
+        if event.name is EventName.WARNING and event.data.get("message") not in told:
+            told.add(event.data["message"])
+            context.warn(event.data["message"])
+
+    return CompactManager(
+        context.config(),
+        store=MemoryStore(),
+        archive=MemoryArchive(),
+        exporters=(tell,),
+        format=context.args.format,
+    )
