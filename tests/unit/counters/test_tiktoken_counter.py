@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compact.counters import tiktoken_counter, vocabulary
-from compact.counters.estimator import O200K, estimate
+from compact.counters.estimator import CL100K, estimate
 from compact.counters.tiktoken_counter import BLOCK, SAMPLE_ABOVE, TiktokenCounter
 from unit.counters.sample_texts import sample_texts
 
@@ -72,8 +72,8 @@ def test_a_damaged_vocabulary_means_estimates_and_one_warning(tmp_path: Path) ->
     counting = TiktokenCounter(
         vocabulary.Source("p50k_base", damaged), exact=True, margin=1.0, on_warning=warnings.append
     )
-    text = "Three of the nine tests are flaky."
-    assert [counting.count(text), counting.count(text)] == [estimate(text, O200K)] * 2
+    text = "Trois des neuf tests échouent à chaque fois."
+    assert [counting.count(text), counting.count(text)] == [estimate(text, CL100K)] * 2
     assert not counting.exact
     assert len(warnings) == 1
     assert "SHA-256" in warnings[0]
