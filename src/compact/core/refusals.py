@@ -13,7 +13,7 @@ _CANNOT = r"(?:can(?:no|['’]?)t|unable|not able|won['’]?t|must decline)"
 _HELP = r"(?:help|assist|comply|summari[sz]|fulfil|provid|do that|continu|creat|generat|process)"
 
 _REFUSALS = (
-    rf"(?:i['’]?m|i am) (?:so |very |really |truly )?sorry\b[^.\n]{{0,40}}\b{_CANNOT}",
+    rf"(?:i['’]?m|i am) (?:so |very |really |truly )?sorry\b[^\n]{{0,40}}\b{_CANNOT}",
     rf"(?:sorry|apologies|i apologi[sz]e|unfortunately)[,. ]+(?:but )?i(?:['’]m| am)? {_CANNOT}",
     rf"i (?:can(?:no|['’]?)t|won['’]?t|will not|must decline to) (?:\w+ ){{0,2}}{_HELP}",
     rf"i(?:['’]m| am) (?:unable|not able|not comfortable|not allowed) (?:to )?(?:\w+ )?{_HELP}",
@@ -35,7 +35,7 @@ _REFUSALS = (
     r"(?:对不起|抱歉|很抱歉)[^。\n]{0,20}(?:不能|无法)",
     r"我(?:不能|无法)(?:协助|帮助|提供|总结)",
     r"申し訳(?:ありません|ございません)[^。\n]{0,40}(?:できません|いたしかねます)",
-    r"죄송(?:합니다|하지만)[^.\n]{0,40}(?:없습니다|어렵습니다)",
+    r"죄송(?:합니다|하지만)[^\n]{0,40}(?:없습니다|어렵습니다)",
 )
 _REFUSAL_CHARS = 700
 

@@ -125,7 +125,7 @@ class Chunked:
         room = limit - _SLACK - self._count(instructions_for(alone))
         if room < _SMALLEST_LIMIT // 4:
             raise SummarizerError(
-                f"The instructions of strategy {request.strategy} nearly fill the summarizer's {limit:,} tokens. "
+                f"The instructions of strategy {request.strategy} nearly fill its {limit:,} tokens. "
                 "The session is unchanged; use a summarizer with a larger window."
             )
         request = self._with_previous_as_message(request, room)
