@@ -66,7 +66,7 @@ def model_part(part: Mapping[str, Any], kind: str, role: Role, index: int, where
         return file_or_image(_data(part, "data", index, where), part.get("mediaType"), part.get("filename"))
     if kind == "tool-call":
         if role is not Role.ASSISTANT:
-            raise MalformedMessage(index, f"{where} is a tool-call in a {role} message")
+            raise MalformedMessage(index, f"{where} is a tool-call, but the role is {role}")
         call_id = required_id(part, "toolCallId", index, where)
         name = required_id(part, "toolName", index, where)
         if part.get("providerExecuted") is True:

@@ -108,7 +108,7 @@ def _block(raw: Any, role: Role, index: int, where: str) -> Part:
         return Text(required_text(block, "text", index, where))
     if kind == "tool_use":
         if role is not Role.ASSISTANT:
-            raise MalformedMessage(index, f"{where} is a tool_use in a {role} message")
+            raise MalformedMessage(index, f"{where} is a tool_use, but the role is {role}")
         return ToolCall(
             required_id(block, "id", index, where),
             required_id(block, "name", index, where),
@@ -116,7 +116,7 @@ def _block(raw: Any, role: Role, index: int, where: str) -> Part:
         )
     if kind == "tool_result":
         if role is not Role.USER:
-            raise MalformedMessage(index, f"{where} is a tool_result in a {role} message")
+            raise MalformedMessage(index, f"{where} is a tool_result, but the role is {role}")
         return _result(block, index, where)
     if kind == "thinking":
         signature = block.get("signature")

@@ -117,7 +117,8 @@ def _item(fields: Mapping[str, Any], kind: str, index: int) -> tuple[Role, Part]
         return Role.TOOL, result
     if (call := call_of(fields, kind, index)) is not None:
         return Role.ASSISTANT, call
-    volatile = _VOLATILE - {"id"} if kind == "item_reference" else _VOLATILE
+    # A reference is its id; its type may be left out.
+    volatile = frozenset({"type", "meta"}) if kind == "item_reference" else _VOLATILE
     raw_role = fields.get("role")
     role = _ROLES.get(raw_role) if isinstance(raw_role, str) else None
     return role or Role.ASSISTANT, opaque(fields, kind, volatile)
