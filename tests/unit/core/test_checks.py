@@ -214,7 +214,7 @@ RUSSIAN = (
 )
 SPANISH = (
     "El horario de la lámpara estaba en una zona equivocada y ahora está en Oslo. La prueba todavía falla "
-    "con un error porque el relé no responde, y el usuario no ha dicho qué se debe hacer con esto más adelante."
+    "con un error porque el relé no responde, y el usuario no ha dicho qué se debe hacer más adelante."
 )
 ALL = {"en": ENGLISH, "de": GERMAN, "zh": CHINESE, "ja": JAPANESE, "ru": RUSSIAN, "es": SPANISH}
 
