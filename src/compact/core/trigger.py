@@ -15,7 +15,8 @@ class Facts:
 
     total: int
     finished_turns: int
-    has_summary: bool
+    summary_version: int = 0
+    """How many summaries there were; 0 for none."""
     newest_user_tokens: int = 0
     """Tokens of an unanswered newest user message."""
     after_last: int | None = None
@@ -31,25 +32,31 @@ def decide(facts: Facts, limits: Limits, policy: Policy) -> tuple[bool, Reason]:
         return True, Reason.OVERFLOW
     if facts.newest_user_tokens > policy.long_message_pct * limits.window:
         return False, Reason.LONG_MESSAGE
-    if reason is Reason.OVERFLOW and facts.after_last is not None:
-        # Without growth since the last compaction another one would find nothing new to take.
-        grown = facts.total - facts.after_last
-        if 0 <= grown < policy.growth_pct * limits.window:
-            return False, Reason.NO_GROWTH
+    if reason is Reason.OVERFLOW and not _has_grown(facts, limits, policy):
+        return False, Reason.NO_GROWTH
     return True, reason or Reason.OVERFLOW
+
+
+def _has_grown(facts: Facts, limits: Limits, policy: Policy) -> bool:
+    """Without growth since the last compaction another one would find nothing new to take."""
+    return facts.after_last is None or facts.total - facts.after_last >= policy.growth_pct * limits.window
 
 
 def _reason(facts: Facts, limits: Limits, policy: Policy) -> Reason | None:
     reached = facts.total > limits.trigger if policy.trigger_above else facts.total >= limits.trigger
     if reached:
         return Reason.OVERFLOW
-    if policy.fold_on_turns and facts.finished_turns > live_turns(policy, facts.has_summary):
+    if policy.fold_on_turns and facts.finished_turns > live_turns(policy, facts.summary_version):
         return Reason.TURNS
     return None
 
 
-def live_turns(policy: Policy, has_summary: bool) -> int:
+def live_turns(policy: Policy, summary_version: int) -> int:
     """How many finished turns may live before they fold."""
-    if has_summary and policy.keep_recent_turns_with_summary is not None:
-        return policy.keep_recent_turns_with_summary + policy.fold_slack_turns
-    return policy.keep_recent_turns or 0
+    without = policy.keep_recent_turns or 0
+    if not summary_version or policy.keep_recent_turns_with_summary is None:
+        return without
+    most = policy.keep_recent_turns_with_summary + policy.fold_slack_turns
+    # The first fold left `without` turns. Were they too many at once, a repeated call would fold again:
+    # the window shrinks at the next user message.
+    return max(most, without) if summary_version == 1 else most

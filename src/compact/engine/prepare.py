@@ -8,9 +8,16 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from compact.core.flow import Job, compaction, insufficient_budget
+from compact.core.flow import SUMMARY_NOT_UPDATED, Job, compaction, insufficient_budget
 from compact.core.layers import CONTINUE_LINE, FIRST_LINE, TRIGGER_LINE, tagged
-from compact.core.measure import PRIMING, measure_message, measure_part, measure_system, measure_tools
+from compact.core.measure import (
+    PRIMING,
+    ROLE_OVERHEAD,
+    measure_message,
+    measure_part,
+    measure_system,
+    measure_tools,
+)
 from compact.core.plan import Sizes, limits_for, make_plan
 from compact.core.trigger import Facts, decide
 from compact.engine.drivers import NeedLease
@@ -23,7 +30,7 @@ from compact.errors import SessionBusy
 from compact.formats import by_name
 from compact.formats.tools import tool_list
 from compact.model.event import EventName, Fallback, Reason
-from compact.model.message import Message, Role, ToolResult
+from compact.model.message import Message, Role
 from compact.model.outcome import (
     Compacted,
     Debug,
@@ -141,8 +148,12 @@ class Engine:
     def count_text(self, text: str) -> int:
         return self._with_margin(self.counter.count(text))
 
-    def _count_result(self, result: ToolResult) -> int:
-        return self._with_margin(measure_part(result, self.counter.count))
+    def _count_results(self, message: Message) -> Sequence[int]:
+        results = message.results
+        if len(message.parts) == len(results) == 1:
+            # The whole message was counted once already.
+            return (self.size_of(message) - self._with_margin(ROLE_OVERHEAD),)
+        return tuple(self._with_margin(measure_part(result, self.counter.count)) for result in results)
 
     def look(self, call: Call) -> Situation:
         """Bring the session up to this list: decode and count what is new, find the record that applies."""
@@ -160,7 +171,7 @@ class Engine:
             if fixed + line.protected_tokens >= limits.trigger:
                 # Else every call would compact and none would get below.
                 limits = replace(limits, trigger=limits.budget)
-            developer = sum(self.size_of(m) for m in head.messages if m.role is Role.DEVELOPER)
+            developer = head.developer_tokens
             breakdown = {
                 "system": system + head.tokens - developer,
                 "developer": developer,
@@ -200,7 +211,7 @@ class Engine:
         facts = Facts(
             total=now.total,
             finished_turns=line.user_turns - (0 if finished else 1),
-            has_summary=line.has_summary,
+            summary_version=line.base.version if line.has_summary and line.base is not None else 0,
             newest_user_tokens=last.tokens if last is not None and waiting else 0,
             after_last=line.base.tokens_after if line.base is not None else None,
         )
@@ -240,7 +251,7 @@ class Engine:
     def _sizes_for_plan(self) -> Sizes:
         if self._frame is None:
             self._frame = self.count_text(_FRAME) + 5 * 4
-        return Sizes(self.count_text, self._count_result, self._frame)
+        return Sizes(self.count_text, self._count_results, self._frame)
 
     def plan(self, call: Call) -> Plan:
         """What `prepare` would do now. Nothing happens."""
@@ -370,8 +381,16 @@ class Engine:
                 messages_compacted=done.record.messages_replaced if done else 0,
                 tools_touched=(*touched, *sorted(now.session.retired_tools)),
                 reason=done.record.reason if done else reason,
+                warnings=_warnings(outcome),
             ),
             tools=tools,
             record=line.base,
             stable=stable_indexes(line, out, now.head),
         )
+
+
+def _warnings(outcome: Outcome) -> tuple[str, ...]:
+    """What a person who is in the conversation should be told."""
+    if isinstance(outcome, Compacted):
+        return outcome.plan.warnings
+    return (SUMMARY_NOT_UPDATED,) if outcome == Unchanged(Reason.ABORTED) else ()

@@ -1,0 +1,81 @@
+"""When to compact: shares, turns, growth, long messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from compact.core.plan import limits_for
+from compact.core.trigger import Facts, decide, live_turns
+from compact.model.event import Reason
+from compact.model.plan import Limits
+from support.views import policy
+
+LIMITS = Limits(window=1_000, budget=950, trigger=850, fixed=0, summary=100)
+
+
+def facts(total: int, **more: int | None) -> Facts:
+    return Facts(total=total, **{"finished_turns": 0, **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("window", "share", "above", "trigger"),
+    [
+        (128_000, 0.85, False, 108_800),
+        (2_001, 0.80, False, 1_601),  # 1,600.8
+        (2_001, 0.80, True, 1_600),
+        (100, 0.29, False, 29),  # 28.999999999999996 in floats
+        (100, 0.58, True, 58),  # 57.99999999999999
+    ],
+)
+def test_the_trigger_is_the_first_whole_token_that_counts(
+    window: int, share: float, above: bool, trigger: int
+) -> None:
+    numbers = policy(trigger_pct=share, trigger_above=above, hard_cap_buffer=0)
+    assert limits_for(numbers, window, fixed=0).trigger == trigger
+
+
+def test_the_trigger_never_lies_above_the_budget() -> None:
+    assert limits_for(policy(), 4_000, fixed=0).trigger == 2_500  # 4,000 - 1,500, not 3,400
+
+
+def test_at_or_strictly_above() -> None:
+    assert decide(facts(850), LIMITS, policy()) == (True, Reason.OVERFLOW)
+    assert decide(facts(849), LIMITS, policy()) == (False, Reason.BELOW_TRIGGER)
+    assert decide(facts(850), LIMITS, policy(trigger_above=True)) == (False, Reason.BELOW_TRIGGER)
+    assert decide(facts(851), LIMITS, policy(trigger_above=True)) == (True, Reason.OVERFLOW)
+
+
+def test_after_a_compaction_the_next_needs_growth() -> None:
+    assert decide(facts(900, after_last=860), LIMITS, policy()) == (False, Reason.NO_GROWTH)
+    assert decide(facts(940, after_last=840), LIMITS, policy()) == (True, Reason.OVERFLOW)
+    # Less than it left is no growth either, also when that is still over the trigger.
+    assert decide(facts(855, after_last=870), LIMITS, policy()) == (False, Reason.NO_GROWTH)
+
+
+def test_over_budget_nothing_holds_it_back() -> None:
+    held = facts(951, after_last=951, newest_user_tokens=900)
+    assert decide(held, LIMITS, policy("rolling")) == (True, Reason.OVERFLOW)
+
+
+def test_folding_on_turns() -> None:
+    rolling = policy("rolling")
+    assert decide(facts(10, finished_turns=6), LIMITS, rolling) == (False, Reason.BELOW_TRIGGER)
+    assert decide(facts(10, finished_turns=7), LIMITS, rolling) == (True, Reason.TURNS)
+    assert decide(facts(10, finished_turns=7), LIMITS, policy()) == (False, Reason.BELOW_TRIGGER)
+
+
+def test_a_long_message_waits() -> None:
+    long = facts(400, finished_turns=9, newest_user_tokens=251)
+    assert decide(long, LIMITS, policy("rolling")) == (False, Reason.LONG_MESSAGE)
+    just = facts(400, finished_turns=9, newest_user_tokens=250)
+    assert decide(just, LIMITS, policy("rolling")) == (True, Reason.TURNS)
+
+
+def test_how_many_turns_may_live() -> None:
+    rolling = policy("rolling")
+    assert live_turns(rolling, 0) == 6
+    assert live_turns(rolling, 2) == 6
+    literal = policy("rolling", fold_slack_turns=0)
+    assert live_turns(literal, 2) == 4
+    # Right after the first fold 6 turns live: the window shrinks with the next user message, not at once.
+    assert live_turns(literal, 1) == 6
