@@ -23,6 +23,8 @@ from compact.model.policy import Policy
 from compact.model.record import Record, RecordKind, Transcript
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 
+SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it will be tried again."
+
 
 @dataclass(frozen=True, slots=True)
 class NeedSummary:
@@ -151,6 +153,8 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
             },
         )
     yield Emit(EventName.PRUNED_MESSAGES, _layers(job, plan, items, after))
+    for warning in plan.warnings:
+        yield Emit(EventName.WARNING, {"message": warning})
     return Compacted(winner, plan, items, after, summary)
 
 
@@ -349,8 +353,8 @@ def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> Insufficien
     sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in parts.items())
     return InsufficientBudget(
         f"InsufficientBudget: what may not be removed needs {needed:,} tokens ({sum_shown}), but the budget "
-        f"is {limits.budget:,} of a window of {limits.window:,}. Nothing was changed. Reduce protected memory, "
-        "shorten the newest message or tool output, or use a model with a larger context window.",
+        f"is {limits.budget:,} of a window of {limits.window:,}. Nothing was changed. Reduce protected "
+        "memory, shorten the newest message or tool output, or use a model with a larger context window.",
         needed=needed,
         budget=limits.budget,
         arithmetic=dict(parts),
@@ -365,7 +369,7 @@ def _end_event(outcome: Outcome, plan: Plan) -> Emit:
     if outcome == Unchanged(Reason.ABORTED):
         return Emit(
             EventName.FAILED,
-            {"error": "The summary could not be updated.", "canRetry": True, "suggestNewSession": False},
+            {"error": SUMMARY_NOT_UPDATED, "canRetry": True, "suggestNewSession": False},
         )
     done = outcome if isinstance(outcome, Compacted) else None
     return Emit(

@@ -69,6 +69,11 @@ def marker_message(dropped: int) -> Message:
     )
 
 
+def trimmed_line(first: int, last: int) -> str:
+    """What a trim tells the user."""
+    return f"Context trimmed. Kept first {first} and last {last} turns."
+
+
 def split_layers(layout: Layout, kept: Collection[int]) -> tuple[list[int], list[int]]:
     """Kept groups as (before, after) the summary or marker, each in order."""
     first = {n for turn in layout.turns[: layout.policy.keep_first_turns] for n in turn}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 
 from compact.core.boundaries import GroupKind
-from compact.core.layers import split_layers
+from compact.core.layers import FIRST_LINE, marker_message, split_layers, trimmed_line
+from compact.core.measure import ROLE_OVERHEAD
 from compact.core.prune import NOTHING, Pruning, plan_prune
 from compact.core.select import Layout, reductions, select
 from compact.core.view import Item
 from compact.model.event import Reason
-from compact.model.message import MessageKind, ToolResult
+from compact.model.message import Message, MessageKind
 from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
 from compact.model.policy import Policy, Rest
 
@@ -24,14 +26,18 @@ class Sizes:
     """How the planner counts what is not yet in the view."""
 
     of_text: Callable[[str], int]
-    of_result: Callable[[ToolResult], int]
+    of_results: Callable[[Message], Sequence[int]]
+    """Each tool output of a message."""
     frame: int
     """Tags, trigger and bridge lines around a summary."""
 
 
 def limits_for(policy: Policy, window: int, fixed: int) -> Limits:
     budget = window - policy.reserve()
-    trigger = min(int(window * policy.trigger_pct), budget)
+    # "At" the share begins with the first whole token that reaches it, "above" after the last that does not
+    # pass it. Rounded, because 0.29 * 100 is a hair below 29.
+    share = round(window * policy.trigger_pct, 6)
+    trigger = min(floor(share) if policy.trigger_above else ceil(share), budget)
     return Limits(window, budget, trigger, fixed, policy.summary_tokens(window))
 
 
@@ -41,11 +47,11 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
     before = limits.fixed + sum(item.tokens for item in items)
     if reason is Reason.END_TURN:
         pruning = (
-            plan_prune(layout, limits.window, sizes.of_result, sizes.of_text) if policy.prune else NOTHING
+            plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
         )
         return _prune_plan(layout, pruning, limits, before, reason)
     if policy.prune:
-        pruning = plan_prune(layout, limits.window, sizes.of_result, sizes.of_text)
+        pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
         # A small prune breaks the cache for little: then the summary is made on the unpruned, warm view.
         accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
         if pruning.cleared and before - pruning.saved <= accepted:
@@ -58,7 +64,7 @@ def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: S
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
     if policy.prune:
-        pruning = plan_prune(layout, limits.window, sizes.of_result, sizes.of_text)
+        pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
         if pruning.cleared and before - pruning.saved <= limits.trigger:
             return _prune_plan(layout, pruning, limits, before, reason)
     return _shorten(layout, limits, before, sizes, reason, summary_possible=False)
@@ -71,25 +77,29 @@ def _shorten(
     wants_summary = summary_possible and layout.policy.rest is Rest.SUMMARIZE
     carried = 0 if wants_summary else _carried_summary(layout)
     allowance = limits.summary if wants_summary else carried
+    trims = layout.policy.rest is Rest.DISCARD
+    frame = _marker_tokens(sizes) if trims else sizes.frame
+    # A trim costs no model call, so it lowers its counts until the trigger is out of reach again (S1.10).
+    target = _below_trigger(limits, layout.policy) if trims else limits.budget
     kept: frozenset[int] = frozenset()
     total = before
     for counts in reductions(layout):
         kept = select(layout, counts)
-        total = limits.fixed + _tokens(layout, kept) + allowance + sizes.frame
-        if total <= limits.budget:
+        total = limits.fixed + _tokens(layout, kept) + allowance + frame
+        if total <= target:
             break
-    floor = limits.fixed + _tokens(layout, kept) + sizes.frame
-    if total > limits.budget and wants_summary and floor + SMALLEST_SUMMARY <= limits.budget:
-        allowance = limits.budget - floor
+    least = limits.fixed + _tokens(layout, kept) + frame
+    if total > limits.budget and wants_summary and least + SMALLEST_SUMMARY <= limits.budget:
+        allowance = limits.budget - least
         total = limits.budget
-    elif total > limits.budget and wants_summary and floor <= limits.budget:
+    elif total > limits.budget and wants_summary and least <= limits.budget:
         return _shorten(layout, limits, before, sizes, reason, summary_possible=False)
     replaced = [n for n, _ in enumerate(layout.groups) if n not in kept]
     gone = [n for n in replaced if layout.groups[n].kind is not GroupKind.OURS]
     if total > limits.budget:
         if before <= limits.budget:
             return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
-        return _insufficient(layout, limits, before, kept, allowance, sizes, reason)
+        return _insufficient(layout, limits, before, kept, allowance + frame, reason)
     if not gone:
         return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
     leading, recent = split_layers(layout, kept)
@@ -99,9 +109,17 @@ def _shorten(
     actions.update(dict.fromkeys(_indexes(layout, kept & layout.pinned), Action.PIN))
     replaced_tokens = _tokens(layout, replaced)
     if wants_summary:
-        least = 256 if reason is Reason.TURNS else SMALLEST_SUMMARY
-        allowance = min(allowance, max(least, replaced_tokens // 2))
+        smallest = 256 if reason is Reason.TURNS else SMALLEST_SUMMARY
+        allowance = min(allowance, max(smallest, replaced_tokens // 2))
+        if reason is not Reason.TURNS and replaced_tokens <= allowance + frame:
+            # The summary would take as much as what it replaces: not worth asking for.
+            return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
     after = limits.fixed + _tokens(layout, kept) + allowance
+    steps = _steps(layout, actions, inject=allowance if wants_summary else 0)
+    if trims:
+        first = min(layout.policy.keep_first_turns, len(layout.turns))
+        last = sum(1 for turn in layout.turns if turn.start in recent)
+        steps = (*steps, Step(Action.WARN, None, 0, 0, trimmed_line(first, last)))
     return Plan(
         mode=mode,
         reason=reason,
@@ -109,7 +127,7 @@ def _shorten(
         limits=limits,
         before=before,
         after=after,
-        steps=_steps(layout, actions, inject=allowance if wants_summary else 0),
+        steps=steps,
         kept_counts=_kept_counts(layout, kept),
         leading=tuple(_indexes(layout, leading)),
         recent=tuple(_indexes(layout, recent)),
@@ -157,8 +175,7 @@ def _insufficient(
     limits: Limits,
     before: int,
     kept: frozenset[int],
-    allowance: int,
-    sizes: Sizes,
+    summary: int,
     reason: Reason,
 ) -> Plan:
     pinned = _tokens(layout, kept & layout.pinned)
@@ -175,9 +192,18 @@ def _insufficient(
             "system_and_tools": limits.fixed,
             "protected": pinned,
             "newest_turn": _tokens(layout, kept) - pinned,
-            "summary": allowance + sizes.frame,
+            "summary": summary,
         },
     )
+
+
+def _below_trigger(limits: Limits, policy: Policy) -> int:
+    return limits.trigger if policy.trigger_above else limits.trigger - 1
+
+
+def _marker_tokens(sizes: Sizes) -> int:
+    """What a trim puts in: the marker, and a first line where the conversation began with an answer."""
+    return sizes.of_text(marker_message(100_000).text) + sizes.of_text(FIRST_LINE) + 2 * ROLE_OVERHEAD
 
 
 def _carried_summary(layout: Layout) -> int:

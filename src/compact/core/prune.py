@@ -1,14 +1,14 @@
-"""Clearing old tool outputs: the cheap half of the `agent` preset. Calls stay, outputs become placeholders."""
+"""Clearing old tool outputs: the cheap half of the `agent` preset. The calls stay."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compact.core.boundaries import GroupKind
 from compact.core.select import Layout
 from compact.core.view import Item, cleared_text
-from compact.model.message import MessageKind, ToolResult
+from compact.model.message import Message, MessageKind
 from compact.model.policy import Policy
 from compact.model.record import Cleared, Injected, Kept
 
@@ -37,7 +37,7 @@ def minimum_tokens(policy: Policy, window: int) -> int:
 def plan_prune(
     layout: Layout,
     window: int,
-    size_of_result: Callable[[ToolResult], int],
+    sizes_of_results: Callable[[Message], Sequence[int]],
     size_of_text: Callable[[str], int],
 ) -> Pruning:
     """Walk backwards; past the protected tokens of tool output, clear. All or nothing (S2.8)."""
@@ -57,10 +57,10 @@ def plan_prune(
             item = layout.items[index]
             ids: list[str] = []
             sizes: list[int] = []
-            for result in reversed(item.message.results):
+            found = zip(item.message.results, sizes_of_results(item.message), strict=True)
+            for result, size in reversed(list(found)):
                 if result.cleared_at is not None or _was_cleared(item, result.call_id):
                     continue
-                size = size_of_result(result)
                 seen += size
                 if seen <= protect:
                     continue

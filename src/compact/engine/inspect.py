@@ -51,7 +51,7 @@ def overflow(engine: Engine, call: Call) -> OverflowCheck:
     return OverflowCheck(
         is_overflow=reached or now.total > now.limits.budget,
         current=current,
-        available=engine.window - reserve - current,
+        available=max(0, engine.window - reserve - current),
         model_limit=engine.window,
         output_reserve=reserve,
     )
