@@ -216,3 +216,34 @@ def test_broken_model_messages_are_refused(item: Any, problem: str) -> None:
     with pytest.raises(MalformedMessage) as caught:
         MODEL.decode(item, 2)
     assert caught.value.index == 2 and problem in caught.value.problem
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "is_error", "media"),
+    [
+        ({"type": "execution-denied"}, "Tool call execution denied.", True, []),
+        ({"type": "execution-denied", "reason": "never"}, "never", True, []),
+        ({"type": "error-json", "value": {"code": 5}}, '{"code":5}', True, []),
+        ({"type": "json", "value": None}, "null", False, []),
+        ({"type": "hologram", "beam": 7}, "", False, ["Opaque"]),
+        (
+            {
+                "type": "content",
+                "value": [
+                    {"type": "image-url", "url": "https://e.org/a.png"},
+                    {"type": "file-data", "data": "AAAA", "mediaType": "application/pdf"},
+                    {"type": "custom"},
+                ],
+            },
+            "",
+            False,
+            ["Image", "File", "Opaque"],
+        ),
+    ],
+)
+def test_typed_outputs(output: dict[str, Any], text: str, is_error: bool, media: list[str]) -> None:
+    part = {"type": "tool-result", "toolCallId": "c", "toolName": "f", "output": output}
+    (message,) = MODEL.decode({"role": "tool", "content": [part]}, 0)
+    (result,) = message.results
+    assert (result.text, result.is_error) == (text, is_error)
+    assert [type(held).__name__ for held in result.media] == media

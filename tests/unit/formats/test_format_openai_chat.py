@@ -188,3 +188,31 @@ def test_the_same_object_twice_stays_twice() -> None:
     item = {"role": "user", "content": "again"}
     messages = [message for index in range(2) for message in FORMAT.decode(item, index)]
     assert FORMAT.encode(messages) == [item, item]
+
+
+def test_every_field_of_a_reply_can_go() -> None:
+    item = {
+        "role": "assistant",
+        "content": "Hi.",
+        "refusal": "No.",
+        "audio": {"id": "a1"},
+        "reasoning_content": "Hm.",
+        "function_call": {"name": "f", "arguments": "{}"},
+    }
+    (message,) = FORMAT.decode(item, 0)
+    assert [type(part).__name__ for part in message.parts] == [
+        "Reasoning",
+        "Text",
+        "Text",
+        "Opaque",
+        "ToolCall",
+    ]
+    assert FORMAT.encode([with_parts(message, (Text("Hi."),))]) == [{"role": "assistant", "content": "Hi."}]
+    assert FORMAT.encode([with_parts(message, ())]) == [{"role": "assistant", "content": ""}]
+
+
+def test_pictures_in_a_tool_output_are_media() -> None:
+    picture = {"type": "image_url", "image_url": "https://e.org/a.png"}
+    item = {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "a"}, picture]}
+    (message,) = FORMAT.decode(item, 0)
+    assert message.results == (ToolResult("c", "a", media=(Image("https://e.org/a.png"),)),)

@@ -9,6 +9,7 @@ import pytest
 
 from compact.errors import FormatError, MalformedMessage
 from compact.formats import FORMAT_NAMES, FORMATS, by_name, recognize, strip_meta
+from compact.formats.recognition import ANY, narrow, preferred
 from unit.formats.samples import SAMPLES
 
 PLAIN = {"role": "user", "content": "Hi."}
@@ -125,3 +126,16 @@ def test_strip_meta_of_an_sdk_object() -> None:
 @pytest.mark.parametrize("meta", [None, "x", {"protected": "yes"}, {"protected": 1}, {}])
 def test_only_true_protects(meta: Any) -> None:
     assert not by_name("openai-chat").decode({**PLAIN, "meta": meta}, 0)[0].protected
+
+
+@pytest.mark.parametrize("name", FORMAT_NAMES)
+def test_recognizing_only_what_is_new_gives_the_same_answer(name: str) -> None:
+    sample = SAMPLES[name]()
+    for cut in range(len(sample) + 1):
+        assert preferred(narrow(narrow(ANY, sample[:cut], 0), sample[cut:], cut)) == name
+
+
+def test_a_new_message_of_another_format_is_refused_with_its_own_index() -> None:
+    known = narrow(ANY, [{"role": "tool", "tool_call_id": "c", "content": "x"}], 0)
+    with pytest.raises(FormatError, match=r"messages\[9\] looks like ai-sdk-ui"):
+        narrow(known, [{"role": "user", "parts": []}], 9)
