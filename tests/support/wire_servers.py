@@ -87,9 +87,11 @@ def serving(*script: Behavior) -> Iterator[Server]:
         thread.join()
 
 
-def status(code: int, body: Any, **headers: str) -> Behavior:
+def status(answered: int, body: Any, **headers: str) -> Behavior:
     raw = json.dumps(body).encode()
-    return lambda handler: handler.send(code, raw, {name.replace("_", "-"): v for name, v in headers.items()})
+    return lambda handler: handler.send(
+        answered, raw, {name.replace("_", "-"): v for name, v in headers.items()}
+    )
 
 
 def garbage(handler: Handler) -> None:
@@ -167,9 +169,9 @@ class OpenAIWire:
             },
         )
 
-    def error(self, code: int, message: str, **fields: Any) -> Behavior:
+    def error(self, answered: int, message: str, **fields: Any) -> Behavior:
         headers = {name: fields.pop(name) for name in list(fields) if name.startswith("retry_")}
-        return status(code, {"error": {"message": message, **fields}}, **headers)
+        return status(answered, {"error": {"message": message, **fields}}, **headers)
 
     def chunks(self, text: str) -> list[Any]:
         middle = len(text) // 2
@@ -219,8 +221,10 @@ class AnthropicWire:
         }
         return status(200, body)
 
-    def error(self, code: int, message: str, kind: str = "invalid_request_error", **headers: str) -> Behavior:
-        return status(code, {"type": "error", "error": {"type": kind, "message": message}}, **headers)
+    def error(
+        self, answered: int, message: str, kind: str = "invalid_request_error", **headers: str
+    ) -> Behavior:
+        return status(answered, {"type": "error", "error": {"type": kind, "message": message}}, **headers)
 
     def chunks(self, text: str) -> list[Any]:
         middle = len(text) // 2

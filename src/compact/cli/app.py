@@ -83,7 +83,8 @@ class _ShowVersion(Action):
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
         from importlib.metadata import version
 
-        parser.exit(message=f"compact {version('compact-context')}\n")
+        print(f"compact {version('compact-context')}")
+        parser.exit()
 
 
 def _report(error: CompactError, context: Context) -> ExitCode:

@@ -90,7 +90,7 @@ def _part_text(part: Part) -> str:
         case Image():
             return "(image)"
         case File(name=name):
-            return f"(file {name or ''})"
+            return f"(file {name})" if name else "(file)"
         case Opaque(type=kind):
             return f"({kind})"
         case StepStart():

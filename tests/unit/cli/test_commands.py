@@ -1,0 +1,385 @@
+"""The commands as a user calls them: what stands on which stream, and how they end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compact import CompactConfig, CompactManager, count_tokens, lint
+from compact.cli import main
+from compact.cli.exits import ExitCode
+from compact.cli.registry import SUMMARIES, command
+from compact.errors import MissingExtra
+from compact.policies import PRESETS
+from support.cli import Compact
+
+BROKEN = [
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "content": "ok"},
+    {"role": "tool", "tool_call_id": "c9", "content": "nobody asked"},
+]
+
+
+def body(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_every_command_has_a_file_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in SUMMARIES:
+        assert callable(command(name).run)
+        with pytest.raises(SystemExit) as ended:
+            main([name, "--help"])
+        assert ended.value.code == 0
+        assert "--json" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["frobnicate"], ["count", "--no-such-option"], ["run", "--window", "big"]]
+)
+def test_a_wrong_command_line_ends_with_2(argv: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    assert ended.value.code == ExitCode.USAGE
+
+
+def test_help_and_version_load_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from compact.cli import main\n"
+        "try: main(['--version'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'pydantic', 'tiktoken', 'yaml', 'openai', 'anthropic', 'genai_prices', 'httpx'}\n"
+        "print(sorted(heavy & sys.modules.keys()))"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines() == ["compact 0.1.0", "[]"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(sample: Path) -> None:
+    command_line = f"{sys.executable} -m compact.cli plan {sample} --window 8k | head -n 1"
+    ended = subprocess.run(["bash", "-c", command_line], capture_output=True, text=True, check=True)
+    assert ended.stdout.count("\n") == 1 and ended.stderr == ""
+
+
+def test_ctrl_c_ends_with_130(compact: Compact, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("compact.cli.context.Context.transcript", interrupted)
+    assert compact("count").code == ExitCode.INTERRUPTED
+
+
+def test_other_failures_end_with_4(compact: Compact, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: object) -> None:
+        raise MissingExtra("boto3", "s3")
+
+    monkeypatch.setattr("compact.cli.context.Context.transcript", missing)
+    ended = compact("count")
+    assert ended.code == ExitCode.FAILED and "pip install 'compact-context[s3]'" in ended.err
+
+
+class TestCount:
+    def test_the_parts_add_up_to_what_the_engine_counts(self, compact: Compact, sample: Path) -> None:
+        ended = compact("count", sample, "--json")
+        given = body(sample)
+        found = ended.json["conversations"][0]
+        assert ended.code == ExitCode.OK and ended.err == ""
+        assert found["tokens"] == count_tokens(given["messages"], tools=given["tools"])
+        usage = CompactManager(CompactConfig()).usage("s", given["messages"], given["tools"])
+        assert found["tokens"] == usage.tokens
+        assert found["breakdown"]["tool"]["count"] == sum(m["role"] == "tool" for m in given["messages"])
+        assert ended.json["exact"] and ended.json["window"] == 128_000
+
+    def test_a_system_prompt_beside_the_messages_counts(self, compact: Compact) -> None:
+        request = {"system": "be kind", "messages": [{"role": "user", "content": "hi"}]}
+        found = compact("count", "--json", stdin=json.dumps(request)).json["conversations"][0]
+        assert found["breakdown"]["system prompt"]["count"] == 1
+
+    def test_a_table_for_people(self, compact: Compact, sample: Path) -> None:
+        shown = compact("count", sample).out
+        assert "of a window of 128,000" in shown and "exact (tiktoken:o200k_base)" in shown
+        assert max(map(len, shown.splitlines())) <= 80
+
+    def test_several_conversations_are_listed(self, compact: Compact, sample: Path) -> None:
+        lines = [
+            json.dumps({"id": name, "messages": body(sample)["messages"][:5]}) for name in ("one", "two")
+        ]
+        shown = compact("count", "-", stdin="\n".join(lines)).out
+        assert "one" in shown and "two" in shown and "2 conversations" in shown
+
+    def test_an_unknown_model_is_warned_of_on_standard_error(self, compact: Compact, sample: Path) -> None:
+        ended = compact("count", sample, "--model", "frob-9", "--json")
+        assert ended.json["window"] == 16_000 and not ended.json["exact"]
+        assert "warning: " in ended.err and "frob-9" in ended.err
+
+
+class TestLint:
+    def test_a_sound_conversation(self, compact: Compact, sample: Path) -> None:
+        ended = compact("lint", sample, "--provider", "anthropic")
+        assert ended.code == ExitCode.OK
+        assert "149 messages checked for anthropic: no violations" in ended.out
+
+    def test_violations_end_with_1(self, compact: Compact) -> None:
+        ended = compact("lint", stdin=json.dumps(BROKEN))
+        assert ended.code == ExitCode.FINDINGS
+        assert "messages[2] orphan-result" in ended.out and "--fix repairs it" in ended.out
+        assert ended.err == ""
+
+    def test_json(self, compact: Compact) -> None:
+        ended = compact("lint", "--json", stdin=json.dumps(BROKEN))
+        assert ended.code == ExitCode.FINDINGS
+        [found] = ended.json["conversations"]
+        assert [violation["code"] for violation in found["violations"]] == ["orphan-result"]
+        assert found["provider"] == "openai" and "messages" not in found
+
+    def test_fix_writes_the_repaired_conversation(self, compact: Compact) -> None:
+        ended = compact("lint", "--fix", stdin=json.dumps(BROKEN))
+        assert ended.code == ExitCode.OK
+        assert json.loads(ended.out) == BROKEN[:2]
+        assert "(repaired)" in ended.err and "1 repaired" in ended.err
+
+    def test_fix_as_json(self, compact: Compact) -> None:
+        [found] = compact("lint", "--fix", "--json", stdin=json.dumps(BROKEN)).json["conversations"]
+        assert found["messages"] == BROKEN[:2] and len(found["repaired"]) == 1 and found["violations"] == []
+
+
+class TestPlan:
+    @pytest.mark.parametrize("preset", PRESETS)
+    def test_one_line_a_message_within_80_columns(self, compact: Compact, sample: Path, preset: str) -> None:
+        ended = compact("plan", sample, "--window", "8k", "--preset", preset)
+        assert ended.code == ExitCode.OK
+        lines = ended.out.splitlines()
+        assert max(map(len, lines)) <= 80
+        drawn = [line for line in lines if line[:4].strip().isdigit()]
+        assert [int(line[:4]) for line in drawn] == list(range(149))
+        assert "\x1b" not in ended.out
+
+    def test_json_says_the_same_as_the_manager(self, compact: Compact, sample: Path) -> None:
+        [found] = compact("plan", sample, "--window", "8000", "--json").json["conversations"]
+        given = body(sample)
+        manager = CompactManager(CompactConfig(max_context_tokens=8_000))
+        plan = manager.plan("s", given["messages"], given["tools"])
+        assert (found["tokens_before"], found["tokens_after"]) == (plan.before, plan.after)
+        assert found["mode"] == plan.mode.value
+        actions = {message["action"] for message in found["messages"]}
+        assert actions == {"pinned", "kept", "summarized", "injected"}
+        assert sum(message["index"] is not None for message in found["messages"]) == 149
+
+    def test_below_the_trigger_everything_is_kept(self, compact: Compact, sample: Path) -> None:
+        shown = compact("plan", sample).out
+        assert "nothing to do (below-trigger)" in shown and "\nafter " not in shown
+
+    def test_what_cannot_fit_ends_with_3(self, compact: Compact) -> None:
+        huge = [{"role": "user", "content": "word " * 4_000}]
+        ended = compact("plan", "--window", "2000", stdin=json.dumps(huge))
+        assert ended.code == ExitCode.INSUFFICIENT_BUDGET
+        assert "budget of 500 tokens" in ended.err
+
+    def test_every_kind_of_part_is_recognizable(self, compact: Compact) -> None:
+        talk = [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
+                    {"type": "document", "source": {"type": "url", "url": "https://example.org/a.pdf"}},
+                    {"type": "text", "text": "look\x1b[2J here"},
+                ],
+            },
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "let me see", "signature": "s"},
+                    {"type": "tool_use", "id": "t1", "name": "zoom", "input": {"factor": 2}},
+                ],
+            },
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "larger"}]},
+        ]
+        ended = compact("plan", "--json", "--model", "claude-sonnet-4-5", stdin=json.dumps(talk))
+        assert [message["text"] for message in ended.json["conversations"][0]["messages"]] == [
+            "(image) (file) look here",
+            '(thinking) let me see zoom {"factor":2}',
+            "larger",
+        ]
+
+
+class TestRun:
+    @pytest.mark.parametrize("preset", PRESETS)
+    def test_the_result_fits_and_is_valid(self, compact: Compact, sample: Path, preset: str) -> None:
+        ended = compact("run", sample, "--window", "8k", "--preset", preset)
+        assert ended.code == ExitCode.OK
+        given, result = body(sample), json.loads(ended.out)
+        assert result["tools"] == given["tools"]
+        assert lint(result["messages"], "openai") == []
+        assert count_tokens(result["messages"], tools=result["tools"]) <= 6_500
+        assert "15,646 → " in ended.err and "saved" in ended.err
+
+    def test_json_reports_what_was_done(self, compact: Compact, sample: Path) -> None:
+        [found] = compact("run", sample, "--window", "8k", "--json", "-q").json["conversations"]
+        assert found["changed"] and found["reason"] == "overflow"
+        assert found["tokens"]["before"] == 15_646
+        assert found["tokens"]["final"] == count_tokens(found["messages"], tools=body(sample)["tools"])
+        assert found["messages_compacted"] > 100
+
+    def test_below_the_trigger_nothing_changes_unless_forced(self, compact: Compact, sample: Path) -> None:
+        ended = compact("run", sample)
+        assert json.loads(ended.out) == body(sample)
+        assert "unchanged, 15,646 tokens: below-trigger (--force compacts anyway)" in ended.err
+        forced = compact("run", sample, "--force", "--note", "billing")
+        assert len(json.loads(forced.out)["messages"]) < 60
+        assert "(manual)" in forced.err
+
+    def test_explain_draws_the_plan_on_standard_error(self, compact: Compact, sample: Path) -> None:
+        ended = compact("run", sample, "--window", "8k", "--explain")
+        assert json.loads(ended.out)
+        assert "summarizes (overflow)" in ended.err and " 148 user " in ended.err
+
+    def test_lines_in_lines_out(self, compact: Compact, sample: Path) -> None:
+        given = "".join(json.dumps(message) + "\n" for message in body(sample)["messages"])
+        ended = compact("run", "--window", "8k", "-q", stdin=given)
+        assert ended.err == ""
+        roles = [json.loads(line)["role"] for line in ended.out.splitlines()]
+        assert roles[0] == "system" and len(roles) < 60
+
+    def test_what_cannot_fit_ends_with_3_and_shows_the_sum(self, compact: Compact) -> None:
+        huge = json.dumps([{"role": "user", "content": "word " * 4_000}])
+        ended = compact("run", "--window", "2000", stdin=huge)
+        assert ended.code == ExitCode.INSUFFICIENT_BUDGET
+        assert ended.out == "" and ended.err.startswith("compact: ")
+        told = compact("run", "--window", "2000", "--json", stdin=huge)
+        assert told.json["error"]["type"] == "InsufficientBudget"
+        assert told.json["error"]["budget"] == 500
+
+    def test_nothing_is_written_beside_the_result(
+        self, compact: Compact, sample: Path, tmp_path: Path
+    ) -> None:
+        compact("run", sample, "--window", "8k")
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestSettings:
+    def test_file_variables_and_options_in_that_order(self, compact: Compact, sample: Path) -> None:
+        Path("compact.yaml").write_text(
+            "model: gpt-4.1\nmax_context_tokens: 30000\npolicy: {trigger_pct: 0.5}\n"
+        )
+        assert compact("plan", sample, "--json").json["conversations"][0]["trigger"] == 15_000
+        environ = {"COMPACT_TRIGGER_PCT": "0.6"}
+        found = compact("plan", sample, "--json", environ=environ).json["conversations"][0]
+        assert found["trigger"] == 18_000
+        option = ("--set", "policy.trigger_pct=0.7", "--window", "20_000")
+        found = compact("plan", sample, "--json", *option, environ=environ).json["conversations"][0]
+        assert found["trigger"] == 14_000
+
+    @pytest.mark.parametrize(
+        ("text", "tokens"), [("8000", 8_000), ("8,000", 8_000), ("8k", 8_000), ("1M", 10**6)]
+    )
+    def test_windows_as_people_write_them(
+        self, compact: Compact, sample: Path, text: str, tokens: int
+    ) -> None:
+        assert compact("count", sample, "--window", text, "--json").json["window"] == tokens
+
+    def test_a_wrong_setting_ends_with_2_and_its_path(self, compact: Compact, sample: Path) -> None:
+        ended = compact("plan", sample, "--set", "policy.trigger_pct=2")
+        assert ended.code == ExitCode.USAGE
+        assert ended.err == "compact: policy.trigger_pct must be 0.0-1.0 (got 2)\n"
+        assert compact("plan", sample, "--preset", "bugdet").code == ExitCode.USAGE
+
+    def test_an_unknown_variable_is_warned_of(self, compact: Compact, sample: Path) -> None:
+        ended = compact("count", sample, environ={"COMPACT_PRESETT": "chat"})
+        assert ended.code == ExitCode.OK and "Did you mean COMPACT_PRESET?" in ended.err
+
+
+class TestInput:
+    def test_a_missing_file_ends_with_2(self, compact: Compact) -> None:
+        ended = compact("count", "nowhere.json")
+        assert ended.code == ExitCode.USAGE
+        assert ended.err == "compact: nowhere.json could not be read: No such file or directory.\n"
+
+    def test_a_malformed_message_is_named_by_its_index(self, compact: Compact) -> None:
+        ended = compact("count", "--json", stdin='[{"role": "user", "content": "a"}, 7]')
+        assert ended.code == ExitCode.USAGE
+        assert "messages[1]" in ended.json["error"]["message"]
+
+    def test_a_person_at_the_keyboard_is_told_what_to_type(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+        assert main(["count"]) == ExitCode.USAGE
+        assert "Try: compact count FILE" in capsys.readouterr().err
+
+    def test_pick_takes_one_conversation(self, compact: Compact) -> None:
+        lines = [json.dumps({"id": name, "messages": [{"role": "user", "content": name}]}) for name in "ab"]
+        ended = compact("run", "--pick", "b", "-q", stdin="\n".join(lines))
+        assert json.loads(ended.out)["id"] == "b"
+
+    def test_the_format_can_be_named(self, compact: Compact) -> None:
+        message = '[{"role": "user", "content": "hi"}]'
+        assert compact("lint", "--format", "anthropic", stdin=message).out.startswith(
+            "1 message checked for anthropic"
+        )
+        assert compact("lint", "--format", "nonsense", stdin=message).code == ExitCode.USAGE
+
+
+class TestDoctor:
+    def test_a_sound_set_up(self, compact: Compact, sample: Path) -> None:
+        ended = compact("doctor", sample, "--window", "16k")
+        assert ended.code == ExitCode.OK
+        assert "everything is in order" in ended.out
+        assert max(map(len, ended.out.splitlines())) <= 80
+
+    @pytest.mark.parametrize(
+        ("options", "level", "name", "advice"),
+        [
+            (("--model", "frob"), "warning", "model", "max_context_tokens"),
+            (("--set", "policy.trigger_pct=2"), "problem", "configuration", "Correct it"),
+            (("--set", "models.m.window=1000", "--model", "m"), "problem", "policy", "larger window"),
+            (
+                ("--set", "policy.summary_max_pct=1.0", "--window", "4k"),
+                "problem",
+                "policy",
+                "summary_max_tokens",
+            ),
+            (("--set", "summarizer.api_key_env=NO_SUCH"), "problem", "summarizer", "Set NO_SUCH"),
+            (("--set", "archive.path=file/inside"), "problem", "archive", "writable"),
+            (("--set", "enabled=false"), "warning", "enabled", "enabled: true"),
+            (("--preset", "agent", "--set", "policy.prune_minimum_pct=0.6"), "warning", "policy", "prune"),
+            (
+                ("--window", "8k", "--set", "policy.trigger_pct=0.99"),
+                "info",
+                "policy",
+                "starts at the budget",
+            ),
+        ],
+    )
+    def test_what_is_wrong_and_what_to_do(
+        self, compact: Compact, tmp_path: Path, options: tuple[str, ...], level: str, name: str, advice: str
+    ) -> None:
+        (tmp_path / "file").write_text("not a folder")
+        ended = compact("doctor", "--json", *options)
+        [found] = [c for c in ended.json["checks"] if (c["level"], c["name"]) == (level, name)]
+        assert advice in found["advice"]
+        assert ended.code == (ExitCode.FINDINGS if level == "problem" else ExitCode.OK)
+
+    def test_the_floor_of_a_conversation(self, compact: Compact) -> None:
+        request = {"system": "word " * 1_500, "messages": [{"role": "user", "content": "hi"}]}
+        text = json.dumps(request)
+        assert "Half of the trigger" in compact("doctor", "-", "--window", "4k", stdin=text).out
+        huge = json.dumps([{"role": "user", "content": "word " * 4_000}])
+        ended = compact("doctor", "-", "--window", "2000", stdin=huge)
+        assert ended.code == ExitCode.FINDINGS and "does not fit the budget of 500" in ended.out
+        assert "1 problem" in ended.out
+        assert compact("doctor", "-", stdin="nonsense").code == ExitCode.FINDINGS
+
+    def test_a_mistyped_variable_is_a_warning(self, compact: Compact) -> None:
+        ended = compact("doctor", environ={"COMPACT_MODLE": "x"})
+        assert "Did you mean COMPACT_MODEL?" in ended.out and "1 warning" in ended.out
+
+    def test_a_missing_extra_that_is_needed(self, compact: Compact, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("compact.cli.checks.extras", lambda: {"s3": ["no-such-package"]})
+        options = ("--set", "archive.adapter=s3", "--set", "archive.bucket=b")
+        checks = compact("doctor", "--json", *options).json["checks"]
+        assert "pip install 'compact-context[s3]'" in [check["advice"] for check in checks]
