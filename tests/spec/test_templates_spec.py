@@ -47,19 +47,31 @@ def examples(strategy: str) -> list[tuple[str, str]]:
     [
         (
             "task_state",
-            ["how one will know that it is done", "identifiers, file names, branches, environments"]
-            + ["security, compliance, service levels, budgets", "what was decided, and why"]
-            + ["actions still to be done", "blockers", "## sources"],
+            [
+                "how one will know that it is done",
+                "identifiers, file names, branches, environments",
+                "security, compliance, service levels, budgets",
+                "what was decided, and why",
+                "actions still to be done",
+                "blockers",
+                "## sources",
+            ],
         ),
         (
             "decision_log",
-            ["[step_id] decision :: rationale :: inputs (brief) :: outputs (brief)", "oldest first"]
-            + ["in the order in which they happened", "do not guess"],
+            [
+                "[step_id] decision :: rationale :: inputs (brief) :: outputs (brief)",
+                "in the order in which they happened, oldest first",
+                "do not guess",
+            ],
         ),
         (
             "code_delta",
-            ["- file_path: summary of changes (functions, apis touched, side effects)"]
-            + ["what the changes are for", "what is still to be done"],
+            [
+                "- file_path: summary of changes (functions, apis touched, side effects)",
+                "what the changes are for",
+                "what is still to be done",
+            ],
         ),
         ("brief", ["at most five sentences"]),
     ],

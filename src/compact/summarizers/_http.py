@@ -9,6 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from compact.errors import MissingExtra, SummarizerError
@@ -63,8 +64,8 @@ class Endpoint:
     service: str
     extra: str
     url: str
-    headers: Mapping[str, str]
-    secrets: tuple[str, ...]
+    headers: Mapping[str, str] = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
     retries: int
     client: Callable[[], httpx2.AsyncClient] | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -72,8 +73,7 @@ class Endpoint:
     async def post(self, payload: Mapping[str, Any], read: Callable[[Body], T]) -> T:
         """Send until `read` makes something of the reply, an error is final, or the tries are used up."""
         httpx = _httpx(self.extra)
-        make = self.client or (lambda: httpx.AsyncClient(timeout=httpx.Timeout(None, connect=10.0)))
-        async with make() as client:
+        async with self.client() if self.client else _plain_client(httpx) as client:
             for attempt in range(self.retries + 1):
                 wait: float | None = None
                 try:
@@ -81,7 +81,7 @@ class Endpoint:
                     if status == 200:
                         return read(self.parse(headers, raw))
                     failure = self.failure(status, raw)
-                    wait = _retry_after(headers)
+                    wait = retry_after(headers)
                 except httpx.HTTPError as error:
                     failure = self.error(f"could not be reached ({type(error).__name__})", retryable=True)
                 except (httpx.InvalidURL, UnicodeError):
@@ -97,9 +97,10 @@ class Endpoint:
         self, client: httpx2.AsyncClient, payload: Mapping[str, Any]
     ) -> tuple[int, Mapping[str, str], bytes]:
         raw = bytearray()
-        async with client.stream(
-            "POST", self.url, headers=dict(self.headers), json=dict(payload)
-        ) as response:
+        # Lone surrogates, which tools do return, have no UTF-8; a question mark is better than no summary.
+        body = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
+        headers = {"content-type": "application/json", **self.headers}
+        async with client.stream("POST", self.url, headers=headers, content=body) as response:
             async for chunk in response.aiter_bytes():
                 raw += chunk
                 if len(raw) > _MOST_BYTES:
@@ -198,6 +199,19 @@ def _httpx(extra: str) -> Any:
     return httpx2
 
 
+def _plain_client(httpx: Any) -> Any:
+    # No read timeout here: one deadline over all tries is set around them.
+    return httpx.AsyncClient(timeout=httpx.Timeout(None, connect=10.0), verify=_certificates())
+
+
+@cache
+def _certificates() -> Any:
+    """Loaded once: it takes longer than a request on the local network."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
 def _detail(raw: bytes) -> str:
     """The server's own words: code, type and message of its error object, or the start of its text."""
     text = raw[:20_000].decode("utf-8", "replace")
@@ -223,7 +237,7 @@ def _status_in(error: Any) -> int:
     return kinds.get(str(error.get("type")), 500)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait as the server asks for: milliseconds, seconds or a date."""
     try:
         if "retry-after-ms" in headers:

@@ -37,7 +37,7 @@ def test_a_file_of_the_user_s_own(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_gets_the_nearest_one() -> None:
-    with pytest.raises(ConfigError, match='named "task-state".*Did you mean "task_state"') as caught:
+    with pytest.raises(ConfigError, match=r'named "task-state".*Did you mean "task_state"') as caught:
         load_template("task-state")
     assert caught.value.path == "policy.strategy"
 
@@ -51,7 +51,7 @@ def test_an_unknown_path_lists_the_strategies(tmp_path: Path) -> None:
 def test_a_file_that_is_no_template(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "broken.md"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match="broken.md"):
+    with pytest.raises(ConfigError, match=r"broken\.md"):
         load_template(path)
 
 
