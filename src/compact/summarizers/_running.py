@@ -17,13 +17,19 @@ T = TypeVar("T")
 
 def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to its end, also when the caller stands inside a running loop (it is then blocked)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _inside_loop():
         return asyncio.run(make())
     context = copy_context()
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(context.run, lambda: asyncio.run(make())).result()
+
+
+def _inside_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def summarize_async(summarizer: Summarizer, request: SummaryRequest) -> Summary:

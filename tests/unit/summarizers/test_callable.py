@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+
+from compact.errors import ConfigError, SummarizerError, SummaryRefused
+from compact.model.summary import Summary, SummaryRequest
+from compact.summarizers.callable import CallableSummarizer, as_summarizer
+from compact.summarizers.openai import OpenAISummarizer
+from support.conversations import asking, lighthouse
+
+REQUEST = asking(*lighthouse(), strategy="brief")
+
+
+def test_a_plain_function_gets_a_prompt_that_is_ready_to_be_sent() -> None:
+    seen: list[SummaryRequest] = []
+
+    def mine(request: SummaryRequest) -> str:
+        seen.append(request)
+        return "short"
+
+    summary = CallableSummarizer(mine).summarize(REQUEST)
+
+    assert summary == Summary(text="short", strategy="brief", model="mine")
+    [request] = seen
+    assert "at most five sentences" in request.prompt
+    assert request.prompt.endswith("relay 3 does not answer.\n</transcript>")
+    assert request.messages == REQUEST.messages
+    assert REQUEST.prompt == "", "the caller's request is left alone"
+
+
+async def test_coroutine_functions_work_from_both_sides() -> None:
+    async def mine(request: SummaryRequest) -> str:
+        return f"short {request.max_tokens}"
+
+    summarizer = CallableSummarizer(mine)
+    assert (await summarizer.asummarize(REQUEST)).text == "short 400"
+    assert summarizer.summarize(REQUEST).text == "short 400"
+
+
+async def test_an_object_with_both_methods_is_asked_by_the_fitting_one() -> None:
+    class Both:
+        def summarize(self, request: SummaryRequest) -> str:
+            return "sync"
+
+        async def asummarize(self, request: SummaryRequest) -> str:
+            return "async"
+
+    assert CallableSummarizer(Both()).summarize(REQUEST).text == "sync"
+    assert (await CallableSummarizer(Both()).asummarize(REQUEST)).text == "async"
+
+
+def test_a_summary_passes_as_it_is() -> None:
+    made = Summary(text="short", tokens=3, model="own")
+    assert CallableSummarizer(lambda request: made).summarize(REQUEST) is made
+
+
+def test_nothing_is_an_empty_summary_for_the_checks_to_refuse() -> None:
+    assert CallableSummarizer(lambda request: None).summarize(REQUEST).text == ""
+
+
+def test_anything_else_is_an_error() -> None:
+    with pytest.raises(SummarizerError, match="returned int, not text"):
+        CallableSummarizer(lambda request: 7).summarize(REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("raised", "retryable"), [(ValueError, False), (TimeoutError, True), (ConnectionError, True)]
+)
+async def test_whatever_it_raises_is_a_summarizer_error(raised: type[Exception], retryable: bool) -> None:
+    def mine(request: SummaryRequest) -> str:
+        raise raised("no luck with sk-live-123456789")
+
+    for ask in (CallableSummarizer(mine).summarize, CallableSummarizer(mine).asummarize):
+        with pytest.raises(SummarizerError, match=f"mine raised {raised.__name__}: no luck") as caught:
+            answer = ask(REQUEST)
+            if not isinstance(answer, Summary):
+                await answer
+        assert caught.value.retryable is retryable
+        assert "sk-live" not in str(caught.value)
+
+
+def test_our_own_errors_keep_their_meaning() -> None:
+    def mine(request: SummaryRequest) -> str:
+        raise SummaryRefused("refusal", "no")
+
+    with pytest.raises(SummaryRefused):
+        CallableSummarizer(mine).summarize(REQUEST)
+
+
+def test_only_what_can_be_called() -> None:
+    with pytest.raises(ConfigError, match="got str"):
+        CallableSummarizer("gpt-4o")  # type: ignore[arg-type]
+
+
+def test_ours_are_not_wrapped() -> None:
+    ours = OpenAISummarizer("tiny")
+    assert as_summarizer(ours) is ours
+    assert isinstance(as_summarizer(lambda request: ""), CallableSummarizer)
