@@ -25,7 +25,7 @@ from compact.engine.line import Line, shell
 from compact.engine.output import encode_view, stable_indexes, stripped
 from compact.engine.session import Session
 from compact.engine.telling import decision_data, estimate_data, floor_sum
-from compact.engine.tools import active_tools, discovered_names
+from compact.engine.tools import active_tools, discovered_names, unreferred
 from compact.errors import SessionBusy
 from compact.formats import by_name
 from compact.formats.tools import tool_list
@@ -163,6 +163,8 @@ class Engine:
             line, format = session.line_for(given, self._format)
             if call.context and call.context != session.note_text:
                 line = session.add_note(line, call.context)
+            if session.retired_tools:
+                session.retired_tools = unreferred(session.retired_tools, (i.message for i in line.view))
             system, tools = self._fixed(session, call)
             head = session.head
             fixed = PRIMING + system + tools + head.tokens
@@ -350,9 +352,8 @@ class Engine:
             ]
             line.adopt_view(done.record, [*done.items, *arrived])
             now.session.learn(done.record)
-            used = {call.name for item in line.view for call in item.message.calls}
-            now.session.retired_tools = frozenset(
-                name for name in discovered_names(now.call.tools) if name not in used
+            now.session.retired_tools = unreferred(
+                discovered_names(now.call.tools), (item.message for item in line.view)
             )
 
     def _result(self, now: Situation, outcome: Outcome, before: int) -> Prepared:
