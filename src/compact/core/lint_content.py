@@ -10,6 +10,7 @@ from compact.core.lint_types import (
     Report,
     ViolationCode,
     has_string_content,
+    has_text_before_results,
     is_reasoning_item,
     is_thinking,
 )
@@ -180,6 +181,12 @@ def check_roles_for_anthropic(messages: Sequence[Message], report: Report) -> No
                 ViolationCode.SYSTEM_POSITION,
                 position,
                 "A system or developer message may stand only at the start; send it as user text.",
+            )
+        elif messages[position].role is Role.TOOL and has_text_before_results(messages[position]):
+            report.add(
+                ViolationCode.RESULTS_NOT_FIRST,
+                position,
+                "Another block stands before a tool_result in its message; put the results first.",
             )
     last = messages[-1]
     if last.role is Role.ASSISTANT and last.parts:

@@ -20,6 +20,7 @@ class ViolationCode(StrEnum):
     ORPHAN_RESULT = "orphan-result"
     RESULT_BEFORE_CALL = "result-before-call"
     DISPLACED_RESULT = "displaced-result"
+    RESULTS_NOT_FIRST = "results-not-first"
     DUPLICATE_RESULT = "duplicate-result"
     DUPLICATE_CALL = "duplicate-call"
     UNANSWERED_CALL = "unanswered-call"
@@ -99,6 +100,16 @@ def is_reasoning_item(message: Message) -> bool:
 def has_string_content(message: Message) -> bool:
     """Whether the content is one string; an empty one beside tool calls is then sent as no block at all."""
     return message.origin is not None and isinstance(field_of(message.origin.source, "content"), str)
+
+
+def has_text_before_results(message: Message) -> bool:
+    """Whether another block stands before a result in the caller's object that holds this message."""
+    origin = message.origin
+    content = None if origin is None or origin.parts == 1 else field_of(origin.source, "content")
+    if not isinstance(content, list | tuple):
+        return False
+    kinds = [field_of(block, "type") == "tool_result" for block in content]
+    return kinds != sorted(kinds, reverse=True)
 
 
 def is_thinking(message: Message, part: Reasoning) -> bool:

@@ -330,6 +330,27 @@ def test_an_anthropic_block_that_lost_its_signature() -> None:
     assert found([user(), stripped, user()], "anthropic") == [(CODES.MISSING_SIGNATURE, 7)]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (["tool_result", "tool_result", "text"], []),
+        (["text", "tool_result"], [(CODES.RESULTS_NOT_FIRST, 2)]),
+        (["tool_result", "text", "tool_result"], [(CODES.RESULTS_NOT_FIRST, 2)]),
+    ],
+)
+def test_results_stand_first_in_their_object(
+    kinds: list[str], expected: list[tuple[ViolationCode, int]]
+) -> None:
+    """Decoding puts the results of a message first, so only the caller's object tells their place."""
+    source = {"role": "user", "content": [{"type": kind} for kind in kinds]}
+    parts = (ToolResult("a", "ok"),)
+    origin = Origin(index=2, source=source, part=0, parts=2)
+    results = Message(role=Role.TOOL, parts=parts, digest=digest_of(Role.TOOL, parts), origin=origin)
+    messages = [user(), calls("a"), results, user()]
+    assert found(messages, "anthropic") == expected
+    assert found(messages, "openai") == []
+
+
 def test_index_is_the_callers() -> None:
     late = message(Role.TOOL, ToolResult("z", "ok"), source={"role": "tool"}, index=41)
     assert found([user(), late], "openai") == [(CODES.ORPHAN_RESULT, 41)]
