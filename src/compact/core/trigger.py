@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compact.model.event import Reason
 from compact.model.plan import Limits
 from compact.model.policy import Policy
+from compact.model.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Facts:
     """What the decision rests on."""
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 
 from compact.model.message import Message, Part, ToolResult, with_parts
 from compact.model.record import Cleared, Entry, Injected, Kept, Record
+from compact.model.value import entity
 
 CLEARED_TEXT = "[Tool output cleared - see conversation summary]"
 
 START = b"compact-chain-1"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Item:
     """One message of the view, its size, and its provenance."""
 

@@ -20,12 +20,13 @@ from compact.ports import Format, Store
 
 def shell(value: Any) -> Any:
     """A copy of the containers that shares every leaf: equal to the original until that is edited."""
-    if isinstance(value, dict):
-        return {key: shell(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [shell(item) for item in value]
-    if isinstance(value, str | int | float | bool | tuple | None):
+    kind = type(value)
+    if kind is str or value is None:
         return value
+    if kind is dict:
+        return {key: item if type(item) is str else shell(item) for key, item in value.items()}
+    if kind is list:
+        return [shell(item) for item in value]
     copy = getattr(value, "model_copy", None)
     return copy(deep=True) if copy is not None else value
 
@@ -62,6 +63,8 @@ class Line:
         self.protected_tokens = 0
         self.has_summary = False
         self.has_ours = False
+        self.stable: tuple[int, ...] = ()
+        """Where in the view summaries stand: a cache breakpoint pays there."""
         self.encoded: tuple[list[Any], int] | None = None
         """Prefix of the output that the base record decides, and the caller's index where the rest begins."""
         self._note_at(START)
@@ -205,8 +208,10 @@ class Line:
         self.has_summary = False
         self.has_ours = False
         self.encoded = None
+        self.protected_tokens = 0
         for item in items:
             self._count(item)
+        self.stable = tuple(n for n, i in enumerate(items) if i.message.kind is MessageKind.SUMMARY)
 
     def _count(self, item: Item) -> None:
         message = item.message

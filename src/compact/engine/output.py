@@ -7,7 +7,6 @@ from typing import Any
 
 from compact.engine.line import Line
 from compact.formats import strip_meta
-from compact.model.message import MessageKind
 from compact.ports import Format
 
 
@@ -38,13 +37,9 @@ def _encoded_prefix(line: Line, format: Format) -> tuple[list[Any], int]:
 
 def stable_indexes(line: Line, out: Sequence[Any], head: int) -> tuple[int, ...]:
     """Where a cache breakpoint pays: after the summary, and at the last message."""
-    found = []
-    for n, item in enumerate(line.view):
-        if item.message.kind is MessageKind.SUMMARY and n + head < len(out):
-            found.append(n + head)
-    if out:
-        found.append(len(out) - 1)
-    return tuple(dict.fromkeys(found))
+    if not out:
+        return ()
+    return (*(n + head for n in line.stable if n + head < len(out) - 1), len(out) - 1)
 
 
 def stripped(messages: list[Any]) -> list[Any]:

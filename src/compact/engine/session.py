@@ -25,6 +25,7 @@ class Head:
     source: list[Any] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     tokens: int = 0
+    developer_tokens: int = 0
 
 
 class Session:
@@ -83,7 +84,9 @@ class Session:
                 break
             found.extend(decoded)
             at += 1
-        self.head = Head([shell(item) for item in messages[:at]], found, sum(map(self._size_of, found)))
+        developer = sum(self._size_of(message) for message in found if message.role is Role.DEVELOPER)
+        tokens = sum(self._size_of(message) for message in found)
+        self.head = Head([shell(item) for item in messages[:at]], found, tokens, developer)
         return at
 
     def head_changed(self) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from compact.model.value import value
 
 
 class EventName(StrEnum):
@@ -56,7 +57,7 @@ class Fallback(StrEnum):
     KEEP_PREVIOUS = "keep-previous"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Event:
     name: EventName
     session_id: str

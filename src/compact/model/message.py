@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
+
+from compact.model.value import entity, value
 
 
 class Role(StrEnum):
@@ -27,13 +29,13 @@ class MessageKind(StrEnum):
     CONTEXT = "context"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Text:
     text: str
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolCall:
     call_id: str
     name: str
@@ -42,7 +44,7 @@ class ToolCall:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolResult:
     call_id: str
     text: str
@@ -54,7 +56,7 @@ class ToolResult:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reasoning:
     text: str
     signature: str | None = None
@@ -63,12 +65,12 @@ class Reasoning:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StepStart:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CompactionMarker:
     summary: str
     compacted_at: float
@@ -77,7 +79,7 @@ class CompactionMarker:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Image:
     """`source` is the caller's own url, data url or reference; sizes are None when not knowable."""
 
@@ -89,7 +91,7 @@ class Image:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class File:
     source: str
     name: str | None = None
@@ -97,7 +99,7 @@ class File:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Opaque:
     """A part type we do not know; `text` is its canonical JSON without volatile fields."""
 
@@ -109,7 +111,7 @@ class Opaque:
 Part = Text | ToolCall | ToolResult | Reasoning | StepStart | CompactionMarker | Image | File | Opaque
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     """What a provider reported for one call."""
 
@@ -119,7 +121,7 @@ class Usage:
     cache_write: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Origin:
     """The caller's object this message was decoded from.
 
@@ -133,7 +135,7 @@ class Origin:
     parts: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@entity
 class Message:
     role: Role
     parts: tuple[Part, ...]
@@ -178,41 +180,36 @@ class Message:
 
 def digest_of(role: Role, parts: tuple[Part, ...], name: str | None = None) -> bytes:
     """Hash what a message says. Two messages with equal digests are the same to the engine."""
-    hasher = blake2b(digest_size=16)
-    hasher.update(f"{role.value}\0{name or ''}\0".encode("utf-8", "surrogatepass"))
+    fields = [role.value, name or ""]
     for part in parts:
-        _feed(hasher, part)
-    return hasher.digest()
+        _describe(part, fields)
+    # Lengths keep ("ab", "c") and ("a", "bc") apart.
+    fields.append(",".join(map(str, map(len, fields))))
+    return blake2b("\0".join(fields).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _feed(hasher: Any, part: Part) -> None:
-    match part:
-        case Text(text=text):
-            fields = ["text", text]
-        case ToolCall(call_id=call_id, name=name, arguments=arguments):
-            fields = ["call", call_id, name, arguments_text(arguments)]
-        case ToolResult(call_id=call_id, text=text, is_error=is_error):
-            fields = ["result", call_id, "error" if is_error else "", text]
-        case Reasoning(text=text, signature=signature):
-            fields = ["reasoning", text, signature or ""]
-        case StepStart():
-            fields = ["step-start"]
-        case CompactionMarker(summary=summary):
-            fields = ["marker", summary]
-        case Image(source=source):
-            fields = ["image", source]
-        case File(source=source, name=filename):
-            fields = ["file", source, filename or ""]
-        case Opaque(type=kind, text=text):
-            fields = ["opaque", kind, text]
-    for field in fields:
-        data = field.encode("utf-8", "surrogatepass")
-        # Lengths keep ("ab", "c") and ("a", "bc") apart.
-        hasher.update(len(data).to_bytes(8, "big"))
-        hasher.update(data)
-    if isinstance(part, ToolResult):
+def _describe(part: Part, fields: list[str]) -> None:
+    # Plain type tests: this runs for every new message, and structural matching costs five times as much.
+    if isinstance(part, Text):
+        fields += ("text", part.text)
+    elif isinstance(part, ToolResult):
+        fields += ("result", part.call_id, "error" if part.is_error else "", part.text)
         for item in part.media:
-            _feed(hasher, item)
+            _describe(item, fields)
+    elif isinstance(part, ToolCall):
+        fields += ("call", part.call_id, part.name, arguments_text(part.arguments))
+    elif isinstance(part, Reasoning):
+        fields += ("reasoning", part.text, part.signature or "")
+    elif isinstance(part, StepStart):
+        fields.append("step-start")
+    elif isinstance(part, CompactionMarker):
+        fields += ("marker", part.summary)
+    elif isinstance(part, Image):
+        fields += ("image", part.source)
+    elif isinstance(part, File):
+        fields += ("file", part.source, part.name or "")
+    elif isinstance(part, Opaque):
+        fields += ("opaque", part.type, part.text)
 
 
 def arguments_text(arguments: Any) -> str:

@@ -11,6 +11,7 @@ from compact.model.event import Reason
 from compact.model.plan import Plan
 from compact.model.record import Record
 from compact.model.summary import Summary
+from compact.model.value import value
 
 
 class Stage(StrEnum):
@@ -33,7 +34,7 @@ class Compacted:
     summary: Summary | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Unchanged:
     reason: Reason
 
@@ -47,7 +48,7 @@ class Failed:
 Outcome = Compacted | Unchanged | Failed
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TokenCounts:
     before: int
     after_prune: int
@@ -55,7 +56,7 @@ class TokenCounts:
     final: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Debug:
     outputs_cleared: int = 0
     messages_compacted: int = 0
@@ -65,7 +66,7 @@ class Debug:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Prepared:
     """What `prepare` returns (S2.22)."""
 

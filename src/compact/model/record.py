@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from compact.model.message import Message
 from compact.model.summary import Evidence
+from compact.model.value import value
 
 
 class RecordKind(StrEnum):
@@ -18,14 +19,14 @@ class RecordKind(StrEnum):
     RESTORE = "restore"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Kept:
     """The original at this logical position goes out as it is."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Cleared:
     """The original at this logical position goes out with these tool outputs cleared."""
 
@@ -34,7 +35,7 @@ class Cleared:
     original_tokens: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Injected:
     """A message of our own stands here."""
 
