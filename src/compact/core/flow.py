@@ -13,13 +13,14 @@ from typing import Any
 from compact.core.layers import SummaryText, arrange, build, marker_message, summary_messages
 from compact.core.lint import lint_messages
 from compact.core.plan import Sizes, pruning_only
+from compact.core.untrusted import split_summary
 from compact.core.view import Item, apply_entries, chain
 from compact.errors import CompactError, InsufficientBudget
 from compact.model.event import EventName, Fallback, Reason
 from compact.model.message import Message, MessageKind, Role
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Limits, Mode, Plan
-from compact.model.policy import Policy
+from compact.model.policy import Placement, Policy
 from compact.model.record import Record, RecordKind, Transcript
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 
@@ -233,7 +234,7 @@ def _problem(answer: Summary, job: Job, allowance: int) -> Refusal | None:
 def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     ours: list[Message] = []
     if summary is not None:
-        ours = summary_messages(split_summary(summary), next_version(job.base), job.policy)
+        ours = summary_messages(_summary_text(job, plan, summary), next_version(job.base), job.policy)
     elif plan.mode is Mode.DISCARD and job.policy.rest == "discard":
         ours = [marker_message(_dropped(job, plan))]
     elif plan.mode is Mode.DISCARD:
@@ -246,10 +247,10 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     return build(order, plan, job.items, job.size_of, job.now)
 
 
-def split_summary(summary: Summary) -> SummaryText:
-    if not summary.untrusted:
+def _summary_text(job: Job, plan: Plan, summary: Summary) -> SummaryText:
+    if job.policy.placement is not Placement.SYSTEM:
         return SummaryText(summary.text)
-    return SummaryText(summary.text.replace(summary.untrusted, "").strip(), summary.untrusted.strip())
+    return split_summary(summary, [job.items[index] for index in plan.replaced])
 
 
 def next_version(base: Record | None) -> int:

@@ -55,7 +55,9 @@ def summary_messages(summary: SummaryText, version: int, policy: Policy) -> list
                 make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(whole, version)),
             ]
         case Placement.SYSTEM:
-            made = [make(MessageKind.SUMMARY, Role.SYSTEM, tagged(summary.text, version))]
+            made = []
+            if summary.text:
+                made.append(make(MessageKind.SUMMARY, Role.SYSTEM, tagged(summary.text, version)))
             if summary.untrusted:
                 # Text that came from tools must not gain a system message's authority.
                 made.append(make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(summary.untrusted, version)))
