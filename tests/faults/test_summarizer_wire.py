@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from compact.errors import SummarizerError
+from compact.errors import MissingExtra, SummarizerError
 from compact.summarizers._http import retry_after
 from compact.summarizers._model import ModelSummarizer
 from compact.summarizers.anthropic import AnthropicSummarizer
@@ -17,9 +18,11 @@ from support.conversations import asking, lighthouse
 from support.wire_servers import (
     AnthropicWire,
     Behavior,
+    Handler,
     OpenAIWire,
     Server,
     cut_body,
+    events,
     garbage,
     hang,
     serving,
@@ -225,3 +228,33 @@ def test_credentials_in_an_address_are_not_told() -> None:
     with pytest.raises(SummarizerError) as caught:
         OpenAISummarizer("tiny", "http://bob:hunter2@127.0.0.1:9", retries=0).summarize(asking(*lighthouse()))
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["localhost:8000/v1", "http://host:port", "ftp://127.0.0.1", "nonsense"])
+def test_an_address_that_is_none(address: str) -> None:
+    with pytest.raises(SummarizerError, match="correct base_url") as caught:
+        OpenAISummarizer("tiny", address, sleep=Waits()).summarize(asking(*lighthouse()))
+    assert not caught.value.retryable
+
+
+def test_an_endless_answer_is_not_read_to_its_end() -> None:
+    def flood(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(b" " * 1_000_000)
+
+    error, server = fail(make_openai, flood)
+    assert "more than 8,000,000 bytes" in str(error)
+    assert len(server.received) == 1
+
+
+def test_a_stream_that_breaks_off_inside_an_event() -> None:
+    error, _ = fail(make_openai, events('{"choices": [{"delta": {"cont'), retries=0, stream=True)
+    assert "broke off" in str(error)
+
+
+def test_without_the_http_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(MissingExtra, match=r"compact-context\[anthropic\]"):
+        AnthropicSummarizer("tiny", "http://127.0.0.1:9").summarize(asking(*lighthouse()))

@@ -10,10 +10,11 @@ _SAMPLE_CHARS = 20_000
 _MIN_UNITS = 25
 """Words (or pairs of ideographs) below which nothing is said about a text."""
 
-# What names things rather than saying them: code, paths, urls, identifiers.
-_NOT_PROSE = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\S*[/\\_@=<>{}\[\]()#|]\S*|\S*\w[.:]\w\S*|\S*\d\S*", re.DOTALL
-)
+# What names things rather than saying them: code, paths, urls, identifiers. Runs of ASCII are looked at one
+# by one, because one pattern over all would take quadratic time on text without blanks.
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_ASCII_RUN = re.compile(r"[!-~]+")
+_NAMES_SOMETHING = re.compile(r"[/\\_@=<>{}#|\d]|\w[.:]\w")
 
 # Scripts without blanks between words count by characters, two to a word.
 _SCRIPTS: tuple[tuple[str, str, int], ...] = (
@@ -128,4 +129,7 @@ def _scripts(text: str) -> dict[str, float]:
 
 
 def _prose(text: str) -> str:
-    return _NOT_PROSE.sub(" ", text[-_SAMPLE_CHARS:])
+    return _ASCII_RUN.sub(
+        lambda run: " " if _NAMES_SOMETHING.search(run.group()) else run.group(),
+        _CODE.sub(" ", text[-_SAMPLE_CHARS:]),
+    )

@@ -55,6 +55,7 @@ _BLANKS = (
     r"(?:insert )?summary(?: here| goes here)?\W*\Z",
 )
 _BLANK_CHARS = 400
+_EMPTY_LINE_CHARS = 200
 
 _TOOL_MARKUP = re.compile(
     r"\A\s*(?:```[a-z_]*\s*)?(?:<(?:tool_call|function_call|function_calls|tool_use|invoke|function=|\|tool)|"
@@ -84,7 +85,10 @@ def says_nothing(text: str) -> bool:
     """True for "the conversation was too long to summarize" and its like, and for bare headings."""
     if len(text) <= _BLANK_CHARS and _BLANK.match(text):
         return True
-    return all(_HEADING.match(line) or _NOTHING.match(line) for line in text.splitlines())
+    return all(
+        len(line) <= _EMPTY_LINE_CHARS and (_HEADING.match(line) or _NOTHING.match(line))
+        for line in text.splitlines()
+    )
 
 
 def is_tool_call(text: str) -> bool:

@@ -35,7 +35,7 @@ FRAME_TAGS = (
     "compact-evidence",
 )
 # A reader sees through blanks and zero-width characters inside a tag, so they must not hide one.
-_BLANK = r"[\s\u200b-\u200d\u2060\ufeff]*"
+_BLANK = r"[\s\u200b-\u200d\u2060\ufeff]{0,40}"
 _FRAME_TAG = re.compile(rf"<(?={_BLANK}/?{_BLANK}(?:{'|'.join(FRAME_TAGS)})\b)", re.IGNORECASE)
 _FORGED_LABEL = re.compile(
     r"^(?=[ \t]*\[m\d+\][ \t]*(?:system|developer|user|assistant|tool)\b)", re.IGNORECASE | re.MULTILINE

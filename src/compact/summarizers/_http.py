@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from compact.errors import MissingExtra, SummarizerError
@@ -74,7 +75,7 @@ class Endpoint:
         """Send until `read` makes something of the reply, an error is final, or the tries are used up."""
         httpx = _httpx(self.extra)
         async with self.client() if self.client else _plain_client(httpx) as client:
-            for attempt in range(self.retries + 1):
+            for attempt in count():
                 wait: float | None = None
                 try:
                     status, headers, raw = await self._send(client, payload)
@@ -82,13 +83,13 @@ class Endpoint:
                         return read(self.parse(headers, raw))
                     failure = self.failure(status, raw)
                     wait = retry_after(headers)
+                except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+                    raise self.error("has an unusable address; correct base_url") from None
                 except httpx.HTTPError as error:
                     failure = self.error(f"could not be reached ({type(error).__name__})", retryable=True)
-                except (httpx.InvalidURL, UnicodeError):
-                    raise self.error("has an unusable address; correct base_url") from None
                 except SummarizerError as error:
                     failure = error
-                if not failure.retryable or attempt == self.retries:
+                if not failure.retryable or attempt >= self.retries:
                     raise failure
                 await self._wait(wait, attempt, failure)
         raise AssertionError("unreachable")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ class Answer:
     model: str = ""
 
 
-class ModelSummarizer:
+class ModelSummarizer(ABC):
     """Asks a model for a summary. Subclasses know one wire format.
 
     `timeout` covers all tries together, in seconds. `seed` and `temperature` are the request's unless given.
@@ -161,24 +162,24 @@ class ModelSummarizer:
     def _cut(self) -> SummarizerError:
         return self._endpoint.error("broke off its answer in the middle", retryable=True)
 
-    def _url(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _url(self) -> str: ...
 
-    def _headers(self, api_key: str | None) -> dict[str, str]:
-        raise NotImplementedError
+    @abstractmethod
+    def _headers(self, api_key: str | None) -> dict[str, str]: ...
 
-    def _cold_payload(self, request: SummaryRequest) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _cold_payload(self, request: SummaryRequest) -> dict[str, Any]: ...
 
-    def _prefix_payload(self, request: SummaryRequest, instructions: str) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _prefix_payload(self, request: SummaryRequest, instructions: str) -> dict[str, Any]: ...
 
+    @abstractmethod
     def _assemble(self, body: Body) -> Mapping[str, Any]:
         """The events of a stream as the object that would have come without streaming."""
-        raise NotImplementedError
 
-    def _read_value(self, value: Mapping[str, Any]) -> Answer:
-        raise NotImplementedError
+    @abstractmethod
+    def _read_value(self, value: Mapping[str, Any]) -> Answer: ...
 
 
 def refused(reason: RefusalReason, problem: str) -> SummaryRefused:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -342,3 +343,24 @@ def test_a_ledger_is_put_into_chronological_order() -> None:
     assert check(ledger, asking(*lighthouse(), strategy="decision_log")) == (
         "[m0] rule :: x :: - :: -\n    wrapped\n[m3] look :: d :: e :: f\n[m5] check :: a :: b :: c\n\nEnd."
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "灯" * 200_000,
+        "a" * 200_000,
+        "<" + " " * 200_000 + "x",
+        "- " + " " * 200_000 + "x",
+        "<think>" * 20_000 + "x",
+        "`" * 100_001,
+        "[m1" + ", m1" * 50_000,
+        "The user said " * 20_000 + '"never ever" ' * 1_000,
+        "x. " * 60_000,
+    ],
+)
+def test_no_text_takes_more_than_linear_time(text: str) -> None:
+    """With a quadratic pattern one of these would run for minutes."""
+    request = asking(user(text), assistant(text), max_tokens=10**6, strategy="brief")
+    with contextlib.suppress(SummaryRefused):
+        check(text, request)
