@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from compact.config import CompactConfig
@@ -58,6 +58,7 @@ def wire(
     archive = archive if archive is not None else archive_for(config)
     composed = compose(config, summarizer, counter)
 
+    @lru_cache(maxsize=1_000)
     def ports(session_id: str) -> Ports:
         return Ports(store, archive, composed, partial(events.emit, session_id))
 

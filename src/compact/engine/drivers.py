@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -39,15 +39,24 @@ class Ports:
 _POLL = 0.05
 
 
+class Held:
+    """The lease, while a flow has one; most flows need none."""
+
+    def __init__(self) -> None:
+        self.lease: AbstractContextManager[bool] | None = None
+
+    def release(self) -> None:
+        if self.lease is not None:
+            self.lease.__exit__(None, None, None)
+            self.lease = None
+
+
 def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
     answer: Any = None
-    with ExitStack() as held:
+    held = Held()
+    try:
         while True:
-            try:
-                need = flow.send(answer)
-            except StopIteration as done:
-                result: T = done.value
-                return result
+            need = flow.send(answer)
             match need:
                 case NeedSummary(request=request):
                     answer = _answered(lambda request=request: _summary(ports.summarizer, request))
@@ -55,17 +64,19 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
                     answer = _lease(need, ports, held)
                 case _:
                     answer = _perform(need, ports)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    finally:
+        held.release()
 
 
 async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
     answer: Any = None
-    with ExitStack() as held:
+    held = Held()
+    try:
         while True:
-            try:
-                need = flow.send(answer)
-            except StopIteration as done:
-                result: T = done.value
-                return result
+            need = flow.send(answer)
             match need:
                 case NeedSummary(request=request):
                     answer = await _aanswered(ports.summarizer, request)
@@ -76,6 +87,11 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
                     answer = await asyncio.shield(asyncio.to_thread(_perform, need, ports))
                 case _:
                     answer = _perform(need, ports)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    finally:
+        held.release()
 
 
 def _perform(need: Any, ports: Ports) -> Any:
@@ -104,15 +120,15 @@ def _archived(ports: Ports, transcript: Any) -> str:
     return where
 
 
-def _lease(need: NeedLease, ports: Ports, held: ExitStack) -> bool:
+def _lease(need: NeedLease, ports: Ports, held: Held) -> bool:
     deadline = time.monotonic() + need.wait
     while True:
-        attempt = ExitStack()
-        if attempt.enter_context(ports.store.lease(need.session_id, ports.lease_seconds)):
-            held.push(attempt)
+        lease = ports.store.lease(need.session_id, ports.lease_seconds)
+        if lease.__enter__():
+            held.lease = lease
             ports.emit(EventName.LEASE, {"granted": True})
             return True
-        attempt.close()
+        lease.__exit__(None, None, None)
         if time.monotonic() >= deadline:
             ports.emit(EventName.LEASE, {"granted": False})
             return False

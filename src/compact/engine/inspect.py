@@ -71,7 +71,7 @@ def prompt_tokens(reported: Any) -> int:
     if isinstance(reported, int):
         return reported
     if isinstance(reported, Usage):
-        return reported.input + reported.cache_read + reported.cache_write
+        return reported.input
 
     def field(name: str) -> int:
         value = reported.get(name) if isinstance(reported, Mapping) else getattr(reported, name, None)

@@ -31,6 +31,10 @@ def shell(value: Any) -> Any:
     return copy(deep=True) if copy is not None else value
 
 
+_CHECKED_IN_FULL = 256
+"""So many replaced messages are compared with their copies at each call; of more, this many in turn."""
+
+
 class Line:
     """Decoded messages of one list, without its leading system messages, and the view they make."""
 
@@ -65,6 +69,9 @@ class Line:
         self.has_ours = False
         self.stable: tuple[int, ...] = ()
         """Where in the view summaries stand: a cache breakpoint pays there."""
+        self._replaced: list[Any] = []
+        """The caller's own objects that the base record covers."""
+        self._checked = 0
         self.encoded: tuple[list[Any], int] | None = None
         """Prefix of the output that the base record decides, and the caller's index where the rest begins."""
         self._note_at(START)
@@ -73,6 +80,25 @@ class Line:
     def length(self) -> int:
         """How many originals the conversation has, replaced ones included."""
         return self._offset + len(self._since)
+
+    def continues(self, body: Sequence[Any]) -> bool:
+        """Whether this list begins with the one we know, edits in place included.
+
+        What a record replaced is no longer sent. In a very long history it is therefore compared by identity,
+        and with its copies a part at a time; all that still goes out is compared with its copies always.
+        """
+        known, covered = len(self.copy), len(self._replaced)
+        if known > len(body):
+            return False
+        if covered <= _CHECKED_IN_FULL:
+            return bool(body[:known] == self.copy)
+        start = self._checked if self._checked < covered else 0
+        stop = self._checked = min(start + _CHECKED_IN_FULL, covered)
+        return bool(
+            body[covered:known] == self.copy[covered:]
+            and body[:covered] == self._replaced
+            and body[start:stop] == self.copy[start:stop]
+        )
 
     def extend(self, items: Sequence[Any], format: Format, first_index: int) -> list[Message]:
         """Take in new objects of the caller; returns the originals among them."""
@@ -84,6 +110,9 @@ class Line:
         return self.take(fresh)
 
     def take(self, fresh: Sequence[Message]) -> list[Message]:
+        """Take in decoded messages; returns the originals among them."""
+        if not fresh:
+            return []
         raw, raws = self._raw, []
         for message in fresh:
             raw = link(raw, message.digest)
@@ -137,6 +166,14 @@ class Line:
         """A compaction of this line was committed: from now on this is what it sends."""
         self.base = record
         self._set_view(list(items))
+        self._note_replaced()
+
+    def _note_replaced(self) -> None:
+        # Only a caller who sends everything has what was replaced in the list.
+        covered = self.base.source_length if self.base is not None and self._offset == 0 else 0
+        whole = bisect_right(self.ends, covered) if len(self._since) == len(self.messages) else 0
+        origins = [self.messages[end - 1].origin for end in self.ends[:whole]]
+        self._replaced = [origin.source for origin in origins if origin is not None]
 
     def _match(self, found: Mapping[bytes, Sequence[Record]], key: bytes, by_output: bool) -> Record | None:
         for record in reversed(found.get(key, ())):
@@ -193,6 +230,7 @@ class Line:
         tail_from = next(behind, len(self.view))
         self.base = record
         self._set_view(items + self.view[tail_from:])
+        self._note_replaced()
         return True
 
     def _push(self, item: Item) -> None:

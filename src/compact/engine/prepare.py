@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from compact.core.flow import SUMMARY_NOT_UPDATED, Job, compaction, insufficient_budget
@@ -44,6 +44,7 @@ from compact.model.outcome import (
 from compact.model.plan import Action, Limits, Mode, Plan, Step
 from compact.model.policy import Policy
 from compact.model.summary import SummaryRequest
+from compact.model.value import entity
 from compact.ports import Format, Store, TokenCounter
 from compact.tracing.stream import EventStream
 
@@ -53,7 +54,7 @@ _SIZES_KEPT = 200_000
 _FRAME = "\n".join((tagged("", 99), TRIGGER_LINE, FIRST_LINE, CONTINUE_LINE))
 
 
-@dataclass(frozen=True, slots=True)
+@entity
 class Call:
     """What a caller asked for."""
 
@@ -67,7 +68,7 @@ class Call:
     """None: decide; MANUAL or END_TURN: asked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@entity
 class Situation:
     """A call brought up to date: its line, its limits, and what would be sent."""
 
@@ -168,11 +169,7 @@ class Engine:
             system, tools = self._fixed(session, call)
             head = session.head
             fixed = PRIMING + system + tools + head.tokens
-            # The provider's own count corrects ours: a smaller window in our units is the same thing.
-            limits = limits_for(self.policy, int(self.window / session.scale), fixed)
-            if fixed + line.protected_tokens >= limits.trigger:
-                # Else every call would compact and none would get below.
-                limits = replace(limits, trigger=limits.budget)
+            limits = self._limits(session, fixed, line.protected_tokens)
             developer = head.developer_tokens
             breakdown = {
                 "system": system + head.tokens - developer,
@@ -181,6 +178,17 @@ class Engine:
                 "messages": line.total,
             }
             return Situation(call, session, line, format, len(head.source), limits, breakdown)
+
+    def _limits(self, session: Session, fixed: int, protected: int) -> Limits:
+        key = (fixed, protected, session.scale)
+        if session.limits is None or session.limits[0] != key:
+            # The provider's own count corrects ours: a smaller window in our units is the same thing.
+            limits = limits_for(self.policy, int(self.window / session.scale), fixed)
+            if fixed + protected >= limits.trigger:
+                # Else every call would compact and none would get below.
+                limits = replace(limits, trigger=limits.budget)
+            session.limits = (key, limits)
+        return session.limits[1]
 
     def _fixed(self, session: Session, call: Call) -> tuple[int, int]:
         """Tokens of `system` and `tools`; a change of either is told, because it costs the cache (S2.13)."""

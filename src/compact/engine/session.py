@@ -11,6 +11,7 @@ from compact.engine.line import Line, shell
 from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.message import Message, MessageKind, Role, make
+from compact.model.plan import Limits
 from compact.model.record import Injected, Record, RecordKind
 from compact.ports import Format, Store
 
@@ -38,6 +39,7 @@ class Session:
         """Provider's count over ours, as last observed."""
         self.head = Head()
         self.floor: tuple[int, int] | None = None
+        self.limits: tuple[tuple[int, int, float], Limits] | None = None
         self._known_head: list[bytes] | None = None
         self.system_key: Any = None
         self.tools_key: Any = None
@@ -139,11 +141,7 @@ class Session:
         return self.format.name if self.format is not None else ""
 
     def _continued(self, body: Sequence[Any]) -> Line | None:
-        for line in self._lines:
-            known = len(line.copy)
-            if known <= len(body) and body[:known] == line.copy:
-                return line
-        return None
+        return next((line for line in self._lines if line.continues(body)), None)
 
     def _forked(self, body: Sequence[Any]) -> Line | None:
         """A new line from the longest common prefix, so that a retry decodes only what changed."""

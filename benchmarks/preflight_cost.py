@@ -1,0 +1,140 @@
+"""What preflights cost, as ratios in one run.
+
+    python benchmarks/preflight_cost.py [--turns 1000]
+
+1. All preflights of a long session with tool outputs through a 128k window, with an instant summarizer, against
+   one tiktoken pass over the same text (for a caller who adopts the result, and for one who sends everything).
+2. A preflight on an unchanged history of 128k tokens against counting that history.
+3. Memory held for a session against the text it holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+import tracemalloc
+from typing import Any
+
+from compact import CompactConfig, CompactManager
+from compact.archives.memory import MemoryArchive
+from compact.counters import counter_for
+
+WORDS = (
+    "the quick build failed because parser returned None while reading config value from disk and retry "
+    "logic in session handler did not close the socket before timeout of module importer test suite run"
+).split()
+
+
+def instant(request: Any) -> str:
+    return "Progress so far: files were read and the failing test was found. " * 8
+
+
+def session(turns: int, seed: int = 7) -> list[dict[str, Any]]:
+    rng = random.Random(seed)
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "You are a coding agent. " * 40}]
+    for turn in range(turns):
+        messages.append({"role": "user", "content": f"Turn {turn}: " + " ".join(rng.choices(WORDS, k=40))})
+        for step in range(2):
+            call = f"call_{turn}_{step}"
+            function = {"name": "read_file", "arguments": f'{{"path": "src/module_{turn}_{step}.py"}}'}
+            messages.append(
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [{"id": call, "type": "function", "function": function}],
+                }
+            )
+            lines = "\n".join(f"{n:4} {' '.join(rng.choices(WORDS, k=9))}  # {rng.random():.6f}" for n in range(30))
+            messages.append({"role": "tool", "tool_call_id": call, "content": lines})
+        messages.append({"role": "assistant", "content": " ".join(rng.choices(WORDS, k=60))})
+    return messages
+
+
+def texts(messages: list[dict[str, Any]]) -> list[str]:
+    found = []
+    for message in messages:
+        found.append(message["content"] or "")
+        found += [c["function"]["name"] + c["function"]["arguments"] for c in message.get("tool_calls", ())]
+    return found
+
+
+def manager_for(preset: str) -> CompactManager:
+    config = CompactConfig(model="gpt-4o", max_context_tokens=128_000, preset=preset)
+    return CompactManager(config, summarizer=instant, archive=MemoryArchive())
+
+
+def run(messages: list[dict[str, Any]], preset: str, adopt: bool) -> tuple[float, int]:
+    manager = manager_for(preset)
+    given: list[Any] = []
+    spent = 0.0
+    compactions = 0
+    for message in messages:
+        given.append(message)
+        if message["role"] == "assistant" and not message.get("tool_calls"):
+            continue
+        if message["role"] in ("user", "tool"):
+            began = time.process_time()
+            prepared = manager.prepare("bench", given)
+            spent += time.process_time() - began
+            compactions += prepared.was_compacted or prepared.was_pruned
+            if adopt:
+                given = prepared.messages
+    return spent, compactions
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=1_000)
+    parser.add_argument("--presets", default="budget,chat,window,agent,rolling")
+    options = parser.parse_args()
+    counter = counter_for("gpt-4o", "tiktoken")
+    counter.count("warm")
+    messages = session(options.turns)
+    all_texts = texts(messages)
+    began = time.process_time()
+    tokens = sum(map(counter.count, all_texts))
+    one_pass = time.process_time() - began
+    size = sum(map(len, all_texts))
+    print(f"session\t{len(messages):,} messages\t{tokens:,} tokens\t{size / 1e6:.1f} MB\tone pass {one_pass:.2f} s")
+    for preset in options.presets.split(","):
+        for adopt in (True, False):
+            spent, compactions = run(messages, preset, adopt)
+            caller = "adopts" if adopt else "sends all"
+            print(f"all preflights\t{preset}\t{caller}\t{compactions} compactions\tratio {spent / one_pass:.2f}")
+
+    manager = CompactManager(CompactConfig(model="gpt-4o", max_context_tokens=400_000), summarizer=instant)
+    some, total = [], 0
+    for message in messages:
+        some.append(message)
+        total += sum(map(counter.count, texts([message])))
+        if total >= 128_000:
+            break
+    began = time.process_time()
+    sum(map(counter.count, texts(some)))
+    counting = time.process_time() - began
+    manager.preflight("same", some)
+    rounds = 200
+    began = time.process_time()
+    for _ in range(rounds):
+        manager.preflight("same", some)
+    unchanged = (time.process_time() - began) / rounds
+    print(f"unchanged history\t{total:,} tokens\t1/{counting / unchanged:.0f} of counting it")
+
+    tracemalloc.start()
+    own = session(options.turns, seed=11)
+    text = sum(len(t.encode()) for t in texts(own))
+    base = tracemalloc.get_traced_memory()[0]
+    manager = manager_for("budget")
+    given: list[Any] = []
+    for message in own:
+        given.append(message)
+        if message["role"] in ("user", "tool"):
+            manager.preflight("memory", given)
+    held = tracemalloc.get_traced_memory()[0] - base
+    tracemalloc.stop()
+    print(f"memory\ttext {text / 1e6:.1f} MB\tcaller's and ours {(base + held) / text:.2f} x\tours alone {held / text:.2f} x")
+
+
+if __name__ == "__main__":
+    main()

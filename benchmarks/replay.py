@@ -1,0 +1,128 @@
+"""Replay real conversations, turn by turn, through every preset and check each prompt that would go out.
+
+    python benchmarks/replay.py DATA [--windows 8000,32000] [--presets all] [--limit N] [--adopt]
+
+DATA is a folder of *.jsonl.gz files (or one file), a conversation a line with `messages` and maybe `tools`.
+Prints a table; exit code 1 when a prompt was over budget, broke a provider's rules where the input did not,
+or when anything but a justified InsufficientBudget was raised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from compact import CompactConfig, CompactManager, InsufficientBudget, lint
+from compact.archives.memory import MemoryArchive
+from compact.policies import PRESETS
+
+
+def conversations(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    files = sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
+    for file in files:
+        source = file.name.split(".")[0]
+        with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+            for line in lines:
+                yield source, json.loads(line)
+
+
+def prompts(messages: list[dict[str, Any]]) -> Iterator[int]:
+    """Where a model would be called: before each assistant message, and at the end."""
+    for index, message in enumerate(messages):
+        if message["role"] == "assistant" and index:
+            yield index
+    if messages[-1]["role"] != "assistant":
+        yield len(messages)
+
+
+def justified(manager: CompactManager, session: str, messages: list[Any], tools: Any, error: InsufficientBudget) -> bool:
+    """The floor really does not fit: what was given as the sum is over the budget."""
+    return sum(error.arithmetic.values()) > error.budget
+
+
+class NoSummary:
+    """A summarizer that costs nothing: the replay is about the engine, not about prose."""
+
+    def summarize(self, request: Any) -> str:
+        return ("Earlier work: " + "; ".join(m.role.value for m in request.messages[:20]) + ". " * 100)[:240]
+
+
+def replay(preset: str, window: int, one: dict[str, Any], adopt: bool, tally: Counter[str]) -> None:
+    config = CompactConfig(model="gpt-4o", max_context_tokens=window, preset=preset, counter=COUNTER)
+    manager = CompactManager(config, summarizer=SUMMARIZER, archive=MemoryArchive())
+    messages, tools = one["messages"], one.get("tools")
+    clean = {provider: not lint(messages, provider) for provider in ("openai", "anthropic")}
+    given: list[Any] = []
+    taken = 0
+    for end in prompts(messages):
+        given = [*given, *messages[taken:end]]
+        taken = end
+        tally["prompts"] += 1
+        try:
+            prepared = manager.prepare("replay", given, tools)
+        except InsufficientBudget as error:
+            ok = justified(manager, "replay", given, tools, error)
+            tally["insufficient" if ok else "UNJUSTIFIED"] += 1
+            if not ok:
+                print(f"\n{one['id']} {preset} {window} at {end}: {error}", file=sys.stderr)
+            continue
+        if prepared.record is not None and (prepared.was_compacted or prepared.was_pruned):
+            tally["compactions"] += 1
+        budget = window - config.policy.reserve()
+        if manager.usage("check", prepared.messages, tools).tokens > budget:
+            tally["OVER"] += 1
+            print(f"\n{one['id']} {preset} {window} at {end}: over budget", file=sys.stderr)
+        for provider, was_clean in clean.items():
+            found = lint(prepared.messages, provider) if was_clean and CHECK_LINT else []
+            if found:
+                tally["LINT"] += 1
+                print(f"\n{one['id']} {preset} {window} at {end}: {provider}: {found[0]}", file=sys.stderr)
+        if adopt:
+            given = list(prepared.messages)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--windows", default="8000,32000")
+    parser.add_argument("--presets", default="all")
+    parser.add_argument("--limit", type=int, default=0, help="conversations a source")
+    parser.add_argument("--adopt", action="store_true", help="go on with the list that came back")
+    parser.add_argument("--counter", default="estimate")
+    parser.add_argument("--summarizer", choices=("none", "embedded"), default="none")
+    options = parser.parse_args()
+    global COUNTER, SUMMARIZER, CHECK_LINT
+    COUNTER, CHECK_LINT = options.counter, True
+    SUMMARIZER = NoSummary() if options.summarizer == "none" else None
+    presets = PRESETS if options.presets == "all" else options.presets.split(",")
+    header = ("source", "preset", "window", "convs", "prompts", "compactions", "insufficient", "over", "lint", "s")
+    print("\t".join(header))
+    bad = 0
+    for preset in presets:
+        for window in map(int, options.windows.split(",")):
+            tallies: dict[str, Counter[str]] = {}
+            seconds: Counter[str] = Counter()
+            for source, one in conversations(options.data):
+                tally = tallies.setdefault(source, Counter())
+                if options.limit and tally["convs"] >= options.limit:
+                    continue
+                tally["convs"] += 1
+                began = time.perf_counter()
+                replay(preset, window, one, options.adopt, tally)
+                seconds[source] += time.perf_counter() - began  # type: ignore[assignment]
+            for source, tally in tallies.items():
+                row = [tally[name] for name in ("convs", "prompts", "compactions", "insufficient", "OVER", "LINT")]
+                print("\t".join(map(str, (source, preset, window, *row, f"{seconds[source]:.1f}"))), flush=True)
+                bad += tally["OVER"] + tally["LINT"] + tally["UNJUSTIFIED"]
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
