@@ -128,6 +128,7 @@ class CompactManager:
                 f"session {session_id!r} has no compaction {step} (it has: {known}). Nothing was changed."
             )
         session = self._engine.session(session_id)
+        revision = 1 + max(record.revision for record in records)
         for record in [chosen, *_built_on(chosen, records)]:
             undo = replace(
                 record,
@@ -137,7 +138,7 @@ class CompactManager:
                 output=START,
                 entries=(),
                 revokes=record.id,
-                revision=session.revision + 1,
+                revision=revision,
             )
             session.learn(self._engine.store.commit(undo))
         with session.lock:

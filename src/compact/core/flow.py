@@ -297,7 +297,7 @@ def _record(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
         policy_hash=job.policy.hash,
         parent=base.id if base is not None else None,
         version=next_version(base) if summary is not None else (base.version if base else 0),
-        revision=job.revision,
+        revision=_revision(job, length),
         step=job.step,
         reason=plan.reason.value,
         note=job.note,
@@ -311,6 +311,14 @@ def _record(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
         dropped=_dropped(job, plan) if plan.mode is Mode.DISCARD else (base.dropped if base else 0),
         created_at=job.now,
     )
+
+
+def _revision(job: Job, length: int) -> int:
+    """A compaction that takes more of its parent's span has its parent's source, so it needs another key."""
+    base = job.base
+    if base is None or base.source_length != length:
+        return job.revision
+    return max(job.revision, base.revision + 1)
 
 
 def _changed_prefix(job: Job, items: list[Item]) -> tuple[int, list[Item]]:

@@ -64,7 +64,7 @@ class Record:
     parent: str | None = None
     version: int = 1
     revision: int = 0
-    """Raised by a restore, so that the same source can be compacted again differently."""
+    """Raised by a restore, and where a parent's span shrinks further: the same source, compacted again."""
     revokes: str | None = None
     step: int = 1
     """Number of this compaction in its session, as archives and traces name it."""
