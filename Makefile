@@ -12,7 +12,7 @@ LOCK := requirements.lock
 STAMP := $(VENV)/.setup-stamp
 WORKERS ?= 2
 SOURCES := $(wildcard src tests benchmarks examples)
-# Where the benchmark conversations live; see benchmarks/README.md.
+# Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
 .PHONY: help setup run test check format spec bench lock clean
@@ -59,8 +59,13 @@ spec: setup  ## one line for every requirement: id, tests, state
 	if [ $$status -eq 5 ]; then status=0; fi; \
 	if [ $$status -ne 0 ]; then tail -n 40 build/spec.log >&2; fi; exit $$status
 
-bench: setup  ## run the benchmarks; DATA=path/to/conversations adds the replay
-	@$(BIN)/python -m benchmarks $(if $(DATA),--data "$(DATA)")
+bench: setup  ## run the benchmarks; DATA=path/to/conversations adds those over real ones
+	@failed=0; for script in benchmarks/[a-z]*.py; do \
+		if ! grep -qE 'add_argument\("(data|path)"' "$$script"; then set --; \
+		elif [ -n "$(DATA)" ]; then set -- "$(DATA)"; \
+		else echo "== $$script needs DATA=path/to/conversations"; continue; fi; \
+		echo "== $$script $$*"; $(BIN)/python "$$script" "$$@" || failed=1; \
+	done; exit $$failed
 
 lock: setup  ## resolve the versions that are tested
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --no-annotate --no-header \
