@@ -152,14 +152,14 @@ def verdict(plan: Plan) -> str:
 
 
 def totals(all_rows: Sequence[Row], plan: Plan) -> str:
-    """How many messages and tokens each action concerns, and what is fixed beside the messages."""
+    """How many tokens and messages each action concerns, and what is fixed beside the messages."""
     parts = []
     for action in Action:
         chosen = [row for row in all_rows if row.action is action]
         if chosen:
-            parts.append(f"{len(chosen):,} {action.value} ({sum(row.tokens for row in chosen):,})")
+            parts.append(f"{action.value} {sum(row.tokens for row in chosen):,} ({len(chosen):,})")
     pinned_head = sum(row.tokens for row in all_rows) - sum(step.tokens for step in plan.steps)
     apart = plan.limits.fixed - pinned_head - PRIMING
     if apart > 0:
-        parts.append(f"beside them: tools, system prompt ({apart:,})")
-    return ", ".join(parts) + " tokens" if parts else "no messages"
+        parts.append(f"tools and system prompt apart {apart:,}")
+    return "tokens (messages): " + (", ".join(parts) or "none")
