@@ -1,0 +1,1 @@
+"""The shell around the pure core: sessions remembered, flows driven, ports called."""

@@ -31,6 +31,9 @@ def shell(value: Any) -> Any:
     return copy(deep=True) if copy is not None else value
 
 
+Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
+_UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
+
 _CHECKED_IN_FULL = 256
 """So many replaced messages are compared with their copies at each call; of more, this many in turn."""
 
@@ -100,14 +103,30 @@ class Line:
             and body[start:stop] == self.copy[start:stop]
         )
 
-    def extend(self, items: Sequence[Any], format: Format, first_index: int) -> list[Message]:
+    def extend(
+        self, items: Sequence[Any], format: Format, first_index: int, known: Remembered | None = None
+    ) -> list[Message]:
         """Take in new objects of the caller; returns the originals among them."""
         fresh: list[Message] = []
         for index, item in enumerate(items, first_index):
-            fresh.extend(format.decode(item, index))
-            self.copy.append(shell(item))
+            copy, decoded = known.get(id(item), _UNKNOWN) if known else _UNKNOWN
+            if not decoded or copy != item:
+                copy, decoded = shell(item), format.decode(item, index)
+            fresh.extend(decoded)
+            self.copy.append(copy)
             self.ends.append(len(self.messages) + len(fresh))
         return self.take(fresh)
+
+    def remembered(self) -> Remembered:
+        """What was decoded, by the identity of the caller's object: a list that came back is mostly known."""
+        found: Remembered = {}
+        start = 0
+        for copy, end in zip(self.copy, self.ends, strict=True):
+            decoded = tuple(self.messages[start:end])
+            start = end
+            if decoded and decoded[0].origin is not None:
+                found[id(decoded[0].origin.source)] = (copy, decoded)
+        return found
 
     def take(self, fresh: Sequence[Message]) -> list[Message]:
         """Take in decoded messages; returns the originals among them."""

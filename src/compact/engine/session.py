@@ -109,7 +109,7 @@ class Session:
 
     def line_for(self, messages: Sequence[Any], named: Format | None) -> tuple[Line, Format]:
         """The remembered line that this list continues, brought up to it; a new one where there is none."""
-        line, first_index = None, 0
+        line, first_index, remembered = None, 0, None
         if self.format is not None:
             first_index = self.split(messages, self.format)
             body = messages[first_index:]
@@ -128,9 +128,11 @@ class Session:
             body = messages[first_index:]
             line = self._new_line()
             line.possible = possible
+            if self._lines and self._lines[0].possible == possible:
+                remembered = self._lines[0].remembered()
         assert self.format is not None
         known = len(line.copy)
-        fresh = line.extend(body[known:], self.format, first_index + known)
+        fresh = line.extend(body[known:], self.format, first_index + known, remembered)
         self._lines = [line, *(other for other in self._lines if other is not line)][:_LINES_KEPT]
         if fresh:
             self._store.append(self.id, line.length - len(fresh), fresh)
