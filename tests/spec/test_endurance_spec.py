@@ -11,7 +11,7 @@ from compact import InsufficientBudget
 from compact.policies import PRESETS
 from support.raw import PRIMING, Desk, Raw, assistant, is_sound, protected, step, summaries, system, user
 
-SEED = int(os.environ.get("COMPACT_TEST_SEED", "384000"))
+SEED = int(os.environ.get("TEST_SEED", "384000"))
 """Set the variable to see other conversations; a failing test prints the seed it ran with."""
 
 
@@ -34,7 +34,7 @@ def random_conversation(random: Random, turns: int, marked: int = 0) -> list[Raw
 
 @pytest.mark.spec("S4.19")
 def test_100_random_runs_never_touch_what_is_protected_and_end_within_the_budget() -> None:
-    print(f"COMPACT_TEST_SEED={SEED}")
+    print(f"TEST_SEED={SEED}")
     compacted = 0
     for run in range(100):
         random = Random(f"{SEED}/{run}")
@@ -66,7 +66,7 @@ class ContextLimit(Exception):
 
 @pytest.mark.spec("S4.19")
 def test_1000_runs_without_a_context_limit_error() -> None:
-    print(f"COMPACT_TEST_SEED={SEED}")
+    print(f"TEST_SEED={SEED}")
     window = 1_500
     desks = {preset: Desk(preset, window=window) for preset in PRESETS}
     rounds = 0
