@@ -23,6 +23,7 @@ from compact.formats import decode_all, recognize
 from compact.policies import PRESETS
 
 SHOWN_LINES = 14
+SHOWN_RUN = 4
 SAMPLE = Path(__file__).with_name("sample_session.json")
 
 
@@ -61,12 +62,16 @@ def draw_prompt(out: Screen, before: list[Any], after: list[Any]) -> None:
     kept = {places.get(id(message)) for message in after}
     gone = [index for index in range(len(before)) if index not in kept]
     out.line(out.styled(f"  - {ranges(gone)}: {plural(len(gone), 'message')} gone or rewritten", "red"))
-    for message in decoded:
-        if id(message.origin.source) not in places:
-            draw_new(out, message)
-            continue
-        label = f"  = {places[id(message.origin.source)]} {message.role.value}: "
-        out.line(out.styled(out.fit(label + snippet(message), out.width).rstrip(), "green"))
+    for is_new, group in groupby(decoded, key=lambda message: id(message.origin.source) not in places):
+        run = list(group)
+        for at, message in enumerate(run):
+            if is_new:
+                draw_new(out, message)
+            elif at < SHOWN_RUN or at >= len(run) - SHOWN_RUN:
+                label = f"  = {places[id(message.origin.source)]} {message.role.value}: "
+                out.line(out.styled(out.fit(label + snippet(message), out.width).rstrip(), "green"))
+            elif at == SHOWN_RUN:
+                out.line(out.styled(f"    … {plural(len(run) - 2 * SHOWN_RUN, 'more message')}", "green"))
 
 
 def draw_new(out: Screen, message: Any) -> None:

@@ -97,6 +97,7 @@ def test_gzip_files_byte_order_marks_and_standard_input(tmp_path: Path) -> None:
         (gzip.compress(b"[]")[:-3], "ends too soon"),
         (b"\x1f\x8b\x00\x00garbage", "damaged gzip file"),
     ],
+    ids=["encoding", "cut", "garbage"],
 )
 def test_damaged_files_are_told(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "x"
