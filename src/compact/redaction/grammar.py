@@ -1,0 +1,86 @@
+"""What a rule is, and the pieces of pattern that rules share.
+
+Laws that keep a pass linear, also over hostile text (re2 alone only makes each single search linear):
+a pattern either matches as soon as its prefix stands, or what it waits for is also what would have to
+start its next match; and a refused candidate is left behind at its end, or at a value that cannot
+itself hold the start of another candidate beyond its separator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Check = Callable[[bytes, bytes, bytes], bool]
+"""(value, the 16 bytes before the match, the byte after the value) -> is it a secret?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Patterns are bytes written as Latin-1, without groups, so that re2 stays in its fastest engine."""
+
+    kind: str
+    head: str
+    """What stays: name, separator, opening quote."""
+    secret: str
+    """What goes."""
+    needs: str | None
+    """An alternation (case ignored) that occurs in every text this rule matches; None: the rule itself."""
+    check: Check | None = None
+    retry_inside: bool = False
+    """After a refusal go on at the value, because another name may follow inside (a = b = "c")."""
+    tail: str = ""
+    """One character that must follow, and stays."""
+    whole: str = ""
+    """Head and secret in one, where what may be secret depends on how the head ended (which quote)."""
+
+    @property
+    def pattern(self) -> str:
+        return self.whole or f"{self.head}(?:{self.secret}){self.tail}"
+
+
+# Python's \s for text, as UTF-8 bytes; re2's \s is ASCII only.
+WS = (
+    r"(?:[\s\x0b\x1c-\x1f]|(?-i:\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|"
+    r"\xe3\x80\x80))"
+)
+# Letters that Python's (?i) folds to i, k and s.
+_I = r"(?:i|(?-i:\xc4[\xb0\xb1]))"
+_K = r"(?:k|(?-i:\xe2\x84\xaa))"
+_S = r"(?:s|(?-i:\xc5\xbf))"
+API_KEY = rf"ap{_I}[_-]?{_K}ey"
+PASSWORD = rf"pa{_S}{_S}word"
+
+COLON = r"(?:[:=]|(?-i:\xef\xbc[\x9a\x9d])|\\+uff1[ad])"  # Also the full-width forms.
+_QUOTED_AND_REST = (
+    r"(?:\"(?:[^\"\\\n]|\\[^\n])*\"\S*|'(?:[^'\\\n]|\\[^\n])*'\S*|\\+\"[^\"\n]*\"\S*|\\+'[^'\n]*'\S*)"
+)
+# A lone ":=", "=>", "|", "**" or an escaped line break would otherwise be taken for the value.
+_NOT_YET = rf"(?:(?:[=>|*~`]{{1,3}}[+-]?(?:\\+[nrt])*|(?:\\+[nrt])+){WS}+)?"
+SEED_VALUE = rf"{_NOT_YET}(?:{_QUOTED_AND_REST}|\S+)"
+
+# Opening quotes and what they hold: plain, and in quotes that are themselves escaped.
+_OPEN = r"[bfru]{0,2}\\*[\"'`]"
+_QUOTED = (
+    r"(?:[bfru]{0,2}\"(?:[^\"\\\n]|\\[^\n])+|[bfru]{0,2}'(?:[^'\\\n]|\\[^\n])+|\\+\"(?:[^\"\\\n]|\\[^\"\n])+|"
+    r"\\+'(?:[^'\\\n]|\\[^'\n])+|`[^`\n]+)"
+)
+BARE = r"[^\s\"'`=:,;&<>(){}\[\]\\|]+={0,2}"
+CLOSE = r"(?:\\*[\"'`*\]]){0,4}"
+GAP = r"(?:[ \t]|(?-i:\xc2\xa0))*"
+SEP = rf"{GAP}(?::=|=>|={{1,3}}|:|(?-i:\xef\xbc[\x9a\x9d]))[`*]{{0,2}}{GAP}"
+ANNOTATED = rf"{GAP}\??:[ \t]*[A-Za-z_][A-Za-z_.|\[\] ]{{0,32}}={GAP}"
+
+# Before a short prefix: not inside a word, but behind an escape, a percent code or a color code.
+BORDER = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,12}m)"
+
+
+def quoted(kind: str, name: str, needs: str, check: Check | None, retry_inside: bool = False) -> Rule:
+    """A rule for `name` (with its separator) and a quoted value; the quotes stay."""
+    return Rule(
+        kind, rf"{name}{_OPEN}", "", needs, check, retry_inside=retry_inside, whole=rf"{name}{_QUOTED}"
+    )
+
+
+def value_only(check: Callable[[bytes], bool]) -> Check:
+    return lambda value, before, after: check(value)

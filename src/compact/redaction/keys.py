@@ -1,0 +1,38 @@
+"""Which field names promise a secret, whatever their value looks like."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS = re.compile(r"[\s._:/-]+")
+
+# Any value goes.
+_STRONG = re.compile(
+    r"(?:^|_)(?:api_?keys?|x_api_key|passwords?|passwd|passphrase|passcode|pwd|secrets?|secret_value|"
+    r"client_secret|secret_(?:access_)?key|access_key|(?:access|refresh|auth|bearer|id|session|security|oauth|csrf|"
+    r"xsrf|personal_access|api|bot|app|user|github|gitlab|slack|npm|deploy|device|admin)_token|"
+    r"private_key(?:_id)?|signing_key|encryption_key|master_key|account_key|shared_access_key|"
+    r"(?:proxy_)?authorization|(?:set_)?cookies?|credentials?|connection_string|client_key_data|"
+    r"auth_key|webhook_secret|signing_secret)(?:_?\d+)?$"
+)
+# Only a value that looks random goes: "token" is also a unit of text.
+_WEAK = re.compile(r"(?:^|_)(?:token|auth|jwt|bearer|sid|sessid|key|pass|dsn|database_url)$")
+_UNIT_OF_TEXT = re.compile(
+    r"(?:next|page|continuation|eos|bos|pad|sep|cls|mask|unk|stop|start|end|special|cursor|sync|public|"
+    r"primary|foreign|cache|sort|partition|idempotency|dedupe|group|object|s3)_(?:page_)?(?:token|key)$"
+)
+
+
+@functools.lru_cache(maxsize=4096)
+def strength(key: str) -> int:
+    """2: any value is secret; 1: a value that looks random is; 0: the name says nothing."""
+    if len(key) > 128:
+        return 0
+    name = _SEPARATORS.sub("_", _CAMEL.sub("_", key)).strip("_").lower()
+    if _UNIT_OF_TEXT.search(name):
+        return 0
+    if _STRONG.search(name):
+        return 2
+    return 1 if _WEAK.search(name) else 0

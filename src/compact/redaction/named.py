@@ -1,0 +1,151 @@
+"""Secrets that a name gives away: assignments, fields, command-line flags, prose."""
+
+from __future__ import annotations
+
+from compact.redaction import plausible
+from compact.redaction.grammar import (
+    ANNOTATED,
+    API_KEY,
+    BARE,
+    CLOSE,
+    COLON,
+    PASSWORD,
+    SEED_VALUE,
+    SEP,
+    WS,
+    Rule,
+    quoted,
+    value_only,
+)
+
+_KEY_NAMES = (
+    r"(?:secret|access|private|signing|encryption|master|account|shared|auth|storage|service|deploy|license|"
+    r"consumer|session|webhook|app|client|jwt|hmac|ssh|gpg|admin|bot|subscription|integration)[_-]?key"
+)
+_SUFFIX = (
+    r"(?:s|[_-]?(?:value|string|str|data|b64|base64|plain|raw|prod|dev|test|live|staging|old|new|primary|"
+    r"secondary|default)|[_-]?\d{1,3}|_id)?"
+)
+_STRONG = (
+    rf"(?:{API_KEY}|{PASSWORD}|passwd|passphrase|passcode|client[_-]?secret|secret[_-]?(?:access[_-]?)?key|"
+    rf"private[_-]?key|access[_-]?token|refresh[_-]?token|auth[_-]?token|bearer[_-]?token|"
+    rf"connection[_-]?string){_SUFFIX}"
+)
+_WEAK = rf"(?:pass(?:wd|phrase|code)?|pwd|secret|token|credential|{_KEY_NAMES}){_SUFFIX}"
+
+_NEEDS_STRONG = r"pass|ap.{1,2}[_-]?.{1,3}ey|pa.{2,4}word|secret|private|token|connection"
+_NEEDS_WEAK = "pass|pwd|secret|token|credential|key"
+_NOT_SECRET_KEYS = (b"PUBLIC", b"PRIMAR", b"FOREIG", b"CACH", b"SOR", b"PARTITIO", b"IDEMPOTENC")
+
+
+def _strong(value: bytes, before: bytes, after: bytes) -> bool:
+    return not plausible.is_placeholder(value)
+
+
+def _weak_quoted(value: bytes, before: bytes, after: bytes) -> bool:
+    if len(value) < 8 or b" " in value or value.startswith((b"/", b"~/", b"./", b"http")):
+        return False
+    likely = plausible.is_random(value) or (value.isalpha() and len(value) >= 16)
+    return likely and not plausible.names_no_secret(before)
+
+
+def _weak_bare(value: bytes, before: bytes, after: bytes) -> bool:
+    if len(value) < 8 or after in (b"(", b"[") or value.startswith((b"/", b"~", b"./")):
+        return False
+    return plausible.is_random(value) and not plausible.names_no_secret(before)
+
+
+def _env_key(value: bytes, before: bytes, after: bytes) -> bool:
+    if before.upper().endswith(_NOT_SECRET_KEYS):
+        return False
+    return len(value) >= 12 and after not in (b"(", b"[") and plausible.has_key_run(value)
+
+
+def _flag(value: bytes, before: bytes, after: bytes) -> bool:
+    return len(value) >= 4 and not plausible.is_placeholder(value)
+
+
+_key_run = value_only(plausible.has_key_run)
+
+NAMED: tuple[Rule, ...] = (
+    # The two patterns of the requirement, and what they would leave half standing.
+    Rule("api-key", rf"(?i){API_KEY}{WS}*{COLON}{WS}*", SEED_VALUE, r"ap.{1,2}[_-]?.{1,3}ey"),
+    Rule("password", rf"(?i){PASSWORD}{WS}*{COLON}{WS}*", SEED_VALUE, r"pa.{2,4}word"),
+    quoted("named-secret", rf"(?i){_STRONG}{CLOSE}{SEP}", _NEEDS_STRONG, _strong),
+    quoted("named-secret", rf"(?i){_STRONG}{ANNOTATED}", _NEEDS_STRONG, _strong),
+    Rule(
+        "named-secret",
+        rf"(?i){_STRONG}(?:\\*[\"'`*\]]){{1,4}}{SEP}",
+        BARE,
+        _NEEDS_STRONG,
+        _strong,
+        retry_inside=True,
+    ),
+    quoted("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", _NEEDS_WEAK, _weak_quoted, retry_inside=True),
+    quoted("assignment", rf"(?i){_WEAK}{ANNOTATED}", _NEEDS_WEAK, _weak_quoted, retry_inside=True),
+    Rule("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", BARE, _NEEDS_WEAK, _weak_bare, retry_inside=True),
+    quoted(
+        "environment",
+        rf"[A-Z0-9]_(?:KEY|PAT|PASS|PSW|CREDS?|AUTH|SALT|DSN){CLOSE}{SEP}",
+        r"_key|_pat|_pass|_psw|_cred|_auth|_salt|_dsn",
+        _env_key,
+        retry_inside=True,
+    ),
+    Rule(
+        "environment",
+        rf"[A-Z0-9]_(?:KEY|PAT|PASS|PSW|CREDS?|AUTH|SALT|DSN){CLOSE}{SEP}",
+        BARE,
+        r"_key|_pat|_pass|_psw|_cred|_auth|_salt|_dsn",
+        _env_key,
+        retry_inside=True,
+    ),
+    Rule(
+        "command-line",
+        r"(?i)\s--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass|api-?key|secret|secret-key)[ \t]+[\"']?",
+        r"[^\s\"'-][^\s\"']*",
+        r"-(?:pass|api-?key|secret|[a-z]+-)",
+        lambda value, before, after: len(value) >= 6 and not plausible.is_placeholder(value),
+    ),
+    Rule(
+        "command-line",
+        r"(?i)\s--?(?:[a-z]+-)*(?:token|access-key|auth)[ \t]+[\"']?",
+        r"[^\s\"'-][^\s\"']*",
+        r"-(?:token|access|auth|[a-z]+-)",
+        value_only(plausible.is_random),
+    ),
+    Rule("command-line", r"\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:", r"[^\s\"']+", "curl"),
+    Rule("command-line", r"\bmysql(?:dump|admin)?\b[^\n]*?\s-p", r"[^\s\"'-][^\s\"']*", "mysql", _key_run),
+    Rule("command-line", r"\bsshpass\s+-p\s*[\"']?", r"[^\s\"']+", "sshpass"),
+    Rule("netrc", r"(?i)\blogin\s+\S+\s+password\s+", r"\S+", "login"),
+    Rule(
+        "sql",
+        r"(?i)(?:identified\s+(?:with\s+\w+\s+)?by|(?:with|encrypted|set)\s+password)\s+[\"']",
+        r"[^\"'\n]+",
+        r"identified|password",
+        _strong,
+    ),
+    Rule("quoted-password", r"(?i)password\s+[\"'`]", r"[^\"'`\n]+", "password", _key_run),
+    Rule(
+        "prose",
+        r"(?i)pass(?:word|phrase|code)\s+(?:is|was|set\s+to|changed\s+to|reset\s+to)\s*:?\s*[\"'`]?",
+        r"[^\s\"'`,;]+",
+        "password|passphrase|passcode",
+        _key_run,
+    ),
+    Rule(
+        "markup",
+        r"(?i)<[\w:.-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key)>",
+        r"[^<\n]+",
+        "password>|passwd>|passphrase>|secret>|token>|key>",
+        _strong,
+    ),
+    Rule("docker-auth", r"\"auth\\*\"\s*:\s*\\*\"", r"[A-Za-z0-9+/]{8,}={0,2}", r"\"auth\\*\""),
+    Rule("npmrc", r"_auth(?:Token)?\s*=\s*", r"[^\s\"']{6,}", "_auth", _strong),
+    Rule("connection-string", r"(?i)[;\"'\s](?:pwd|passwd)=", r"[^;\s\"']+", r"pwd=|passwd=", _flag),
+    Rule(
+        "connection-string",
+        r"(?i)(?:AccountKey|SharedAccessKey|SharedSecretValue|SharedAccessSignature)=",
+        r"[A-Za-z0-9+/=%&_-]{12,}",
+        r"accountkey|sharedaccess|sharedsecret",
+    ),
+)

@@ -1,0 +1,91 @@
+"""Is this value a secret, or only where one could stand? Used on the few candidates the patterns find."""
+
+from __future__ import annotations
+
+import re
+
+_RUNS = re.compile(rb"[A-Za-z0-9]+")
+_LETTER = re.compile(rb"[A-Za-z]")
+_DIGIT = re.compile(rb"[0-9]")
+_BASE64_RUN = re.compile(rb"[A-Za-z0-9+/=]{24}")
+_CODE = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+|[A-Za-z_]*env(?:iron)?[\[.(].*")
+_NOT_TOKENS = re.compile(
+    rb"(?i)(?:next|page|continuation|cancel(?:l?ation)?|eos|bos|pad|sep|cls|mask|unk|stop|start|end|special|"
+    rb"prompt|completion|output|input|max|min|total|per|image|text|count|first|last|new|sync|resume|cursor)"
+    rb"[_-]?\Z"
+)
+_EMPTY_WORDS = {b"null", b"none", b"nil", b"true", b"false", b"undefined", b"string", b"str", b"redacted"}
+_PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
+
+
+def has_key_run(value: bytes) -> bool:
+    """True when some alphanumeric run looks random: six or more, letters and digits mixed.
+
+    What this refuses holds no such run at all, so nothing secret can hide inside a refused match.
+    """
+    for run in _RUNS.findall(value):
+        if len(run) >= 6 and _DIGIT.search(run) and _LETTER.search(run):
+            return True
+        if len(run) >= 24 and run.lower() != run and run.upper() != run:
+            return True
+    return False
+
+
+def is_placeholder(value: bytes) -> bool:
+    stripped = value.strip(b" \t\"'`")
+    return (
+        not stripped
+        or stripped.startswith(_PLACEHOLDER_STARTS)
+        or stripped.lower() in _EMPTY_WORDS
+        or len(set(stripped)) == 1
+    )
+
+
+def is_random(value: bytes) -> bool:
+    """A bare or weakly named value: long enough and mixed, and neither code nor a placeholder."""
+    if len(value) < 8 or is_placeholder(value) or _CODE.fullmatch(value):
+        return False
+    if b"(" in value or b"[" in value:
+        return False
+    if _DIGIT.search(value) and _LETTER.search(value):
+        return True
+    # Letters only: names in camel case have an upper-case letter here and there, keys have many.
+    capitals = sum(65 <= byte <= 90 for byte in value)
+    return len(value) >= 20 and value.isalnum() and 0.25 * len(value) < capitals < 0.75 * len(value)
+
+
+def names_no_secret(before: bytes) -> bool:
+    """True when what stands before "token" makes it a unit of text or a cursor, not a credential."""
+    return _NOT_TOKENS.search(before) is not None
+
+
+def holds_key_material(value: bytes) -> bool:
+    """A PEM body, as against prose that merely names the BEGIN line."""
+    return _BASE64_RUN.search(value) is not None
+
+
+def is_bearer(value: bytes) -> bool:
+    return not is_placeholder(value) and (
+        (_DIGIT.search(value) is not None and _LETTER.search(value) is not None) or len(value) >= 24
+    )
+
+
+def passes_luhn(value: bytes) -> bool:
+    digits = [byte - 48 for byte in value if 48 <= byte <= 57]
+    if not 13 <= len(digits) <= 19 or len(set(digits)) == 1:
+        return False
+    total = 0
+    for index, digit in enumerate(reversed(digits)):
+        doubled = digit * 2 if index % 2 else digit
+        total += doubled - 9 if doubled > 9 else doubled
+    return total % 10 == 0
+
+
+def is_phone(value: bytes) -> bool:
+    digits = sum(48 <= byte <= 57 for byte in value)
+    if not 9 <= digits <= 15:
+        return False
+    groups = value.split(b".")
+    looks_like_address = len(groups) >= 3 and all(group.isdigit() for group in groups)
+    looks_like_date = re.match(rb"(?:19|20)\d\d[-. ](?:0[1-9]|1[0-2])", value) is not None
+    return not looks_like_address and not looks_like_date

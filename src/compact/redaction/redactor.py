@@ -1,0 +1,243 @@
+"""Redaction on every way out: copies with secrets replaced, originals untouched."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from compact.model.message import (
+    CompactionMarker,
+    File,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from compact.redaction.keys import strength
+from compact.redaction.plausible import is_random
+from compact.redaction.scan import Scanner, Span, builtin_rules, compile_user
+
+if TYPE_CHECKING:
+    from compact.redaction.stream import StreamRedactor
+
+REDACTED = "<REDACTED>"
+_REDACTED_BYTES = REDACTED.encode()
+_MAX_DEPTH = 64
+_JSON_SCHEMA_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
+_PRIVATE_JWK = ("d", "p", "q", "dp", "dq", "qi", "k")
+
+
+class Redactor:
+    """Replaces secrets by `<REDACTED>` in copies of what leaves the process.
+
+    `patterns` are users' own regular expressions, on the same linear-time engine. `pii` adds e-mail
+    addresses, phone and card numbers. With `enabled=False` everything passes, `is_secret` still tells,
+    and whoever exports must first say so: see `warning_when_disabled`.
+    """
+
+    def __init__(self, patterns: Sequence[str] = (), pii: bool = False, enabled: bool = True) -> None:
+        self.enabled = enabled
+        self.pii = pii
+        self.has_user_patterns = bool(patterns)
+        rules, may_hold = builtin_rules(pii)
+        self._scanner = Scanner(rules, may_hold, compile_user(patterns))
+
+    def warning_when_disabled(self) -> str | None:
+        """The high-severity warning that goes out before the first unredacted export, or None."""
+        if self.enabled:
+            return None
+        return (
+            "Redaction is disabled: archives, events, traces, logs and exports will hold secrets in clear "
+            "text. Set redaction.enabled to true unless every reader of them may see these secrets."
+        )
+
+    def is_secret(self, text: str) -> bool:
+        """True when `text` holds a secret, also while redaction is switched off."""
+        return bool(self._scanner.spans(_encode(text)))
+
+    def text(self, text: str) -> str:
+        """`text` with its secrets replaced; the same object when it holds none."""
+        if not self.enabled or not text:
+            return text
+        data = _encode(text)
+        spans = self._scanner.spans(data)
+        return decoded(replaced(data, spans)) if spans else text
+
+    def spans(self, data: bytes) -> list[Span]:
+        """Where secrets stand in UTF-8 `data`, in order, not overlapping."""
+        return self._scanner.spans(data) if self.enabled else []
+
+    def stream(self) -> StreamRedactor:
+        """A redactor for text that arrives in chunks."""
+        from compact.redaction.stream import StreamRedactor
+
+        return StreamRedactor(self)
+
+    def value(self, value: Any) -> Any:
+        """A redacted copy of JSON-like data; objects of other types become their data or their text."""
+        return self._value(value, 0, frozenset()) if self.enabled else value
+
+    def message(self, message: Message) -> Message:
+        """A redacted copy of a message, its source object included; the digest stays the original's."""
+        if not self.enabled:
+            return message
+        origin = message.origin
+        return replace(
+            message,
+            parts=tuple(self._part(part) for part in message.parts),
+            origin=None if origin is None else replace(origin, source=self.value(origin.source)),
+            name=None if message.name is None else self.text(message.name),
+            error=None if message.error is None else self.text(message.error),
+        )
+
+    def _part(self, part: Part) -> Part:
+        match part:
+            case Text(text=text):
+                return replace(part, text=self._string(text))
+            case ToolCall(arguments=arguments):
+                return replace(part, arguments=self.value(arguments))
+            case ToolResult(text=text, media=media):
+                clean = tuple(self._part(item) for item in media)
+                return replace(part, text=self._string(text), media=clean)  # type: ignore[arg-type]
+            case Reasoning(text=text):
+                return replace(part, text=self._string(text))
+            case CompactionMarker(summary=summary):
+                return replace(part, summary=self.text(summary))
+            case Image(source=source) | File(source=source):
+                return replace(part, source=self.text(source))
+            case Opaque(text=text):
+                return replace(part, text=self._string(text))
+            case _:
+                return part
+
+    def _value(self, value: Any, depth: int, above: frozenset[int]) -> Any:
+        if isinstance(value, Enum):
+            value = value.value
+        if isinstance(value, str):
+            return self._string(value, depth)
+        if value is None or isinstance(value, bool | float):
+            return value
+        if isinstance(value, int):
+            return REDACTED if self.pii and self.text(str(value)) != str(value) else value
+        if isinstance(value, bytes | bytearray):
+            spans = self.spans(bytes(value))
+            return replaced(bytes(value), spans) if spans else bytes(value)
+        if id(value) in above or depth >= _MAX_DEPTH:
+            return REDACTED  # A cycle, or deeper than any honest message: nothing of it may slip by.
+        above = above | {id(value)}
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth, above)
+        if isinstance(value, list | tuple | set | frozenset):
+            items = [self._value(item, depth + 1, above) for item in value]
+            return tuple(items) if isinstance(value, tuple) else items
+        plain = _plain(value)
+        return self._value(plain, depth + 1, above) if plain is not None else self.text(str(value))
+
+    def _mapping(self, mapping: Mapping[Any, Any], depth: int, above: frozenset[int]) -> dict[Any, Any]:
+        # {"name": "Authorization", "value": "..."}, as header lists have it.
+        label = mapping.get("name", mapping.get("key"))
+        named = strength(label) if isinstance(label, str) else 0
+        is_jwk = "kty" in mapping
+        result: dict[Any, Any] = {}
+        for key, item in mapping.items():
+            level = strength(key) if isinstance(key, str) else 0
+            if key == "value" and named:
+                level = named
+            elif is_jwk and key in _PRIVATE_JWK:
+                level = 2
+            clean_key = self._key(key, result)
+            if level == 2:
+                result[clean_key] = self._hidden(item, depth, above)
+            elif level == 1 and isinstance(item, str) and is_random(_encode(item)):
+                result[clean_key] = REDACTED
+            else:
+                result[clean_key] = self._value(item, depth + 1, above)
+        return result
+
+    def _key(self, key: Any, taken: Mapping[Any, Any]) -> Any:
+        clean = self.text(key) if isinstance(key, str) else key
+        if clean is key or clean not in taken:
+            return clean
+        return f"{clean}#{len(taken)}"
+
+    def _hidden(self, value: Any, depth: int, above: frozenset[int]) -> Any:
+        """What stands under a secret's name: every text and number in it goes, its shape stays."""
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return REDACTED if value and not _names_a_variable(value) else value
+        if depth >= _MAX_DEPTH or id(value) in above:
+            return REDACTED
+        inner = above | {id(value)}
+        if isinstance(value, Mapping):
+            if value.get("type") in _JSON_SCHEMA_TYPES:
+                return self._value(value, depth, above)  # A tool schema that declares such a field.
+            return {self._key(key, {}): self._hidden(item, depth + 1, inner) for key, item in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self._hidden(item, depth + 1, inner) for item in value]
+        return REDACTED
+
+    def _string(self, text: str, depth: int = 0) -> str:
+        """Text, or JSON in text (tool arguments, results): then field names count as well."""
+        if not self.enabled or len(text) < 6:
+            return self.text(text)
+        head = text.lstrip()[:1] if text[0].isspace() else text[0]
+        if head and head in '{["' and depth < _MAX_DEPTH:
+            try:
+                parsed = json.loads(text)
+            except (ValueError, RecursionError):
+                return self.text(text)
+            if isinstance(parsed, dict | list | str):
+                clean = self._value(parsed, depth + 1, frozenset())
+                if clean != parsed:
+                    compact = ": " not in text and ", " not in text
+                    return json.dumps(
+                        clean, ensure_ascii=text.isascii(), separators=(",", ":") if compact else None
+                    )
+        return self.text(text)
+
+
+def replaced(data: bytes, spans: Sequence[Span]) -> bytes:
+    pieces: list[bytes] = []
+    position = 0
+    for start, end in spans:
+        pieces += (data[position:start], _REDACTED_BYTES)
+        position = end
+    pieces.append(data[position:])
+    return b"".join(pieces)
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def _names_a_variable(text: str) -> bool:
+    """`${OPENAI_API_KEY}` says where a secret is, not what it is."""
+    name = text.removeprefix("${").removesuffix("}")
+    return (
+        len(name) == len(text) - 3 and name.isascii() and name.isupper() and name.replace("_", "").isalnum()
+    )
+
+
+def _plain(value: Any) -> Any | None:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    return None

@@ -1,0 +1,168 @@
+"""Finds the stretches of a text that must not leave the process."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from compact.errors import ConfigError
+from compact.redaction.grammar import API_KEY, PASSWORD, WS, Check, Rule
+from compact.redaction.named import NAMED
+from compact.redaction.shapes import PII, SHAPES
+
+Span = tuple[int, int]
+
+_MEMORY = 64 << 20  # With re2's default a large alternation drops from its fast engine to a slow one.
+
+
+_MAY_LEAD_ON = b" \t\"'`*]\\"
+
+
+class CompiledRule:
+    """One pattern, ready to list what it finds."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._regex = compile_bytes(rule.pattern)
+        # Heads are short and simple enough for the standard engine, which starts faster.
+        self._head = re.compile(rule.head.encode("latin-1")) if rule.head else None
+        self._tail = len(rule.tail)
+        self._check: Check | None = rule.check
+        self._retry_inside = rule.retry_inside
+        self._quoted = bool(rule.whole)
+
+    def find(self, data: bytes, found: list[Span]) -> None:
+        position: int | None = 0
+        while position is not None:
+            position = self._find_from(data, position, found)
+
+    def _find_from(self, data: bytes, position: int, found: list[Span]) -> int | None:
+        """One run over the matches; returns where to start again after a refusal, None at the end."""
+        head, tail, check = self._head, self._tail, self._check
+        for match in self._regex.finditer(data, position):
+            begin: int = match.start()
+            end: int = match.end()
+            start = begin
+            end -= tail
+            if head is not None:
+                kept = head.match(data, begin, end)
+                start = kept.end() if kept is not None else begin
+            if check is None or check(data[start:end], data[max(0, begin - 16) : begin], data[end : end + 1]):
+                found.append((start, end))
+            elif self._retry_inside and (self._quoted or _leads_on(data, end)):
+                return max(start, begin + 1)
+        return None
+
+
+def _leads_on(data: bytes, end: int) -> bool:
+    """Whether the bare value that ends here may itself be a name with a value."""
+    return data[end : end + 16].lstrip(_MAY_LEAD_ON)[:1] in (b"=", b":", b"\xef")
+
+
+class Scanner:
+    """All rules over one text; what they find is merged, so that rules never see each other's output."""
+
+    def __init__(self, rules: Sequence[CompiledRule], may_hold: Any, user: Sequence[Any]) -> None:
+        self._rules = rules
+        self._may_hold = may_hold
+        self._user = user
+
+    def spans(self, data: bytes) -> list[Span]:
+        found: list[Span] = []
+        if self._may_hold.search(data) is not None:
+            for rule in self._rules:
+                rule.find(data, found)
+        for pattern in self._user:
+            find_user(pattern, data, found)
+        return merged(found) if found else found
+
+
+def find_user(pattern: Any, data: bytes, found: list[Span]) -> None:
+    """A user's pattern replaces its whole match, or its group named "secret" if it has one.
+
+    The seed's own patterns, given by a user, must still leave `api_key=` standing: so the name and
+    separator of a named secret at the start of a match stay.
+    """
+    group = pattern.groupindex.get(b"secret", 0)
+    for match in pattern.finditer(data):
+        start, end = match.span(group)
+        if start < 0 or start == end:
+            continue
+        if group == 0:
+            kept = _named_prefix().match(data, start, end)
+            if kept is not None and kept.end() < end:
+                start = kept.end()
+        found.append((start, end))
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    result: list[Span] = []
+    for start, end in sorted(spans):
+        if result and start < result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return result
+
+
+@functools.cache
+def builtin_rules(pii: bool) -> tuple[tuple[CompiledRule, ...], Any]:
+    """The compiled rules and the one-pass test that tells most texts need none of them."""
+    rules = NAMED + SHAPES + (PII if pii else ())
+    needs = dict.fromkeys(
+        f"(?:{rule.pattern})" if rule.needs is None else f"(?i:{rule.needs})" for rule in rules
+    )
+    return tuple(CompiledRule(rule) for rule in rules), compile_bytes("|".join(needs))
+
+
+def compile_user(patterns: Sequence[str], path: str = "redaction.patterns") -> tuple[Any, ...]:
+    """Compile users' patterns on the same linear-time engine; a bad one is a ConfigError with its index."""
+    return tuple(_compile_user(pattern, f"{path}[{index}]") for index, pattern in enumerate(patterns))
+
+
+def _compile_user(pattern: str, path: str) -> Any:
+    if not isinstance(pattern, str):
+        raise ConfigError(f"{path} must be a regular expression (text), not {type(pattern).__name__}.", path)
+    import re2
+
+    try:
+        compiled = _compile(pattern.encode("utf-8"), latin=False)
+    except (re2.error, UnicodeEncodeError) as problem:
+        complaint = problem.args[0] if problem.args else problem
+        if isinstance(complaint, bytes):
+            complaint = complaint.decode("utf-8", "replace")
+        raise ConfigError(
+            f"{path} is not a valid pattern: {complaint}. Patterns run on RE2, which has no look-around and "
+            "no back-references. Nothing was started; correct the pattern.",
+            path,
+        ) from problem
+    if compiled.fullmatch(b"") is not None:
+        raise ConfigError(
+            f"{path} matches the empty text, so it would match everywhere. Nothing was started; make it "
+            "need at least one character.",
+            path,
+        )
+    return compiled
+
+
+def compile_bytes(pattern: str) -> Any:
+    """A pattern over bytes, written as Latin-1."""
+    return _compile(pattern.encode("latin-1"), latin=True)
+
+
+def _compile(pattern: bytes, *, latin: bool) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    if latin:
+        # Bytes one by one: lone surrogates and broken UTF-8 can't hide a secret from a negated class.
+        options.encoding = re2.Options.Encoding.LATIN1
+    return re2.compile(pattern, options)
+
+
+@functools.cache
+def _named_prefix() -> Any:
+    return compile_bytes(rf"(?i)[\w-]*(?:{API_KEY}|{PASSWORD}){WS}*[:=]{WS}*")

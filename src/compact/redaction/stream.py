@@ -1,0 +1,161 @@
+"""Redaction of text that arrives in chunks: a secret cut by a chunk border is still one secret.
+
+Text goes out up to the last white space before which nothing is pending. Pending is a secret that
+reaches the end of what is there, or the start of one: a name that waits for its value, an open quote, a
+header's line, a private key without its end. So memory stays bounded by the longest pending stretch, and
+a secret that goes on and on is forgotten as it comes.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from compact.redaction.grammar import API_KEY, PASSWORD, WS
+from compact.redaction.scan import Span, compile_bytes
+
+if TYPE_CHECKING:
+    from compact.redaction.redactor import Redactor
+
+_LONGEST_WORD = 16_384
+_ROOM = 4_096
+_LONGEST_PENDING = 65_536
+_STEP = 4_096
+_CONTEXT = 64
+
+
+class StreamRedactor:
+    """`feed` chunks, send on what it returns, and `close` for the rest.
+
+    Joined, the output is what `Redactor.text` makes of the whole, as long as no pending stretch passes
+    64 kB; beyond that, more may be redacted than there.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._context = b""
+        self._pending = b""
+        self._tried = 0
+
+    def feed(self, chunk: str) -> str:
+        """Take the next chunk; returns what is safe to send on (may be empty)."""
+        if not self._redactor.enabled:
+            return chunk
+        data = chunk.encode("utf-8", "surrogatepass")
+        self._pending += data
+        has_border = b" " in data or b"\n" in data or b"\t" in data
+        # A long pending stretch is looked at again only as it grows, or every chunk would rescan it.
+        grown = len(self._pending) - self._tried
+        if grown < _STEP and (not has_border or grown < self._tried // 8):
+            return ""
+        return self._advance()
+
+    def close(self) -> str:
+        """The rest of the text; the stream is empty and may be used again."""
+        rest = self._redacted(len(self._pending), self._spans())
+        self._context, self._pending, self._tried = b"", b"", 0
+        return rest
+
+    def _advance(self) -> str:
+        spans = self._spans()
+        cut = self._safe_cut(spans)
+        if cut == 0 and len(self._pending) > _LONGEST_PENDING:
+            cut = self._forced_cut(spans)
+        sent = self._redacted(cut, spans)
+        if cut:
+            self._context = _tail(self._context + self._pending[:cut])
+            self._pending = self._pending[cut:]
+        self._tried = len(self._pending)
+        return sent
+
+    def _spans(self) -> list[Span]:
+        """Secrets in what is pending, found with a little of what was sent before it."""
+        base = len(self._context)
+        found = self._redactor.spans(self._context + self._pending)
+        return [(max(0, start - base), stop - base) for start, stop in found if stop > base]
+
+    def _redacted(self, cut: int, spans: list[Span]) -> str:
+        from compact.redaction.redactor import decoded, replaced
+
+        return decoded(replaced(self._pending[:cut], [span for span in spans if span[1] <= cut]))
+
+    def _safe_cut(self, spans: list[Span]) -> int:
+        data = self._pending
+        # A user's pattern may span white space, so it gets room.
+        cut = _last_space(data, max(0, len(data) - _ROOM) if self._redactor.has_user_patterns else len(data))
+        if cut == 0 and len(data) > _LONGEST_WORD:
+            cut = _character_start(data, len(data) - _ROOM)
+        while cut:
+            moved = cut
+            for start, stop in reversed(spans):
+                # One that ends at the cut may still be growing.
+                if start < moved <= stop:
+                    moved = start
+            context = len(self._context)
+            waiting = _waiting(self._redactor.pii).search(self._context + data[:moved])
+            if waiting is not None:
+                moved = min(moved, max(0, waiting.start() - context))
+            if moved == cut:
+                return cut
+            cut = _last_space(data, moved)
+        return 0
+
+    def _forced_cut(self, spans: list[Span]) -> int:
+        """Bounded memory first: cut where no secret stands, or forget the inside of the one that does."""
+        data = self._pending
+        cut = _character_start(data, len(data) - _LONGEST_WORD)
+        for start, stop in spans:
+            if start < cut <= stop:
+                if start:
+                    return start
+                if stop > _LONGEST_WORD:
+                    head, rest = _character_start(data, 2_048), _character_start(data, stop - 2_048)
+                    self._pending = data[:head] + data[rest:]
+                    return 0
+                return stop
+        return cut
+
+
+def _last_space(data: bytes, end: int) -> int:
+    """Where the word that reaches `end` begins; 0 when all is one word."""
+    return max(data.rfind(space, 0, end) for space in (b" ", b"\n", b"\t")) + 1
+
+
+def _character_start(data: bytes, position: int) -> int:
+    while position > 0 and data[position] & 0xC0 == 0x80:
+        position -= 1
+    return position
+
+
+def _tail(data: bytes) -> bytes:
+    """The last words sent: what rules look back at (a border, a name's first half)."""
+    if len(data) <= _CONTEXT:
+        return data
+    start = _last_space(data, len(data) - _CONTEXT)
+    return data[
+        start if len(data) - start <= 2 * _CONTEXT else _character_start(data, len(data) - _CONTEXT) :
+    ]
+
+
+@functools.cache
+def _waiting(pii: bool) -> Any:
+    """Matches at the end of a text whatever may become a secret when more arrives."""
+    name = (
+        rf"(?:{API_KEY}|{PASSWORD}|pass|pwd|secret|token|credential|key|psw|_pat|_auth|_salt|_dsn)[a-z0-9_-]*"
+    )
+    quote = r"(?:\\*[\"'`*\]]?){0,4}"
+    open_value = (
+        rf"(?:{WS}|[:=>|*~`?+]|[A-Za-z_][A-Za-z_.|\[\] ]{{0,32}}=)*[bfru]{{0,2}}"
+        r"(?:\\*\"(?:[^\"\\\n]|\\[^\n])*|\\*'(?:[^'\\\n]|\\[^\n])*|`[^`\n]*)?"
+    )
+    header = (
+        r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
+        r"|(?:curl|mysql)[^\n]*|\s--?[a-z-]+[ \t]*[\"']?"
+    )
+    key = r"-{4,5} ?(?:BEGIN [A-Z0-9 ]*)?|-{4,5} ?BEGIN [A-Z0-9 ]{0,40}KEY[^{}\[\]]*|Private-Lines:[^{}]*"
+    prose = r"pass(?:word|phrase|code)\s+[a-z ]{0,16}[:\s]*"
+    pair = r"(?-i:(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;|/\"'\\]*)"
+    shapes = [rf"{name}{quote}{open_value}", header, key, prose, pair]
+    if pii:
+        shapes.append(r"[+(]?\d[\d ().-]*")
+    return compile_bytes(rf"(?i)(?:{'|'.join(shapes)})\z")

@@ -1,0 +1,324 @@
+"""Secrets and look-alikes, all synthetic and put together at run time.
+
+No line of this file holds a whole secret, so that scanners which read the repository stay quiet.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import string
+import uuid
+from dataclasses import dataclass
+
+ALNUM = string.ascii_letters + string.digits
+HEX = "0123456789abcdef"
+UPPER = string.ascii_uppercase + string.digits
+URLSAFE = ALNUM + "-_"
+_dice = random.Random(20_240)
+
+
+@dataclass(frozen=True)
+class Case:
+    kind: str
+    text: str
+    secret: str
+
+
+def body(length: int, alphabet: str = ALNUM) -> str:
+    """A random stretch with at least one letter and one digit, as every real key of these lengths has."""
+    while True:
+        made = "".join(_dice.choice(alphabet) for _ in range(length))
+        if any(c.isdigit() for c in made) and any(c.isalpha() for c in made) and made[0].isalnum():
+            return made
+
+
+def key(*pieces: str) -> str:
+    return "".join(pieces)
+
+
+def pem(label: str, lines: int = 8) -> tuple[str, str]:
+    """A private key block and its body."""
+    content = "\n".join(body(64, ALNUM + "+/") for _ in range(lines))
+    dashes = "-" * 5
+    return f"{dashes}BEGIN {label}{dashes}\n{content}\n{dashes}END {label}{dashes}", content
+
+
+def jwt() -> str:
+    def part(data: dict[str, object]) -> str:
+        return base64.urlsafe_b64encode(json.dumps(data).encode()).decode().rstrip("=")
+
+    return ".".join(
+        [part({"alg": "HS256", "typ": "JWT"}), part({"sub": body(10), "iat": 1516239022}), body(43)]
+    )
+
+
+def _tokens() -> list[Case]:
+    shapes = [
+        ("openai", key("sk", "-", body(48))),
+        ("openai-project", key("sk", "-proj-", body(120, URLSAFE))),
+        ("openai-service", key("sk", "-svcacct-", body(80, URLSAFE))),
+        ("openrouter", key("sk", "-or-v1-", body(64, HEX))),
+        ("anthropic", key("sk", "-ant-api03-", body(93, URLSAFE))),
+        ("google-api", key("AI", "za", body(35, URLSAFE))),
+        ("google-oauth", key("ya", "29.", body(60, URLSAFE))),
+        ("google-client", key("GOC", "SPX-", body(28, URLSAFE))),
+        ("huggingface", key("h", "f_", body(34))),
+        ("groq", key("gs", "k_", body(52))),
+        ("replicate", key("r", "8_", body(37))),
+        ("perplexity", key("pp", "lx-", body(48))),
+        ("xai", key("xa", "i-", body(80))),
+        ("nvidia", key("nv", "api-", body(64, URLSAFE))),
+        ("langsmith", key("ls", "v2_pt_", body(32, HEX), "_", body(10, HEX))),
+        ("pinecone", key("pc", "sk_", body(6), "_", body(50))),
+        ("tavily", key("tv", "ly-", body(32))),
+        ("aws-access-key", key("AK", "IA", body(16, UPPER))),
+        ("aws-temporary", key("AS", "IA", body(16, UPPER))),
+        ("alibaba", key("LT", "AI", body(20))),
+        ("digitalocean", key("do", "p_v1_", body(64, HEX))),
+        ("databricks", key("da", "pi", body(32, HEX))),
+        ("github-classic", key("gh", "p_", body(36))),
+        ("github-oauth", key("gh", "o_", body(36))),
+        ("github-server", key("gh", "s_", body(36))),
+        ("github-fine", key("github", "_pat_", body(22), "_", body(59))),
+        ("gitlab", key("gl", "pat-", body(20, URLSAFE))),
+        ("slack-bot", key("xo", "xb-", body(12, string.digits + "a"), "-", body(24))),
+        ("slack-user", key("xo", "xp-", body(40))),
+        ("slack-app", key("xa", "pp-1-", body(11, UPPER), "-", body(64, HEX))),
+        ("stripe-live", key("sk", "_live_", body(24))),
+        ("stripe-restricted", key("rk", "_live_", body(24))),
+        ("stripe-webhook", key("wh", "sec_", body(32))),
+        ("twilio", key("S", "K", body(32, HEX))),
+        ("sendgrid", key("S", "G.", body(22, URLSAFE), ".", body(43, URLSAFE))),
+        ("mailgun", key("key", "-", body(32, HEX))),
+        ("mailchimp", key(body(32, HEX), "-us", "14")),
+        ("npm", key("np", "m_", body(36))),
+        ("pypi", key("py", "pi-AgEIcHlwaS5vcmc", body(80, URLSAFE))),
+        ("docker", key("dc", "kr_pat_", body(27, URLSAFE))),
+        ("telegram", key("110201543", ":", "AA", body(33, URLSAFE))),
+        ("discord", key("M", body(23), ".", body(6), ".", body(38))),
+        ("shopify", key("sh", "pat_", body(32, HEX))),
+        ("vault", key("hv", "s.", body(90))),
+        ("terraform", key(body(14), ".atlas", "v1.", body(67))),
+        ("linear", key("lin", "_api_", body(40))),
+        ("notion", key("nt", "n_", body(46))),
+        ("airtable", key("pa", "t", body(14), ".", body(64, HEX))),
+        ("figma", key("fi", "gd_", body(40, URLSAFE))),
+        ("postman", key("PM", "AK-", body(24, HEX), "-", body(34, HEX))),
+        ("newrelic", key("NR", "AK-", body(27, UPPER))),
+        ("grafana", key("gl", "sa_", body(32), "_", body(8, HEX))),
+        ("sentry", key("snt", "rys_", body(60))),
+        ("supabase", key("sb", "p_", body(40, HEX))),
+        ("planetscale", key("ps", "cale_tkn_", body(43, URLSAFE))),
+        ("atlassian", key("AT", "ATT3x", body(180, URLSAFE))),
+        ("doppler", key("dp", ".pt.", body(43))),
+        ("square", key("sq", "0atp-", body(22, URLSAFE))),
+        ("brevo", key("xkey", "sib-", body(64, HEX), "-", body(16))),
+        ("tailscale", key("ts", "key-auth-", body(12), "-", body(32))),
+        ("age", key("AGE-SECRET", "-KEY-1", body(58, UPPER))),
+        ("rubygems", key("ruby", "gems_", body(48, HEX))),
+        ("resend", key("r", "e_", body(8), "_", body(24))),
+        ("azure-client", key(body(3), "8Q", "~", body(31))),
+        ("jwt", jwt()),
+    ]
+    frames = [
+        "use {} for the call",
+        '{{"content": "key {}"}}',
+        "export X={}",
+        "line one\\n{}\\nline two",
+        "[{}]",
+        "https://example.com/?q={}&x=1",
+    ]
+    return [Case(kind, frames[i % len(frames)].format(s), s) for i, (kind, s) in enumerate(shapes)]
+
+
+def _named() -> list[Case]:
+    password = "".join(["c0rrect", "-", "H0rse", "!", body(6)])
+    spaced = " ".join(["purple", "monkey", "dish" + "washer", body(5)])
+    secret40 = body(40, ALNUM + "+/")
+    azure = base64.b64encode(body(64).encode()).decode()
+    opaque = body(40)
+    at_sign = f"{opaque[:10]}@{opaque[10:20]}"
+    basic = base64.b64encode(f"admin:{password}".encode()).decode()
+    rows = [
+        ("password-assignment", f"password={password}", password),
+        ("password-assignment", f'db_password: "{spaced}"', spaced),
+        ("password-assignment", f"PGPASSWORD='{spaced}' psql", spaced),
+        ("password-assignment", f'self.password: str = "{password}"', password),
+        ("password-assignment", f"Password := {password}", password),
+        ("password-assignment", f"**Password:** {password}", password),
+        ("password-json", json.dumps({"user": "bob", "password": spaced}), spaced),
+        ("password-json-escaped", json.dumps(json.dumps({"password": spaced})), spaced),
+        ("password-yaml", f"password: |\n  {password}\n", password),
+        ("password-flag", f"mysqladmin --password {password} status", password),
+        ("password-flag", f"curl -u admin:{password} https://api.example.com", password),
+        ("password-prose", f"the password is {password}", password),
+        ("password-sql", f"CREATE USER bob IDENTIFIED BY '{password}';", password),
+        ("password-xml", f"<server><password>{password}</password></server>", password),
+        ("password-netrc", f"machine example.com login bob password {password}", password),
+        ("api-key-assignment", f"api_key={opaque}", opaque),
+        ("api-key-assignment", f"API-KEY : {opaque}", opaque),
+        ("api-key-header", f"X-Api-Key: {opaque}", opaque),
+        ("api-key-camel", f"const apiKey = '{opaque}';", opaque),
+        ("aws-secret", f"aws_secret_access_key = {secret40}", secret40),
+        ("aws-secret", f'"SecretAccessKey": "{secret40}"', secret40),
+        ("aws-secret", key("AK", "IA", body(16, UPPER)) + f",{secret40}", secret40),
+        ("azure-storage", f"DefaultEndpointsProtocol=https;AccountName=a;AccountKey={azure};", azure),
+        ("azure-bus", f"Endpoint=sb://x.example.net/;SharedAccessKeyName=n;SharedAccessKey={azure}", azure),
+        ("azure-sas", f"https://a.blob.example.net/c?sv=2022&sig={opaque}%3D", opaque),
+        ("url-password", f"postgresql://app:{password}@db.internal:5432/app", password),
+        ("url-password", f"redis://:{opaque}@cache:6379/0", opaque),
+        ("url-password", f"mongodb+srv://app:{opaque}@cluster0.example.net", opaque),
+        ("url-password", f"amqp://guest:{at_sign}@mq:5672/", at_sign),
+        ("url-token", f"git clone https://{opaque}@git.example.com/a/b.git", opaque),
+        (
+            "connection-string",
+            f"Server=tcp:sql;Database=d;User ID=sa;Password={password};Encrypt=True",
+            password,
+        ),
+        ("connection-string", f"Driver=x;Uid=sa;Pwd={password};", password),
+        ("jdbc", f"jdbc:oracle:thin:scott/{password}@db:1521:orcl", password),
+        ("bearer", f"Authorization: Bearer {opaque}", opaque),
+        ("bearer", f"sent bearer {opaque} upstream", opaque),
+        ("basic", f"Authorization: Basic {basic}", basic),
+        ("authorization-json", json.dumps({"headers": {"Authorization": f"token {opaque}"}}), opaque),
+        ("cookie", f"Cookie: theme=dark; sid={opaque}", opaque),
+        ("set-cookie", f"Set-Cookie: session={opaque}; Path=/; HttpOnly", opaque),
+        ("cookie-json", json.dumps({"cookie": f"sid={opaque}"}), opaque),
+        ("session-cookie", f"GET / JSESSIONID={opaque}", opaque),
+        ("slack-webhook", key("https://hooks.sl", "ack.com/services/T0/B0/", opaque), opaque),
+        ("discord-webhook", key("https://dis", "cord.com/api/webhooks/12345/", opaque), opaque),
+        ("client-secret", f"client_secret={opaque}", opaque),
+        ("client-secret", f"clientSecret: '{opaque}'", opaque),
+        ("oauth-token", f"https://example.com/cb#access_token={opaque}&type=bearer", opaque),
+        ("token-assignment", f"GITHUB_TOKEN={opaque}", opaque),
+        ("token-assignment", f'"refresh_token": "{opaque}"', opaque),
+        ("token-assignment", f"token: {opaque}", opaque),
+        ("npmrc", f"//registry.example.com/:_authToken={opaque}", opaque),
+        ("docker-auth", json.dumps({"auths": {"r": {"auth": basic}}}), basic),
+        ("kubeconfig", f"    client-key-data: {azure}", azure),
+        ("django", f"SECRET_KEY = '{opaque}'", opaque),
+        ("environment", f"STRIPE_KEY={opaque}", opaque),
+        ("jwk", json.dumps({"kty": "EC", "crv": "P-256", "d": opaque}), opaque),
+        ("password-full-width", f"Password：{password}", password),
+    ]
+    return [Case(*row) for row in rows]
+
+
+def _private_keys() -> list[Case]:
+    labels = [
+        "PRIVATE KEY",
+        "RSA PRIVATE KEY",
+        "EC PRIVATE KEY",
+        "OPENSSH PRIVATE KEY",
+        "PGP PRIVATE KEY BLOCK",
+    ]
+    cases = []
+    for label in labels:
+        block, content = pem(label)
+        cases.append(Case("private-key", f"here:\n{block}\ndone", content))
+    block, content = pem("PRIVATE KEY")
+    account = {"type": "service_account", "private_key_id": body(40, HEX), "private_key": block + "\n"}
+    cases.append(Case("private-key-json", json.dumps(account), content))
+    cases.append(Case("private-key-json-twice", json.dumps({"args": json.dumps(account)}), content))
+    indented = "\n".join("    " + line for line in block.split("\n"))
+    cases.append(Case("private-key-indented", f"key: |\n{indented}", content))
+    half = block[: len(block) // 2]
+    cases.append(Case("private-key-cut", f"log: {half}", half.split("\n", 1)[1]))
+    return cases
+
+
+SECRETS: tuple[Case, ...] = tuple(_tokens() + _named() + _private_keys())
+
+_PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + random.Random(7).randbytes(6000)).decode()
+_SHA1 = hashlib.sha1(b"commit").hexdigest()
+_SHA256 = hashlib.sha256(b"file").hexdigest()
+_UUID = str(uuid.UUID(int=random.Random(3).getrandbits(128), version=4))
+
+LOOK_ALIKES: tuple[str, ...] = (
+    f"commit {_SHA1}",
+    f"git checkout {_SHA1[:12]}",
+    f"HEAD is now at {_SHA1[:7]} Fix the parser",
+    f"index {_SHA1[:7]}..{_SHA1[7:14]} 100644",
+    f"sha256:{_SHA256}",
+    f"md5 {hashlib.md5(b'x').hexdigest()}  archive.tar.gz",
+    f"sha512-{base64.b64encode(hashlib.sha512(b'x').digest()).decode()}",
+    f'"integrity": "sha512-{base64.b64encode(hashlib.sha512(b"y").digest()).decode()}"',
+    "$2b$12$" + "K" * 3 + "u1Wq9ZxY0aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789abcdefgh",
+    f"id={_UUID}",
+    f"request_id: {_UUID}",
+    f"urn:uuid:{_UUID}",
+    f'{{"session_id": "{_UUID}", "trace_id": "{_SHA256[:32]}"}}',
+    f"data:image/png;base64,{_PNG}",
+    f'{{"type": "image", "data": "{_PNG}"}}',
+    "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7",
+    "eyJmb28iOiAiYmFyIn0=",
+    "The token limit is 128000 tokens per request.",
+    "max_tokens=4096, temperature=0",
+    '{"max_tokens": 4096, "prompt_tokens": 118, "total_tokens": 2210}',
+    '{"tokensBefore": 108800, "tokensAfter": 9120}',
+    "Your password must have at least 12 characters.",
+    "I forgot my password and need a reset link.",
+    "The password is required.",
+    "Passwords are hashed with argon2 before they are stored.",
+    "a secret garden behind the house",
+    "keep it secret, keep it safe",
+    "the secretary wrote a token of thanks",
+    "def get_token(self) -> str:",
+    "token = get_token(request)",
+    "token = tokens[index]",
+    "token = self.tokenizer.next_token()",
+    'tokenizer = "o200k_base"',
+    'eos_token = "<|endoftext|>"',
+    'next_page_token: "CAoQAA3x9Z1"',
+    "secrets.token_hex(16)",
+    "secret = os.environ['APP_SECRET']",
+    "token: ${{ secrets.GITHUB_TOKEN }}",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer $TOKEN",
+    "bearer authentication is described in RFC 6750",
+    "basic understanding of authorization",
+    "accept the cookie policy",
+    "cookies: chocolate chip, oatmeal",
+    "https://example.com:8443/path/to@file.png",
+    "ssh://git@github.com/org/repo.git",
+    "git@github.com:org/repo.git",
+    "https://example.com/search?q=token&page=2",
+    "postgres://localhost:5432/app",
+    "a task-force for risk-averse desk-bound users",
+    "sk-learn and sk-SK are not keys",
+    'class="sk-folding-cube sk-cube-wrapper-large"',
+    "disk-or-network-failure-detected",
+    "ghp and gho are prefixes",
+    "hf_hub_download(repo_id=repo)",
+    "npm_lifecycle_event npm_config_registry",
+    "pypi-attestations is a package",
+    "AKIAB is a short word",
+    "SKU 12345-ABCDE",
+    "xoxo and love",
+    "PWD=/home/user/project1/src",
+    "pwd: /srv/app2/data",
+    "public key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJx0123456789abcdefABCDEFGHIJKLMNOPQRS",
+    "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQy0123456789abcdefABCDEF\n-----END CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE0123456789\n-----END PUBLIC KEY-----",
+    "a PEM file starts with -----BEGIN PRIVATE KEY----- and ends with a similar line.",
+    "2024-05-17T08:15:30.123456Z INFO server started on 127.0.0.1:8080",
+    "version 1.24.0-rc.1+build.5114f85",
+    "toolu_01A09q90qw90lq917835lq9",
+    "call_abc123XYZ789def456",
+    "chatcmpl-9xYzAbCdEfGhIjKlMnOpQrStUvWx",
+    "msg_01XFDUDYJgAACzvnptvVoYEL",
+    "resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b",
+    "arn:aws:iam::123456789012:role/deploy-role",
+    "s3://bucket/prefix/2024/05/file-000123.parquet",
+    "docker run -u 1000:1000 alpine",
+    "PRIMARY_KEY = users_pkey_2024",
+    '{"type": "object", "properties": {"api_key": {"type": "string"}}}',
+    "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    "/usr/lib/python3.11/site-packages/token_utils/secret_store.py",
+    "monkey-patching key-value stores",
+    "GET /api/v1/users/42 HTTP/1.1\nHost: example.com\nAccept: */*",
+    "bob@example.com and +1 415 555 0100 and 4111 1111 1111 1111",
+)

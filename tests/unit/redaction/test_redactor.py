@@ -1,0 +1,194 @@
+"""Redactor: copies with secrets replaced, names and shapes kept."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compact.errors import ConfigError
+from compact.model.message import Message, Origin, Role, Text, ToolCall, ToolResult, digest_of
+from compact.redaction import REDACTED, Redactor
+
+SEED_PATTERNS = (r"(?i)api[_-]?key\s*[:=]\s*\S+", r"(?i)password\s*[:=]\s*\S+")
+
+# Pieces that make the seed's patterns match in odd ways: folded letters, odd white space, quotes.
+PIECES = [
+    *"api _ - key ap\u0130 \u212aey password pa\u017fsword = : \u00a0 \u3000 \x1c \x0b abc é".split(" "),
+    *"\" ' \\ sk- { } token secret * | <REDACTED> 1a2b3c4d5e".split(" "),
+    *(" ", "\n", "x y"),
+]
+texts = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(max_size=30)
+
+
+@pytest.fixture(scope="module")
+def redactor() -> Redactor:
+    return Redactor()
+
+
+@given(texts)
+def test_all_that_the_seed_patterns_match_goes(text: str) -> None:
+    redactor = Redactor()
+    spans = redactor.spans(text.encode("utf-8", "surrogatepass"))
+    name = re.compile(r"(?i)^(?:api[_-]?key|password)\s*[:=]\s*")
+    for pattern in SEED_PATTERNS:
+        for match in re.finditer(pattern, text):
+            head = name.match(match.group())
+            assert head is not None
+            start = len(text[: match.start() + head.end()].encode("utf-8", "surrogatepass"))
+            stop = len(text[: match.end()].encode("utf-8", "surrogatepass"))
+            assert any(a <= start and stop <= b for a, b in spans)
+
+
+@given(texts)
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    redactor = Redactor()
+    once = redactor.text(text)
+    assert redactor.text(once) == once
+
+
+def test_text_without_secrets_is_the_same_object(redactor: Redactor) -> None:
+    text = "nothing to see here"
+    assert redactor.text(text) is text
+
+
+def test_originals_are_never_touched(redactor: Redactor) -> None:
+    original = {"meta": {"api_key": "abc"}, "list": [{"content": "password=x"}], "pair": ("token", 1)}
+    kept = copy.deepcopy(original)
+    clean = redactor.value(original)
+    assert original == kept
+    assert clean == {
+        "meta": {"api_key": REDACTED},
+        "list": [{"content": f"password={REDACTED}"}],
+        "pair": ("token", 1),
+    }
+
+
+@pytest.mark.parametrize(
+    "key",
+    "api_key apiKey API-KEY x-api-key password dbPassword client_secret Authorization "
+    "Proxy-Authorization cookie Set-Cookie access_token "
+    "refreshToken private_key aws_secret_access_key secret credentials".split(),
+)
+def test_a_secret_name_hides_any_value(redactor: Redactor, key: str) -> None:
+    assert redactor.value({key: "plain"}) == {key: REDACTED}
+    assert redactor.value({key: ["a", {"b": "c", "n": 5}]}) == {
+        key: [REDACTED, {"b": REDACTED, "n": REDACTED}]
+    }
+    assert redactor.value({key: None}) == {key: None}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"tokensBefore": 108800, "tokensAfter": 900, "max_tokens": 4096},
+        {"token": "hello", "logprob": -0.1},
+        {"next_page_token": "CAoQAA3x9Z1"},
+        {"session_id": "0b7f9c1e-1111-4222-8333-444455556666", "key": "name"},
+        {"properties": {"api_key": {"type": "string", "description": "the key"}}},
+        {"api_key": "${OPENAI_API_KEY}"},
+    ],
+)
+def test_ordinary_fields_stay(redactor: Redactor, data: dict[str, object]) -> None:
+    assert redactor.value(data) == data
+
+
+def test_header_lists_and_private_jwk_fields(redactor: Redactor) -> None:
+    assert redactor.value([{"name": "Cookie", "value": "x"}]) == [{"name": "Cookie", "value": REDACTED}]
+    assert redactor.value({"kty": "oct", "k": "short"}) == {"kty": "oct", "k": REDACTED}
+
+
+def test_json_in_text_is_read_with_its_names(redactor: Redactor) -> None:
+    inner = json.dumps({"password": "a b", "n": 1})
+    assert redactor.value({"arguments": inner}) == {"arguments": '{"password": "<REDACTED>", "n": 1}'}
+    nested = json.dumps({"body": json.dumps({"cookies": {"sid": "zz"}})})
+    assert "zz" not in redactor.value([nested])[0]
+    hidden = '{"api\\u005fkey": "p\\u0061ss"}'
+    assert "ss" not in json.loads(redactor.value([hidden])[0])["api_key"]
+
+
+def test_repeated_json_keys_hide_nothing(redactor: Redactor) -> None:
+    token = "gh" + "p_" + "a1" * 18
+    assert token not in redactor.value(['{"a": "' + token + '", "a": "x"}'])[0]
+
+
+def test_secrets_in_keys_bytes_and_objects(redactor: Redactor) -> None:
+    token = "gh" + "p_" + "b2" * 18
+
+    @dataclass
+    class Thing:
+        password: str
+        note: str
+
+    assert token not in repr(redactor.value({token: 1, token + "x": 2}))
+    assert len(redactor.value({token: 1, token + "x": 2})) == 2
+    assert token.encode() not in redactor.value(token.encode())
+    assert redactor.value(Thing("x", "n")) == {"password": REDACTED, "note": "n"}
+    assert token not in redactor.value(RuntimeError(f"bad {token}"))
+
+
+def test_cycles_and_depth_end(redactor: Redactor) -> None:
+    loop: list[object] = ["password=x"]
+    loop.append(loop)
+    assert redactor.value(loop) == [f"password={REDACTED}", REDACTED]
+    deep: object = "sk"
+    for _ in range(500):
+        deep = [deep]
+    assert REDACTED in repr(redactor.value(deep))
+
+
+def test_message_parts_and_source(redactor: Redactor) -> None:
+    source = {"role": "assistant", "meta": {"api_key": "zz"}, "content": "password=yy"}
+    parts = (
+        Text("password=yy"),
+        ToolCall("c1", "login", '{"password":"xx"}'),
+        ToolResult("c1", '{"cookie": "ww"}'),
+    )
+    message = Message(Role.ASSISTANT, parts, digest_of(Role.ASSISTANT, parts), Origin(0, source))
+    clean = redactor.message(message)
+    assert not any(secret in repr(clean) for secret in ("yy", "xx", "ww", "zz"))
+    assert message.parts == parts and source["meta"] == {"api_key": "zz"}
+    assert clean.digest == message.digest
+
+
+def test_user_patterns_add_to_the_defaults() -> None:
+    redactor = Redactor(patterns=[r"CUST-\d+", r"(?:ticket )(?P<secret>[A-Z]{3})", *SEED_PATTERNS])
+    assert redactor.text("CUST-12 ticket ABC api_key=x Password: y") == (
+        f"{REDACTED} ticket {REDACTED} api_key={REDACTED} Password: {REDACTED}"
+    )
+
+
+@pytest.mark.parametrize("bad", ["(", "(?=x)", r"(a)\1", "a{5000}", "x*"])
+def test_a_bad_pattern_names_its_place(bad: str) -> None:
+    with pytest.raises(ConfigError, match=r"redaction\.patterns\[2\]") as raised:
+        Redactor(patterns=["a", "b", bad])
+    assert raised.value.path == "redaction.patterns[2]"
+
+
+def test_personal_data_only_when_asked() -> None:
+    text = "mail bob@example.com or +1 415 555 0100, card 4111 1111 1111 1111, order 1234567890123456"
+    assert Redactor().text(text) == text
+    clean = Redactor(pii=True).text(text)
+    assert clean == f"mail {REDACTED} or {REDACTED}, card {REDACTED}, order 1234567890123456"
+    assert Redactor(pii=True).text("at 10.120.100.200 on 2024-01-15") == "at 10.120.100.200 on 2024-01-15"
+    assert Redactor(pii=True).value(4111111111111111) == REDACTED
+
+
+def test_switched_off_passes_everything_and_says_so() -> None:
+    off = Redactor(enabled=False)
+    data = {"api_key": "abc"}
+    assert off.value(data) is data
+    assert off.text("password=x") == "password=x"
+    assert off.is_secret("password=x")
+    assert "clear text" in (off.warning_when_disabled() or "")
+    assert Redactor().warning_when_disabled() is None
+
+
+def test_lone_surrogates_hide_nothing(redactor: Redactor) -> None:
+    clean = redactor.text("\ud800password=\udfffabc\udfff end")
+    assert clean == f"\ud800password={REDACTED} end"

@@ -1,0 +1,87 @@
+"""Text in chunks is redacted as the whole would be."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compact.redaction import REDACTED, Redactor
+
+DASHES = "-" * 5
+PIECES = [
+    "api_key = sk-abc123\nnext",
+    "Authorization: Bearer abcdef123456 and more\n",
+    f"{DASHES}BEGIN RSA PRIVATE KEY{DASHES}\n"
+    + "MIIEpAIBAAKC0123abcdefABCDEFgh+/\n" * 5
+    + f"{DASHES}END RSA PRIVATE KEY{DASHES}\n",
+    "curl -u bob:hunter22 http://x\n",
+    "plain words here and there. ",
+    "postgres://u:p4ss@h/db ",
+    '{"token": "abcd1234efgh", "x": 1}\n',
+    "--password hunter2x ",
+    "Cookie: a=b; c=d\n",
+    "AK" + "IAABCDEFGHIJKL2345 " + "a1B2" * 10 + " ",
+    'password: "x y z" ',
+    "the password is hunter2x. ",
+    "è ü 漢字 ",
+    "\n",
+    '"',
+    "=",
+]
+
+
+def in_chunks(text: str, redactor: Redactor, dice: random.Random, longest: int = 12) -> str:
+    stream, sent, position = redactor.stream(), [], 0
+    while position < len(text):
+        size = dice.randint(1, longest)
+        sent.append(stream.feed(text[position : position + size]))
+        position += size
+    return "".join(sent) + stream.close()
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), st.integers())
+def test_any_split_gives_what_the_whole_gives(text: str, seed: int) -> None:
+    redactor = Redactor()
+    assert in_chunks(text, redactor, random.Random(seed)) == redactor.text(text)
+
+
+def test_words_go_out_before_the_end() -> None:
+    stream = Redactor().stream()
+    assert stream.feed("hello wor") == "hello "
+    assert stream.feed("ld and ") == "world and "
+    assert stream.close() == ""
+
+
+def test_a_secret_without_end_takes_bounded_memory() -> None:
+    stream = Redactor().stream()
+    sent = stream.feed("api_key=")
+    for _ in range(200):
+        sent += stream.feed("A1b2C3d4" * 512)
+        assert len(stream._pending) < 200_000
+    sent += stream.feed(" done ") + stream.close()
+    assert sent.startswith(f"api_key={REDACTED}")
+    assert "A1b2C3d4A1b2" not in sent
+    assert sent.endswith(" done ")
+
+
+def test_a_word_without_end_takes_bounded_memory_and_stays() -> None:
+    picture = "iVBORw0KGgo" + "Qm9vbTEy" * 40_000
+    stream, sent = Redactor().stream(), ""
+    for start in range(0, len(picture), 1_000):
+        sent += stream.feed(picture[start : start + 1_000])
+        assert len(stream._pending) < 100_000
+    assert sent + stream.close() == picture
+
+
+def test_user_patterns_see_across_white_space() -> None:
+    redactor = Redactor(patterns=[r"order\s+\d+\s+for\s+\w+"])
+    text = "the order 12 for bob, then order 7 for eve. " * 300
+    assert in_chunks(text, redactor, random.Random(1), 40) == redactor.text(text)
+
+
+def test_switched_off_passes_chunks_through() -> None:
+    stream = Redactor(enabled=False).stream()
+    assert stream.feed("password=") == "password="
+    assert stream.close() == ""
