@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 from compact.model.message import Message, Reasoning, Role, StepStart
 from compact.model.policy import TurnUnit
@@ -104,7 +105,7 @@ def turns(found: Sequence[Group], unit: TurnUnit = TurnUnit.USER) -> list[range]
         conversational = (GroupKind.USER, GroupKind.TEXT, GroupKind.STEP)
         return [range(n, n + 1) for n, group in enumerate(found) if group.kind in conversational]
     starts = [n for n, group in enumerate(found) if group.kind is GroupKind.USER]
-    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(found)], strict=True)]
+    return [range(start, stop) for start, stop in pairwise([*starts, len(found)])]
 
 
 def is_finished(messages: Sequence[Message]) -> bool:

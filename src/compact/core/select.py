@@ -180,7 +180,8 @@ def _recent_turns(layout: Layout, counts: Counts) -> Iterator[int]:
         yield from recent
         return
     in_recent = set(recent)
-    candidates = layout.steps if counts.old_steps else [n for n in layout.steps if n in in_recent]
+    anywhere = counts.old_steps or not layout.turns
+    candidates = layout.steps if anywhere else [n for n in layout.steps if n in in_recent]
     if counts.steps is None:
         kept_steps = {n for n in recent if layout.groups[n].kind is GroupKind.STEP}
     else:
