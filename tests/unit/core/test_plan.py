@@ -1,0 +1,103 @@
+"""Plans: what would happen, as a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compact.core.plan import SMALLEST_SUMMARY, make_plan, pruning_only
+from compact.model.event import Reason
+from compact.model.message import Message, Role
+from compact.model.plan import Action, Mode, Plan
+from support.conversations import message, user
+from support.views import FRAME, SIZES, limits, policy, size, step, summary, turn, turns, view
+
+TURN = size(turns(1)[0]) + size(turns(1)[1])
+
+
+def planned(messages: list[Message], window: int, name: str = "budget", **changes: Any) -> Plan:
+    reason = changes.pop("reason", Reason.OVERFLOW)
+    changes = {"hard_cap_buffer": 0, "output_reserve": 0} | changes
+    return make_plan(view(messages), limits(window, name, **changes), policy(name, **changes), SIZES, reason)
+
+
+def actions(plan: Plan) -> list[str]:
+    return [step.action.value for step in plan.steps if step.index is not None]
+
+
+def test_a_plan_names_every_message_and_what_it_saves() -> None:
+    messages = [message(Role.USER, *user("rule").parts, protected=True), *turns(30)]
+    plan = planned(messages, 600)
+    assert plan.mode is Mode.SUMMARIZE and plan.reason is Reason.OVERFLOW
+    assert actions(plan) == ["pinned", *["summarized"] * 48, *["kept"] * 12]
+    assert sum(s.saves for s in plan.steps) == sum(size(m) for m in messages[1:49])
+    assert plan.steps[-1].action is Action.INJECT and plan.steps[-1].tokens == plan.summary_tokens
+    assert sorted((*plan.leading, *plan.recent, *plan.replaced)) == list(range(len(messages)))
+    assert plan.before == sum(map(size, messages)) and plan.after < plan.before
+    assert (plan.kept_counts.pinned, plan.kept_counts.recent_turns) == (1, 7)
+
+
+def test_the_same_view_gives_the_same_plan() -> None:
+    messages = [m for n in range(9) for m in turn(n, *step(n))]
+    assert planned(messages, 900) == planned(messages, 900)
+
+
+def test_the_summary_gets_at_most_half_of_what_it_replaces() -> None:
+    plan = planned(turns(40), 8_000, reason=Reason.MANUAL)
+    assert plan.summary_tokens == sum(size(m) for m in turns(40)[:68]) // 2
+
+
+def test_a_summary_that_would_save_nothing_is_not_asked_for() -> None:
+    few = planned(turns(7), 8_000, reason=Reason.MANUAL)
+    assert TURN <= SMALLEST_SUMMARY + FRAME
+    assert few.mode is Mode.NONE and few.reason is Reason.NOTHING_TO_SHRINK
+    # Folding on turns is about the number of turns, not about tokens.
+    assert planned(turns(7), 8_000, "rolling", reason=Reason.TURNS).mode is Mode.SUMMARIZE
+
+
+def test_nothing_to_shrink() -> None:
+    assert planned(turns(3), 8_000, reason=Reason.MANUAL).reason is Reason.NOTHING_TO_SHRINK
+    assert planned([], 8_000, reason=Reason.MANUAL).reason is Reason.NOTHING_TO_SHRINK
+
+
+def test_where_not_even_the_floor_fits_the_sum_is_shown() -> None:
+    plan = planned([*turns(2), user("x" * 900)], 800)
+    assert plan.mode is Mode.NONE and plan.insufficient is not None
+    assert plan.insufficient["newest_turn"] == 900
+    assert sum(plan.insufficient.values()) > 800
+
+
+def test_a_small_prune_is_discarded_for_a_summary() -> None:
+    def run(outputs: int) -> list[Message]:
+        old = [m for n in range(outputs) for m in turn(n, *step(n, "x" * 300))]
+        return [*old, user("y" * 200), *turns(2)]
+
+    # Four outputs of 300 lie past protect (600); without them some 1,300 of 2,000 are left.
+    assert planned(run(6), 2_000, "agent", prune_accept_pct=0.7).mode is Mode.PRUNE
+    tight = planned(run(6), 2_000, "agent", prune_accept_pct=0.6)
+    assert tight.mode is Mode.SUMMARIZE and not tight.cleared
+
+
+def test_at_the_end_of_a_turn_there_is_a_prune_or_nothing() -> None:
+    messages = [m for n in range(9) for m in turn(n, *step(n, "x" * 300))]
+    assert planned(messages, 3_000, "agent", reason=Reason.END_TURN).mode is Mode.PRUNE
+    for name in ("budget", "chat", "window", "rolling"):
+        assert planned(messages, 3_000, name, reason=Reason.END_TURN).mode is Mode.NONE
+
+
+def test_a_trim_goes_below_the_trigger_and_says_what_it_kept() -> None:
+    messages = [
+        m for n in range(20) for m in (user("q" * 40), message(Role.ASSISTANT, *user("a" * 40).parts))
+    ]
+    plan = planned(messages, 1_200, "window")
+    assert plan.mode is Mode.DISCARD and plan.after < 960
+    assert plan.warnings == ("Context trimmed. Kept first 2 and last 10 turns.",)
+    lower = planned(messages, 700, "window")
+    assert lower.warnings == ("Context trimmed. Kept first 2 and last 8 turns.",)
+
+
+def test_without_a_summary_the_earlier_one_is_counted() -> None:
+    messages = [summary("S" * 300), *turns(30)]
+    numbers = policy(hard_cap_buffer=0)
+    plan = pruning_only(view(messages), limits(700), numbers, SIZES, Reason.OVERFLOW)
+    assert plan.mode is Mode.DISCARD and plan.summary_tokens == 0
+    assert plan.after >= 300 + 12 * TURN // 2 - 1
