@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from compact import CompactConfig, CompactManager, InsufficientBudget, lint
+from compact import CompactConfig, CompactManager, InsufficientBudget, count_tokens, lint
 from compact.archives.memory import MemoryArchive
 from compact.policies import PRESETS
 
@@ -34,16 +34,15 @@ def conversations(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def prompts(messages: list[dict[str, Any]]) -> Iterator[int]:
-    """Where a model would be called: before each assistant message, and at the end."""
-    for index, message in enumerate(messages):
-        if message["role"] == "assistant" and index:
+    """Where a model would be called: after each user message, and after the results of each tool step."""
+    for index, message in enumerate(messages, 1):
+        following = messages[index]["role"] if index < len(messages) else None
+        if message["role"] == "user" or (message["role"] == "tool" and following != "tool"):
             yield index
-    if messages[-1]["role"] != "assistant":
-        yield len(messages)
 
 
-def justified(manager: CompactManager, session: str, messages: list[Any], tools: Any, error: InsufficientBudget) -> bool:
-    """The floor really does not fit: what was given as the sum is over the budget."""
+def justified(error: InsufficientBudget) -> bool:
+    """The sum that the error shows really is over the budget."""
     return sum(error.arithmetic.values()) > error.budget
 
 
@@ -57,39 +56,46 @@ class NoSummary:
 def replay(preset: str, window: int, one: dict[str, Any], adopt: bool, tally: Counter[str]) -> None:
     config = CompactConfig(model="gpt-4o", max_context_tokens=window, preset=preset, counter=COUNTER)
     manager = CompactManager(config, summarizer=SUMMARIZER, archive=MemoryArchive())
+    budget = window - config.policy.reserve()
     messages, tools = one["messages"], one.get("tools")
-    clean = {provider: not lint(messages, provider) for provider in ("openai", "anthropic")}
+    clean = [provider for provider in ("openai", "anthropic") if not lint(messages, provider)]
     given: list[Any] = []
     taken = 0
-    for end in prompts(messages):
+    for number, end in enumerate(prompts(messages)):
         given = [*given, *messages[taken:end]]
         taken = end
         tally["prompts"] += 1
         try:
             prepared = manager.prepare("replay", given, tools)
         except InsufficientBudget as error:
-            ok = justified(manager, "replay", given, tools, error)
-            tally["insufficient" if ok else "UNJUSTIFIED"] += 1
-            if not ok:
-                print(f"\n{one['id']} {preset} {window} at {end}: {error}", file=sys.stderr)
+            tally["insufficient" if justified(error) else "UNJUSTIFIED"] += 1
+            if not justified(error):
+                print(f"{one['id']} {preset} {window} at {end}: {error}", file=sys.stderr)
             continue
-        if prepared.record is not None and (prepared.was_compacted or prepared.was_pruned):
-            tally["compactions"] += 1
-        budget = window - config.policy.reserve()
-        if manager.usage("check", prepared.messages, tools).tokens > budget:
+        changed = prepared.was_compacted or prepared.was_pruned
+        tally["compactions"] += changed
+        if prepared.tokens.final > budget:
             tally["OVER"] += 1
-            print(f"\n{one['id']} {preset} {window} at {end}: over budget", file=sys.stderr)
-        for provider, was_clean in clean.items():
-            found = lint(prepared.messages, provider) if was_clean and CHECK_LINT else []
-            if found:
-                tally["LINT"] += 1
-                print(f"\n{one['id']} {preset} {window} at {end}: {provider}: {found[0]}", file=sys.stderr)
+            print(f"{one['id']} {preset} {window} at {end}: over budget", file=sys.stderr)
+        # Between compactions a prompt only grows by the source's own messages, so a sample is enough there.
+        if changed or number % 25 == 0 or end == len(messages):
+            if count_tokens(prepared.messages, "gpt-4o", tools=tools, counter=COUNTER) > budget:
+                tally["OVER"] += 1
+                print(
+                    f"{one['id']} {preset} {window} at {end}: over budget when counted anew", file=sys.stderr
+                )
+            for provider in clean:
+                for violation in lint(prepared.messages, provider)[:1]:
+                    tally["LINT"] += 1
+                    print(f"{one['id']} {preset} {window} at {end}: {provider}: {violation}", file=sys.stderr)
         if adopt:
             given = list(prepared.messages)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     parser.add_argument("--windows", default="8000,32000")
     parser.add_argument("--presets", default="all")
@@ -98,11 +104,22 @@ def main() -> int:
     parser.add_argument("--counter", default="estimate")
     parser.add_argument("--summarizer", choices=("none", "embedded"), default="none")
     options = parser.parse_args()
-    global COUNTER, SUMMARIZER, CHECK_LINT
-    COUNTER, CHECK_LINT = options.counter, True
+    global COUNTER, SUMMARIZER
+    COUNTER = options.counter
     SUMMARIZER = NoSummary() if options.summarizer == "none" else None
     presets = PRESETS if options.presets == "all" else options.presets.split(",")
-    header = ("source", "preset", "window", "convs", "prompts", "compactions", "insufficient", "over", "lint", "s")
+    header = (
+        "source",
+        "preset",
+        "window",
+        "convs",
+        "prompts",
+        "compactions",
+        "insufficient",
+        "over",
+        "lint",
+        "s",
+    )
     print("\t".join(header))
     bad = 0
     for preset in presets:
@@ -118,8 +135,13 @@ def main() -> int:
                 replay(preset, window, one, options.adopt, tally)
                 seconds[source] += time.perf_counter() - began  # type: ignore[assignment]
             for source, tally in tallies.items():
-                row = [tally[name] for name in ("convs", "prompts", "compactions", "insufficient", "OVER", "LINT")]
-                print("\t".join(map(str, (source, preset, window, *row, f"{seconds[source]:.1f}"))), flush=True)
+                row = [
+                    tally[name]
+                    for name in ("convs", "prompts", "compactions", "insufficient", "OVER", "LINT")
+                ]
+                print(
+                    "\t".join(map(str, (source, preset, window, *row, f"{seconds[source]:.1f}"))), flush=True
+                )
                 bad += tally["OVER"] + tally["LINT"] + tally["UNJUSTIFIED"]
     return 1 if bad else 0
 

@@ -8,9 +8,10 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
-from compact.core.flow import Emit, NeedArchive, NeedCommit, NeedSummary, Refusal
+from compact.core.job import Emit, NeedArchive, NeedCommit, NeedSummary, Refusal
 from compact.errors import CompactError, SummaryRefused
 from compact.model.event import EventName
 from compact.model.summary import Summary, SummaryRequest
@@ -59,7 +60,7 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
             need = flow.send(answer)
             match need:
                 case NeedSummary(request=request):
-                    answer = _answered(lambda request=request: _summary(ports.summarizer, request))
+                    answer = _answered(partial(_summary, ports.summarizer, request))
                 case NeedLease():
                     answer = _lease(need, ports, held)
                 case _:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from compact.core.view import handle
 from compact.engine.prepare import Call, Engine
-from compact.model.message import Message, MessageKind, Usage
+from compact.model.message import Message, MessageKind, Usage, arguments_text
 from compact.model.outcome import ContextUsage, OverflowCheck
+from compact.ports import Hit, Searchable
 
 # A provider's count may differ from ours by tokenizer and hidden text, not by an order of magnitude.
 _LEAST_SCALE, _MOST_SCALE = 0.5, 4.0
@@ -96,23 +97,47 @@ class Recalled:
 
 
 def recall(engine: Engine, session_id: str, query: str, limit: int = 5) -> list[Recalled]:
-    """Originals by handle, or those that share most words with the query, newest first among equals."""
+    """Originals by handle or by words, best first: through the store's index where it has one."""
+    if isinstance(engine.store, Searchable):
+        return [_recalled(hit) for hit in engine.store.search(session_id, query, limit)]
     wanted = {word.casefold() for word in re.findall(r"\w[\w./:-]*", query)}
     found = []
     for position, message in enumerate(engine.store.originals(session_id)):
-        handles = tuple(handle(result.call_id) for result in message.results)
-        text = _all_text(message)
-        if query.strip() in handles:
+        if query.strip() in _handles(message):
             score = float("inf")
         else:
-            low = text.casefold()
+            low = all_text(message).casefold()
             score = sum(1.0 for word in wanted if word in low) / max(1, len(wanted))
         if score > 0:
-            found.append(Recalled(position, message.role.value, text, handles, score))
+            found.append(_recalled(Hit(position, message, score)))
     found.sort(key=lambda hit: (-hit.score, -hit.position))
     return found[:limit]
 
 
-def _all_text(message: Message) -> str:
-    calls = [f"{call.name} {call.arguments}" for call in message.calls]
+def _recalled(hit: Hit) -> Recalled:
+    message = hit.message
+    return Recalled(hit.position, message.role.value, all_text(message), _handles(message), hit.score)
+
+
+def _handles(message: Message) -> tuple[str, ...]:
+    return tuple(handle(result.call_id) for result in message.results)
+
+
+def all_text(message: Message) -> str:
+    """Prose, calls and outputs of a message."""
+    calls = [f"{call.name} {arguments_text(call.arguments)}" for call in message.calls]
     return "\n".join([message.text, *calls, *(result.text for result in message.results)]).strip()
+
+
+def objects_of(messages: Iterable[Message]) -> list[Any]:
+    """The callers' objects that these messages were decoded from. One that grew comes back as it last was."""
+    objects: list[Any] = []
+    for message in messages:
+        origin = message.origin
+        if origin is None:
+            continue
+        if origin.part == 0 or not objects:
+            objects.append(origin.source)
+        else:
+            objects[-1] = origin.source
+    return objects

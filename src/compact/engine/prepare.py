@@ -8,7 +8,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from compact.core.flow import SUMMARY_NOT_UPDATED, Job, compaction, insufficient_budget
+from compact.core.flow import compaction
+from compact.core.job import Job
 from compact.core.layers import CONTINUE_LINE, FIRST_LINE, TRIGGER_LINE, tagged
 from compact.core.measure import (
     PRIMING,
@@ -19,6 +20,7 @@ from compact.core.measure import (
     measure_tools,
 )
 from compact.core.plan import Sizes, limits_for, make_plan
+from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
 from compact.core.trigger import Facts, decide
 from compact.engine.drivers import NeedLease
 from compact.engine.line import Line, shell

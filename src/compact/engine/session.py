@@ -132,11 +132,25 @@ class Session:
                 remembered = self._lines[0].remembered()
         assert self.format is not None
         known = len(line.copy)
+        others = [other for other in self._lines if other is not line]
+        # A store that fails leaves this line out: the next call brings the same messages again.
+        self._lines = others
         fresh = line.extend(body[known:], self.format, first_index + known, remembered)
-        self._lines = [line, *(other for other in self._lines if other is not line)][:_LINES_KEPT]
         if fresh:
-            self._store.append(self.id, line.length - len(fresh), fresh)
+            self._keep(line, fresh)
+        self._lines = [line, *others][:_LINES_KEPT]
         return line, self.format
+
+    def _keep(self, line: Line, fresh: Sequence[Message]) -> None:
+        start = line.length - len(fresh)
+        self._store.append(
+            self.id,
+            start,
+            fresh,
+            previous=line.source_at(start),
+            format=self.format_name,
+            sizes=[self._size_of(message) for message in fresh],
+        )
 
     @property
     def format_name(self) -> str:

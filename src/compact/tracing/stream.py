@@ -5,19 +5,28 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 from compact.model.event import Event, EventName
 from compact.ports import Clock, Exporter
 
+_WITHOUT_TEXT = frozenset({EventName.TOKEN_ESTIMATE, EventName.LEASE})
+
 
 class EventStream:
     """`recent` holds the newest events for whoever looks in from the same process."""
 
     def __init__(
-        self, exporters: Sequence[Exporter | Callable[[Event], None]], clock: Clock, keep: int = 1_000
-    ):
+        self,
+        exporters: Sequence[Exporter | Callable[[Event], None]],
+        clock: Clock,
+        *,
+        redact: Callable[[Any], Any] | None = None,
+        keep: int = 1_000,
+    ) -> None:
+        self._redact = redact
         self._exports = [getattr(exporter, "export", exporter) for exporter in exporters]
         self._clock = clock
         self._lock = Lock()
@@ -29,6 +38,9 @@ class EventStream:
             self._sequence += 1
             event = Event(name, session_id, self._sequence, self._clock(), data)
             self.recent.append(event)
+        if self._exports and self._redact is not None and name not in _WITHOUT_TEXT:
+            # Exporters get a redacted copy; what stays in the process stays as it is.
+            event = replace(event, data=self._redact(data))
         for export in self._exports:
             try:
                 export(event)

@@ -7,16 +7,8 @@ from typing import Any
 
 import pytest
 
-from compact.core.flow import (
-    Emit,
-    Job,
-    NeedArchive,
-    NeedCommit,
-    NeedSummary,
-    Refusal,
-    compaction,
-    previous_summary,
-)
+from compact.core.flow import compaction, previous_summary
+from compact.core.job import Emit, Job, NeedArchive, NeedCommit, NeedSummary, Refusal
 from compact.core.plan import make_plan
 from compact.core.view import chain
 from compact.errors import ArchiveError, InsufficientBudget

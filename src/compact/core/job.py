@@ -1,0 +1,74 @@
+"""What a compaction may look at, what it may ask for, and what it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compact.core.plan import Sizes
+from compact.core.view import Item
+from compact.model.event import EventName
+from compact.model.message import Message
+from compact.model.plan import Limits
+from compact.model.policy import Policy
+from compact.model.record import Record, Transcript
+from compact.model.summary import SummaryRequest
+
+
+@dataclass(frozen=True, slots=True)
+class NeedSummary:
+    request: SummaryRequest
+
+
+@dataclass(frozen=True, slots=True)
+class NeedArchive:
+    transcript: Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class NeedCommit:
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    name: EventName
+    data: Mapping[str, Any]
+
+
+Need = NeedSummary | NeedArchive | NeedCommit | Emit
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The answer to a need that was not met: why, in the words of `RefusalReason` or an error's name."""
+
+    reason: str
+    message: str
+    cause: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything a compaction may look at; clock and ids come in as values."""
+
+    session_id: str
+    items: Sequence[Item]
+    length: int
+    """How many originals the conversation has."""
+    source_at: Callable[[int], bytes]
+    """Chain hash of the first n originals."""
+    original_at: Callable[[int], Message | None]
+    base: Record | None
+    policy: Policy
+    limits: Limits
+    sizes: Sizes
+    size_of: Callable[[Message], int]
+    provider: str
+    record_id: str
+    now: float
+    step: int
+    revision: int = 0
+    note: str = ""
+    prompt_for: Callable[[SummaryRequest], str] = lambda request: ""

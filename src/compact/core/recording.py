@@ -1,0 +1,96 @@
+"""A finished compaction as a record, and as the transcript that is archived before it."""
+
+from __future__ import annotations
+
+from compact.core.job import Job
+from compact.core.view import Item, chain
+from compact.model.message import Role
+from compact.model.plan import Mode, Plan
+from compact.model.record import Record, RecordKind, Transcript
+from compact.model.summary import Summary
+
+
+def next_version(base: Record | None) -> int:
+    return (base.version if base is not None and base.summary else 0) + 1 if base is not None else 1
+
+
+def dropped_turns(job: Job, plan: Plan) -> int:
+    """Turns gone so far: a turn is each user or assistant message, tool results belong to theirs."""
+    gone = sum(
+        1
+        for index in plan.replaced
+        if not job.items[index].message.is_ours
+        and job.items[index].message.role in (Role.USER, Role.ASSISTANT)
+    )
+    return gone + (job.base.dropped if job.base is not None else 0)
+
+
+def make_record(job: Job, plan: Plan, summary: Summary | None, items: list[Item], after: int) -> Record:
+    length, prefix = _changed_prefix(job, items)
+    kind = {
+        Mode.SUMMARIZE: RecordKind.COMPACTION,
+        Mode.DISCARD: RecordKind.TRIM,
+        Mode.PRUNE: RecordKind.PRUNE,
+        Mode.NONE: RecordKind.COMPACTION,
+    }[plan.mode]
+    base = job.base
+    carried = base.summary if base is not None else ""
+    return Record(
+        id=job.record_id,
+        session_id=job.session_id,
+        kind=kind,
+        source=job.source_at(length),
+        source_length=length,
+        output=chain(item.message for item in prefix),
+        entries=tuple(item.entry for item in prefix),
+        policy_hash=job.policy.hash,
+        parent=base.id if base is not None else None,
+        version=next_version(base) if summary is not None else (base.version if base else 0),
+        revision=_revision(job, length),
+        step=job.step,
+        reason=plan.reason.value,
+        note=job.note,
+        strategy=(summary.strategy or plan.strategy) if summary is not None else "",
+        summary=summary.text if summary is not None else carried,
+        evidence=summary.evidence if summary is not None else (base.evidence if base else ()),
+        tokens_before=plan.before,
+        tokens_after=after,
+        messages_replaced=sum(1 for index in plan.replaced if not job.items[index].message.is_ours),
+        outputs_cleared=sum(len(cleared.call_ids) for cleared in plan.cleared.values()),
+        dropped=dropped_turns(job, plan) if plan.mode is Mode.DISCARD else (base.dropped if base else 0),
+        created_at=job.now,
+    )
+
+
+def _revision(job: Job, length: int) -> int:
+    """A compaction that takes more of its parent's span has its parent's source, so it needs another key."""
+    base = job.base
+    if base is None or base.source_length != length:
+        return job.revision
+    return max(job.revision, base.revision + 1)
+
+
+def _changed_prefix(job: Job, items: list[Item]) -> tuple[int, list[Item]]:
+    """How many originals the record covers, and what stands for them; the untouched tail is left out."""
+    common = 0
+    while common < min(len(items), len(job.items)) and items[-1 - common] is job.items[-1 - common]:
+        common += 1
+    covered = job.base.source_length if job.base is not None else 0
+    for index in range(len(items) - common, len(items)):
+        position = items[index].position
+        if position is not None and position >= covered:
+            return position, items[:index]
+    return job.length, items
+
+
+def transcript(job: Job, plan: Plan, summary: Summary | None, after: int) -> Transcript:
+    return Transcript(
+        session_id=job.session_id,
+        step=job.step,
+        messages=tuple(item.message for item in job.items),
+        summary=summary.text if summary is not None else "",
+        policy=job.policy.name,
+        reason=plan.reason.value,
+        tokens_before=plan.before,
+        tokens_after=after,
+    )

@@ -1,0 +1,84 @@
+"""What a compaction tells of itself: the data of its events, and the error when nothing fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compact.core.job import Emit, Job
+from compact.core.view import Item
+from compact.errors import InsufficientBudget
+from compact.model.event import EventName, Fallback, Reason
+from compact.model.message import MessageKind
+from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
+from compact.model.plan import Limits, Plan
+from compact.model.record import RecordKind
+from compact.model.summary import Summary, SummaryRequest
+
+SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it will be tried again."
+
+
+def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> InsufficientBudget:
+    needed = sum(parts.values())
+    sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in parts.items())
+    return InsufficientBudget(
+        f"InsufficientBudget: what may not be removed needs {needed:,} tokens ({sum_shown}), but the budget "
+        f"is {limits.budget:,} of a window of {limits.window:,}. Nothing was changed. Reduce protected "
+        "memory, shorten the newest message or tool output, or use a model with a larger context window.",
+        needed=needed,
+        budget=limits.budget,
+        arithmetic=dict(parts),
+    )
+
+
+def end_event(outcome: Outcome, plan: Plan) -> Emit:
+    if isinstance(outcome, Failed):
+        hopeless = outcome.stage is Stage.PLAN
+        data = {"error": str(outcome.cause), "canRetry": not hopeless, "suggestNewSession": hopeless}
+        return Emit(EventName.FAILED, data)
+    if outcome == Unchanged(Reason.ABORTED):
+        return Emit(
+            EventName.FAILED,
+            {"error": SUMMARY_NOT_UPDATED, "canRetry": True, "suggestNewSession": False},
+        )
+    done = outcome if isinstance(outcome, Compacted) else None
+    return Emit(
+        EventName.COMPLETE,
+        {
+            "tokensBefore": plan.before,
+            "tokensAfter": done.tokens_after if done else plan.before,
+            "messagesCompacted": done.record.messages_replaced if done else 0,
+            "wasPruned": bool(done and done.record.kind is not RecordKind.COMPACTION),
+            "wasSummarized": bool(done and done.summary is not None),
+            "summary": done.summary.text if done and done.summary else "",
+        },
+    )
+
+
+def created_data(summary: Summary, replaced: Sequence[Item], request: SummaryRequest) -> dict[str, Any]:
+    tokens = sum(item.tokens for item in replaced)
+    return {
+        "strategy": request.strategy,
+        "input_messages": len(request.messages),
+        "summary_tokens": summary.tokens,
+        "compression_ratio": round(summary.tokens / tokens, 4) if tokens else 0.0,
+        "survival": dict(summary.survival),
+        "summary": summary.text,
+    }
+
+
+def layers_data(job: Job, plan: Plan, items: Sequence[Item], after: int) -> dict[str, Any]:
+    summaries = sum(1 for item in items if item.message.kind is MessageKind.SUMMARY)
+    return {
+        "pinned": len(plan.leading),
+        "summary": min(1, summaries),
+        "recent": len(plan.recent),
+        "replaced": len(plan.replaced),
+        "tokens_before": plan.before,
+        "tokens_after": after,
+        "step": job.step,
+    }
+
+
+def error_data(error_type: str, message: str, fallback: Fallback) -> dict[str, Any]:
+    return {"status": "error", "error_type": str(error_type), "message": message, "fallback": fallback.value}
