@@ -22,6 +22,7 @@ from compact.core.measure import (
 from compact.core.plan import Sizes, limits_for, make_plan
 from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
 from compact.core.trigger import Facts, decide
+from compact.core.view import Item
 from compact.engine.drivers import NeedLease
 from compact.engine.line import Line, shell
 from compact.engine.output import encode_view, stable_indexes, stripped
@@ -283,10 +284,10 @@ class Engine:
                 recent=tuple(range(len(steps))),
                 messages=shown,
             )
-        return replace(self._plan(now, reason), messages=shown)
+        return replace(self._plan(now, now.line.view, reason), messages=shown)
 
-    def _plan(self, now: Situation, reason: Reason) -> Plan:
-        return make_plan(now.line.view, now.limits, self.policy, self._sizes_for_plan(), reason)
+    def _plan(self, now: Situation, items: Sequence[Item], reason: Reason) -> Plan:
+        return make_plan(items, now.limits, self.policy, self._sizes_for_plan(), reason)
 
     # -- what a call does ----------------------------------------------------------------------------------
 
@@ -296,16 +297,17 @@ class Engine:
         self._tell_estimate(now)
         self._check_floor(now)
         triggered, reason = self._decide(now)
-        plan = self._plan(now, reason) if triggered else None
+        planned = tuple(now.line.view) if triggered else ()
+        plan = self._plan(now, planned, reason) if triggered else None
         self._tell_decision(now, plan, reason)
         outcome: Outcome = Unchanged(reason)
         if plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None):
-            outcome = yield from self._compact(now, plan)
+            outcome = yield from self._compact(now, planned, plan)
         elif plan is not None:
             outcome = Unchanged(plan.reason)
         return self._result(now, outcome, before)
 
-    def _compact(self, now: Situation, plan: Plan) -> Generator[Any, Any, Outcome]:
+    def _compact(self, now: Situation, planned: Sequence[Item], plan: Plan) -> Generator[Any, Any, Outcome]:
         fits = now.total <= now.limits.budget
         granted = yield NeedLease(now.session.id, 0.0 if fits else self._busy_wait)
         if not granted:
@@ -313,14 +315,15 @@ class Engine:
                 return Unchanged(Reason.BUSY)
             raise SessionBusy(now.session.id)
         with now.session.lock:
-            refreshed = now.line.refresh()
-        if refreshed and now.call.reason is None:
-            # Another process compacted meanwhile: its record may be all that was needed.
+            now.line.refresh()
+            job = self._job(now)
+        if job.items != planned:
+            # Another thread or process was here meanwhile: its record may be all that was needed.
             triggered, reason = self._decide(now)
             if not triggered:
                 return Unchanged(reason)
-            plan = self._plan(now, reason)
-        outcome = yield from compaction(self._job(now), plan)
+            plan = self._plan(now, job.items, reason)
+        outcome = yield from compaction(job, plan)
         if isinstance(outcome, Compacted):
             self._adopt(now, outcome)
         elif isinstance(outcome, Failed) and (outcome.stage is Stage.PLAN or now.total > now.limits.budget):
@@ -369,6 +372,9 @@ class Engine:
     def _result(self, now: Situation, outcome: Outcome, before: int) -> Prepared:
         call, line = now.call, now.line
         with now.session.lock:
+            if len(line.copy) > len(call.messages) - now.head:
+                # Another thread took the line further than this caller's list goes.
+                line, _ = now.session.line_for(list(call.messages), self._format)
             head = list(call.messages[: now.head])
             out = head + encode_view(line, call.messages[now.head :], now.format)
             final = now.limits.fixed + line.total

@@ -113,7 +113,7 @@ Part = Text | ToolCall | ToolResult | Reasoning | StepStart | CompactionMarker |
 
 @value
 class Usage:
-    """What a provider reported for one call."""
+    """What a provider reported for one call; `input` is the whole prompt, cached tokens included."""
 
     input: int = 0
     output: int = 0
