@@ -1,0 +1,210 @@
+"""The part of the ledger that a prompt shows: grouped, with a word of context, bounded, delimiter-safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from compact.core.evidence.lexicon import RUN, trim
+from compact.core.render import neutralize
+from compact.model.summary import Evidence, EvidenceKind
+
+NEWEST_SHARE = 0.4
+"""So much of the room goes to the newest span first, or old favorites would crowd it out over ten rounds."""
+_LONG_KINDS_SHARE = 0.12
+_ROUNDS = 4
+_SLIVER = 16
+_SEPARATORS = "./:"
+_MAX_PIECES = 12
+
+_TITLES = {
+    EvidenceKind.PATH: "Files",
+    EvidenceKind.ID: "Ids",
+    EvidenceKind.URL: "Links",
+    EvidenceKind.NUMBER: "Figures",
+    EvidenceKind.SYMBOL: "Code names",
+    EvidenceKind.DATE: "Dates",
+    EvidenceKind.NAME: "Named",
+    EvidenceKind.COMMAND: "Commands",
+    EvidenceKind.ERROR: "Errors",
+    EvidenceKind.APPROVAL: "Answers by the user",
+}
+_ORDER = tuple(_TITLES)
+_OWN_LINE = frozenset({EvidenceKind.COMMAND, EvidenceKind.ERROR, EvidenceKind.APPROVAL})
+
+
+class Coverage:
+    """Which values a text already holds, so that none is said twice. `foo.py` is held by `src/foo.py`."""
+
+    def __init__(self, *texts: str) -> None:
+        self._held: set[str] = set()
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        self._held.add(text)
+        for run in RUN.findall(text):
+            value = trim(run)
+            if value and value not in self._held:
+                self._held.add(value)
+                self._add_pieces(value)
+
+    def holds(self, value: str) -> bool:
+        return value in self._held
+
+    def _add_pieces(self, value: str) -> None:
+        cuts = [at for at, char in enumerate(value) if char in _SEPARATORS]
+        if not cuts or len(cuts) > _MAX_PIECES:
+            return
+        starts = [0, *(at + 1 for at in cuts)]
+        ends = [*cuts, len(value)]
+        for start in starts:
+            self._held.update(value[start:end] for end in ends if end > start)
+
+
+@dataclass(slots=True)
+class Block:
+    """What was chosen, as lines; those that rest on tool output alone stand apart (S3.3)."""
+
+    trusted: list[str] = field(default_factory=list)
+    untrusted: list[str] = field(default_factory=list)
+    shown: list[Evidence] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return sum(len(line) + 1 for line in self.trusted) + sum(len(line) + 1 for line in self.untrusted)
+
+
+def build(
+    items: Sequence[Evidence],
+    room: int,
+    covered: Coverage,
+    *,
+    newest_from: int = 0,
+    kinds: frozenset[EvidenceKind] = frozenset(_TITLES),
+) -> Block:
+    """The best items that fit `room` characters and are not covered, rendered; `covered` grows by them.
+
+    `items` come best first. Rules are not shown here: they are quoted in a section of their own.
+    """
+    able = [item for item in items if item.kind in kinds and item.kind is not EvidenceKind.RULE]
+    picker = _Picker(covered, long_room=int(room * _LONG_KINDS_SHARE))
+    if newest_from:
+        newest = [item for item in able if item.message >= newest_from]
+        picker.pick(newest, int(room * NEWEST_SHARE))
+    block = Block()
+    for _ in range(_ROUNDS):
+        spare = room - block.size
+        if spare < _SLIVER or not picker.pick(able, spare):
+            break
+        block = Block(*_render(picker.chosen), picker.chosen)
+        while block.size > room:
+            # What a value costs is only known once it stands in its group; what came in last goes.
+            picker.drop_last(block.size - room)
+            block = Block(*_render(picker.chosen), picker.chosen)
+    return block
+
+
+class _Picker:
+    """Chooses items by rank, with a close guess of the room that each will take."""
+
+    def __init__(self, covered: Coverage, long_room: int) -> None:
+        self.chosen: list[Evidence] = []
+        self._covered = covered
+        self._long_room = long_room
+        self._groups: set[tuple[bool, str]] = set()
+        self._seen: set[tuple[EvidenceKind, str]] = set()
+
+    def pick(self, items: Iterable[Evidence], room: int) -> bool:
+        """Take what fits `room`; False when nothing did."""
+        before = len(self.chosen)
+        for item in items:
+            key = (item.kind, item.value)
+            if key in self._seen or self._covered.holds(item.value):
+                continue
+            cost = self._cost(item)
+            if cost > room or (item.kind in _OWN_LINE and cost > self._long_room):
+                if room < _SLIVER:
+                    break
+                continue
+            if item.kind in _OWN_LINE:
+                self._long_room -= cost
+            room -= cost
+            self._groups.add((item.untrusted, _title(item)))
+            self._seen.add(key)
+            self.chosen.append(item)
+            self._covered.add(item.value)
+        return len(self.chosen) > before
+
+    def drop_last(self, chars: int) -> None:
+        while self.chosen and chars > 0:
+            chars -= len(self.chosen.pop().value) + 2
+
+    def _cost(self, item: Evidence) -> int:
+        cost = len(item.value) + 2
+        title = _title(item)
+        if item.kind in _OWN_LINE:
+            return cost + len(item.context) + 12
+        return cost if (item.untrusted, title) in self._groups else cost + len(title) + 2
+
+
+def _title(item: Evidence) -> str:
+    kind = item.kind
+    if kind is EvidenceKind.PATH:
+        state = item.context.split(" ", 1)[0]
+        return f"Files {state}" if state in ("edited", "read", "failed") else "Files"
+    if kind in _OWN_LINE or kind is EvidenceKind.URL or not item.context:
+        return _TITLES[kind]
+    return item.context
+
+
+def _render(items: Sequence[Evidence]) -> tuple[list[str], list[str]]:
+    return (
+        _lines([item for item in items if not item.untrusted]),
+        _lines([item for item in items if item.untrusted]),
+    )
+
+
+def _lines(items: Sequence[Evidence]) -> list[str]:
+    groups: dict[str, list[Evidence]] = {}
+    for item in items:
+        groups.setdefault(_title(item), []).append(item)
+    shared: list[tuple[int, int, str]] = []
+    single: dict[EvidenceKind, list[str]] = {}
+    for title, members in groups.items():
+        kind = members[0].kind
+        members.sort(key=lambda item: item.message)
+        order = (_ORDER.index(kind), members[0].message)
+        if kind in _OWN_LINE:
+            shared.extend((*order, f"- {_own_line(item)}") for item in members)
+        elif len(members) > 1 or title in _TITLES.values() or title.startswith("Files"):
+            values = ", ".join(_value(item) for item in members)
+            shared.append((*order, f"- {_safe(title)}: {values}"))
+        else:
+            single.setdefault(kind, []).append(f"{_safe(title)} {_value(members[0])}")
+    for kind, labelled in single.items():
+        # A label with one value needs no line of its own.
+        shared.append((_ORDER.index(kind), 1 << 60, f"- {'; '.join(labelled)}"))
+    return [line for _, _, line in sorted(shared, key=lambda entry: entry[:2])]
+
+
+def _own_line(item: Evidence) -> str:
+    value = _safe(item.value)
+    cite = f" [m{item.message}]"
+    if item.kind is EvidenceKind.COMMAND:
+        return f"`{value}`" + (f" → {_safe(item.context)}" if item.context else "") + cite
+    if item.kind is EvidenceKind.APPROVAL:
+        return f"{_safe(item.context)} “{value}”{cite}"
+    return f"{_safe(item.context)}: {value}{cite}" if item.context else value + cite
+
+
+def _value(item: Evidence) -> str:
+    state, _, lines = item.context.partition(" ")
+    if item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
+        return f"{_safe(item.value)}:{lines}"
+    return _safe(item.value)
+
+
+def _safe(text: str) -> str:
+    """One line that can close none of our tags, open no heading and forge no label."""
+    return neutralize(" ".join(text.split()))

@@ -1,0 +1,227 @@
+"""The ledger: ranked, literal facts of a span, merged with those of earlier compactions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from compact.core.evidence.actions import Step, StepKind
+from compact.core.evidence.rules import answers_in, newest, rules_in
+from compact.core.evidence.scan import ASSISTANT, CALL, TOOL, USER, Scanner, Sighting
+from compact.model.message import Message
+from compact.model.summary import Evidence, EvidenceKind
+
+MAX_ITEMS = 4_000
+RULE_RANK = 100.0
+_USER_FOCUS = 0.8
+"""A user who pastes a long report still means every line of it more than a tool means its listing."""
+_APPROVAL_RANK = 6.0
+
+_KIND_WEIGHT = {
+    EvidenceKind.PATH: 1.0,
+    EvidenceKind.ID: 1.0,
+    EvidenceKind.DATE: 0.9,
+    EvidenceKind.SYMBOL: 0.8,
+    EvidenceKind.URL: 0.6,
+    EvidenceKind.NUMBER: 0.35,
+    EvidenceKind.NAME: 0.25,
+}
+_SOURCE_WEIGHT = {USER: 1.2, CALL: 1.6, ASSISTANT: 1.2, TOOL: 0.8}
+_LABEL = re.compile(r"([^\W\d_]{4,})(?: (?:ID|id|number|no\.|of|is|was|are))?[\s:*`\"'(#]{1,4}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Evidence, best first, and the tool steps it was read from."""
+
+    items: tuple[Evidence, ...] = ()
+    steps: tuple[Step, ...] = ()
+    """Their indexes count within the span; `positions` turns them into logical positions."""
+    positions: tuple[int, ...] = ()
+
+
+def extract(
+    messages: Sequence[Message],
+    positions: Sequence[int] = (),
+    *,
+    is_secret: Callable[[str], bool] | None = None,
+) -> Ledger:
+    """All evidence of `messages`, without a model. What `is_secret` recognizes is left out."""
+    where = tuple(positions) or tuple(range(len(messages)))
+    scanner = Scanner()
+    steps = scanner.scan(messages)
+    count = max(1, len(messages))
+    sightings = _without_partial_paths(scanner.sightings.values())
+    visits = {seen.value: sum(seen.messages) for seen in sightings if seen.kind is EvidenceKind.PATH}
+    items = [_as_evidence(seen, count, visits.get(seen.subject, 0), where, messages) for seen in sightings]
+    items.extend(_step_evidence(steps, count, where))
+    items.extend(
+        replace(answer, message=where[answer.message], rank=_APPROVAL_RANK) for answer in answers_in(messages)
+    )
+    rules = newest((rule.text, rule.index) for rule in rules_in(messages))
+    items.extend(Evidence(EvidenceKind.RULE, text, where[index], "user", RULE_RANK) for text, index in rules)
+    if is_secret is not None:
+        items = [item for item in items if not is_secret(item.value)]
+    return Ledger(_ranked(items)[:MAX_ITEMS], tuple(steps), where)
+
+
+def merge(old: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Evidence of an earlier record and of a new span as one list, each value once, best first.
+
+    A value seen again keeps the better rank and its newest message, and is untrusted only if both are.
+    Old items lose some rank, rules none; a rule that a newer one takes back goes.
+    """
+    merged: dict[tuple[EvidenceKind, str], Evidence] = {}
+    for item in old:
+        if item.kind is not EvidenceKind.RULE:
+            merged[item.kind, item.value] = replace(item, rank=item.rank * 0.9)
+    for item in new:
+        if item.kind is EvidenceKind.RULE:
+            continue
+        before = merged.get((item.kind, item.value))
+        if before is not None:
+            item = replace(
+                item,
+                rank=max(item.rank, before.rank) + 0.5,
+                untrusted=item.untrusted and before.untrusted,
+                context=item.context or before.context,
+            )
+        merged[item.kind, item.value] = item
+    said = [item for item in (*old, *new) if item.kind is EvidenceKind.RULE]
+    by_text = {item.value: item for item in said}
+    rules = [
+        replace(by_text[text], message=at)
+        for text, at in newest((item.value, item.message) for item in sorted(said, key=_age))
+    ]
+    return _ranked([*rules, *merged.values()])[:MAX_ITEMS]
+
+
+def _age(item: Evidence) -> int:
+    return item.message
+
+
+def _ranked(items: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    # Rules stay in the order they were given; ties fall to the earlier message, then to the text.
+    return tuple(sorted(items, key=lambda item: (-item.rank, item.message, item.value)))
+
+
+def _rank(seen: Sighting, count: int, visits: int) -> float:
+    """How likely the value is needed again, as a product of what speaks for it.
+
+    A value that passed from one mouth to another (a tool returned it, the agent called with it, the user
+    asked for it) was used, which says most; then how often it came up, in how small a company, and how
+    often the file it stands in was visited.
+    """
+    sources = [source for source in (USER, CALL, ASSISTANT, TOOL) if seen.messages[source]]
+    mentions = sum(min(seen.messages[source], 9) for source in sources)
+    weight = _KIND_WEIGHT[seen.kind]
+    if seen.kind is EvidenceKind.NUMBER and not seen.value.isdigit():
+        weight += 0.15  # an amount, a percentage or a measure says more than a bare count
+    said = sum(_SOURCE_WEIGHT[source] for source in sources) * len(sources) ** 0.5
+    focus = min(1.0, 2.5 * seen.density) ** 0.8
+    if seen.messages[USER]:
+        focus = max(focus, _USER_FOCUS)
+    recency = 0.7 + 0.3 * (seen.last + 1) / count
+    return round(float(said * mentions**0.5 * weight * focus * recency * (1 + visits) ** 0.2), 4)
+
+
+def _as_evidence(
+    seen: Sighting, count: int, visits: int, where: tuple[int, ...], messages: Sequence[Message]
+) -> Evidence:
+    context = seen.label
+    if seen.kind is EvidenceKind.PATH and seen.lines:
+        context = f"{context or 'seen'} {seen.lines}"
+    elif not context and seen.subject and seen.subject != seen.value:
+        context = f"in {PurePosixPath(seen.subject).name}"
+    elif (
+        not context
+        and seen.kind in (EvidenceKind.NUMBER, EvidenceKind.ID, EvidenceKind.DATE)
+        and not seen.only_tools
+    ):
+        context = _words_before(messages[seen.at].text, seen.value)
+    return Evidence(
+        seen.kind, seen.value, where[seen.at], context, _rank(seen, count, visits), seen.only_tools
+    )
+
+
+def _words_before(text: str, value: str) -> str:
+    """The word right before a value, when it is a label: "refund of $622.12" gives "refund"."""
+    at = text.find(value)
+    found = _LABEL.search(text[max(0, at - 40) : at].rsplit("\n", 1)[-1]) if at > 0 else None
+    word = found.group(1).lower() if found else ""
+    return "" if word in _LINKS else word
+
+
+_LINKS = frozenset(
+    "the and for with from that this which was were are has have had about over under into your our his "
+    "her its their than "
+    "then there will would could should can may not but you they she him them who what when where all any "
+    "some just only "
+    "also more less most least very much many around between after before until since during like use used "
+    "get got".split()
+)
+
+
+def _without_partial_paths(sightings: Iterable[Sighting]) -> list[Sighting]:
+    """`fields.py` and `src/app/fields.py` are one file: the short form's use counts for the long one."""
+    kept: list[Sighting] = []
+    paths: list[Sighting] = []
+    for seen in sightings:
+        (paths if seen.kind is EvidenceKind.PATH else kept).append(seen)
+    whole_of: dict[str, Sighting] = {}
+    paths.sort(key=lambda seen: (-seen.value.count("/"), -sum(seen.messages), seen.first, seen.value))
+    for seen in paths:
+        whole = whole_of.get(seen.value)
+        if whole is not None:
+            _absorb(whole, seen)
+            continue
+        kept.append(seen)
+        segments = seen.value.split("/")
+        for start in range(1, len(segments)):
+            short = "/".join(segments[start:])
+            held = whole_of.get(short)
+            # Of several files of that name, the one that is used most is meant.
+            if held is None or sum(held.messages) < sum(seen.messages):
+                whole_of[short] = seen
+    return kept
+
+
+def _absorb(whole: Sighting, part: Sighting) -> None:
+    for source, messages in enumerate(part.messages):
+        whole.messages[source] = max(whole.messages[source], messages)
+    whole.first = min(whole.first, part.first)
+    whole.last = max(whole.last, part.last)
+    whole.density = max(whole.density, part.density)
+    whole.label = (
+        StepKind.WROTE.value
+        if StepKind.WROTE.value in (whole.label, part.label)
+        else whole.label or part.label
+    )
+    whole.lines = whole.lines or part.lines
+
+
+def _step_evidence(steps: Sequence[Step], count: int, where: tuple[int, ...]) -> list[Evidence]:
+    found: dict[tuple[EvidenceKind, str], Evidence] = {}
+    for step in steps:
+        recency = 0.5 + 0.5 * (step.index + 1) / count
+        if step.command:
+            value = step.command if len(step.command) <= 160 else step.command[:159] + "…"
+            rank = round((1.6 if step.failed else 1.0) * recency, 4)
+            found[EvidenceKind.COMMAND, value] = Evidence(
+                EvidenceKind.COMMAND, value, where[step.index], step.status, rank
+            )
+        if step.error:
+            value = " ".join(step.error.split())[:240]
+            context = step.command.split(" ")[0] if step.command else step.tool
+            rank = round(1.8 * recency, 4)
+            found[EvidenceKind.ERROR, value] = Evidence(
+                EvidenceKind.ERROR, value, where[step.result_index], context, rank, True
+            )
+        for test in step.failing_tests:
+            rank = round(1.4 * recency, 4)
+            found[EvidenceKind.ERROR, test] = Evidence(
+                EvidenceKind.ERROR, test, where[step.result_index], "failing test", rank, True
+            )
+    return list(found.values())

@@ -1,0 +1,193 @@
+"""What a run of characters is: a path, an id, a symbol, a date, an amount, a name, or just a word."""
+
+from __future__ import annotations
+
+import re
+
+from compact.model.summary import EvidenceKind
+
+RUN = re.compile(
+    r"[$€£]?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?|(?:(?<!<)/|[\w$#€£~@.])[\w./:@#%+\-~$€£]*|--[A-Za-z][\w-]*"
+)
+"""One pass over a text: everything that could be a value, with its inner punctuation."""
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
+    r"Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+DATE_WORDS = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b(?:,? \d{{4}})?"
+    rf"|{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|{_MONTH} \d{{4}}\b)"
+)
+NAMES = re.compile(
+    r"\b[A-Z][a-z]+(?: (?:of |the |de |van |von )?[A-Z][a-z]+){1,3}\b|(?<=[a-z,;] )[A-Z][a-z]{2,}\b"
+)
+"""People, places, products: capitalized sequences, or one capitalized word amid a sentence."""
+
+_EXTENSIONS = frozenset(
+    "py pyi pyx ipynb js jsx ts tsx mjs cjs vue svelte java kt kts scala go rs rb php pl pm lua c h cc cpp "
+    "hpp cs fs swift sh bash zsh fish ps1 bat sql html htm css scss sass less xml svg json jsonl json5 "
+    "yaml yml toml ini cfg conf env lock md mdx rst txt log csv tsv parquet pdf doc docx xls xlsx ppt pptx "
+    "png jpg jpeg gif webp ico mp3 mp4 wav zip gz tgz tar bz2 xz whl jar so dll exe sqlite proto tf "
+    "gradle cmake mk dockerfile patch diff tex bib dcm".split()
+)
+_KNOWN_ENDINGS = _EXTENSIONS | {
+    "backup",
+    "bak",
+    "orig",
+    "old",
+    "tmp",
+    "example",
+    "template",
+    "new",
+    "rej",
+    "swp",
+}
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_DATE = re.compile(
+    r"\d{4}-\d\d?-\d\d?(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?|\d\d?[/.]\d\d?[/.](?:\d{4}|\d\d)|"
+    r"\d{4}/\d\d?/\d\d?"
+)
+_NUMBER = re.compile(
+    r"[#$€£+]?\d[\d.,:]*(?:%|[kKMBGT]?[bB]|[kKMBx]|ms|[smhd]|px|em|pt|k?g|lbs?|[kcm]?m|mi|ft|am|pm|AM|PM|"
+    r"st|nd|rd|th)?"
+)
+_PHONE = re.compile(r"\+?\d{1,4}(?:-\d{2,5}){2,4}")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
+_WORDLIKE = re.compile(r"[^\W\d_]+(?:[-'’/][^\W\d_]+)*")
+_LINES = re.compile(r":\d+(?::\d+|-\d+)?$")
+_OWN = re.compile(r"(?:self|this)\.(?=\w)")
+_TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:[+-]\d+)?")
+_NOISE = frozenset(
+    {
+        "/dev/null",
+        "__name__",
+        "__main__",
+        "__init__",
+        "__file__",
+        "/tmp",
+        "/usr/bin",
+        "/bin/bash",
+        "stdin",
+        "N/A",
+    }
+)
+_COMMON_ROOTS = frozenset(
+    "os sys re io json math time datetime logging traceback subprocess shutil pathlib random copy typing functools "
+    "itertools collections unittest argparse warnings inspect textwrap string np numpy pd pandas plt str dict list "
+    "console Math Object Array JSON Promise process fs path document window module exports args kwargs".split()
+)
+"""Libraries that every model knows by heart; `os.path.join` needs no keeping."""
+_COMMON_ERROR = re.compile(
+    r"(?:Value|Type|Key|Index|Attribute|Import|ModuleNotFound|Name|Runtime|Assertion|Syntax|OS|IO|FileNotFound|"
+    r"NotImplemented|StopIteration|Deprecation|User|Future|Reference|Range)(?:Error|Warning)?"
+)
+_SEGMENT = re.compile(r"[\w.@+~$-]+")
+
+
+def trim(run: str) -> str:
+    """The value inside a run: sentence punctuation and dangling signs taken off."""
+    value = run.rstrip(".:/-+@#~$€£") if run[-1] in ".:-+@#~$€£" else run
+    if value[:1] in ".@:" and not value.startswith(("./", "../")) and "/" not in value[:3]:
+        value = value.lstrip(".@:")
+    return _OWN.sub("", value, count=1) if value[:5] in ("self.", "this.") else value
+
+
+def classify(value: str) -> EvidenceKind | None:
+    """Kind of a trimmed value, or None when it is an ordinary word, a small number or noise."""
+    size = len(value)
+    if size < 2 or size > 200 or value in _NOISE:
+        return None
+    if value.isalpha():
+        return _classify_letters(value)
+    if "://" in value:
+        return EvidenceKind.URL if size > 10 else None
+    if "@" in value:
+        return EvidenceKind.ID if _EMAIL.fullmatch(value) else None
+    if value[0] == "-":
+        return EvidenceKind.SYMBOL
+    if value[0].isdigit() or value[0] in "$€£+#":
+        found = _classify_digits(value)
+        if found is not None:
+            return found
+    if "/" in value:
+        return _classify_slashed(value)
+    if "." in value:
+        return _classify_dotted(value)
+    return _classify_plain(value)
+
+
+def _classify_letters(value: str) -> EvidenceKind | None:
+    if value.islower() or not value.isascii():
+        return None
+    if _CAMEL.search(value):
+        return None if _COMMON_ERROR.fullmatch(value) else EvidenceKind.SYMBOL
+    if value.isupper():
+        return EvidenceKind.NAME if len(value) <= 6 else EvidenceKind.SYMBOL
+    return None
+
+
+def _classify_digits(value: str) -> EvidenceKind | None:
+    if _DATE.fullmatch(value):
+        return EvidenceKind.DATE
+    if _PHONE.fullmatch(value) and sum(map(str.isdigit, value)) >= 7:
+        return EvidenceKind.ID
+    if _TIME.fullmatch(value):
+        return None
+    if _NUMBER.fullmatch(value):
+        digits = sum(map(str.isdigit, value))
+        if digits >= 7 and value.isdigit():
+            return EvidenceKind.ID
+        marked = not value.isdigit()
+        return EvidenceKind.NUMBER if digits >= 3 or (marked and digits >= 1) else None
+    return None
+
+
+def _classify_slashed(value: str) -> EvidenceKind | None:
+    body = _LINES.sub("", value)
+    segments = [segment for segment in body.split("/") if segment]
+    if len(segments) < 2 or not all(_SEGMENT.fullmatch(segment.replace(":", "")) for segment in segments):
+        return None
+    if body[-1] == "/" and body[0] not in "/~.":
+        return None  # a folder in passing, or the tail of a sed expression
+    last = segments[-1]
+    dotted = "." in last.strip(".")
+    if dotted and body[0] not in "/~." and last.rsplit(".", 1)[1].split(":")[0].lower() not in _KNOWN_ENDINGS:
+        return None  # "foo.bar/self.baz" is code or a pattern
+    if dotted or body[0] in "/~." or "_" in body or (len(segments) > 2 and body.islower()):
+        return EvidenceKind.PATH if any(map(str.isalpha, body)) else None
+    return None
+
+
+def _classify_dotted(value: str) -> EvidenceKind | None:
+    stem, _, extension = value.rpartition(".")
+    bare = extension.split(":")[0].lower()
+    if bare in _EXTENSIONS and stem and "." not in stem[1:].replace(".", "", 1):
+        return EvidenceKind.PATH
+    if value.partition(".")[0] in _COMMON_ROOTS:
+        return None
+    if _DOTTED.fullmatch(value.split("::")[0].rstrip(":")):
+        # "e.g" and "f.read" are words of prose and of the language; "Model.save" is a name.
+        return EvidenceKind.SYMBOL if min(map(len, value.split(".")[:2])) > 1 else None
+    return EvidenceKind.ID if any(map(str.isdigit, value)) and any(map(str.isalpha, value)) else None
+
+
+def _classify_plain(value: str) -> EvidenceKind | None:
+    has_digit = any(map(str.isdigit, value))
+    has_letter = any(map(str.isalpha, value))
+    if not has_letter or "+" in value:
+        return None
+    if "_" in value:
+        stripped = value.strip("_")
+        if not stripped or len(value) < 4:
+            return None
+        return EvidenceKind.ID if has_digit else EvidenceKind.SYMBOL
+    if has_digit:
+        # "2550p" in a sed command is an address, not an id.
+        return EvidenceKind.ID if len(value) > 3 and (len(value) > 6 or not value[:-1].isdigit()) else None
+    if "-" in value:
+        if value.islower() or not _WORDLIKE.fullmatch(value):
+            return None
+        return EvidenceKind.NAME
+    return EvidenceKind.SYMBOL if value[0] == "#" else None

@@ -1,0 +1,248 @@
+"""Standing rules and the user's yes or no: quoted as they were said, the newest word counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from compact.model.message import Message, MessageKind, Role
+from compact.model.summary import Evidence, EvidenceKind
+
+MAX_RULE_CHARS = 400
+_MAX_APPROVAL_CHARS = 240
+
+SENTENCE = re.compile(
+    r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bMr\.)(?<!\bDr\.)"
+    r"(?<!\bMrs\.)(?<!\bNo\.)\s+(?=[\"'“‘(\[*_`]*[^\sa-z])|\n+(?![a-z])|\n{2,}|(?<=[。！？])"
+)
+"""Where one sentence ends. A line break before a small letter is only a wrapped line."""
+SPEAKER = re.compile(r"^([^\W\d_][\w.'’ -]{0,30}?): (?=\S)")
+_BULLET = re.compile(r"^(?:[-*•>#]+|\d{1,2}[.)])\s+")
+
+# The words that make a sentence an order. "I have never been there" and "it must be fun" are none, so who is
+# meant counts too: nobody (an imperative), you, or a thing that is to be somehow.
+_OPENING = (
+    r"^(?:please,?\s+|and\s+|also,?\s+|but\s+|so\s+|then\s+|remember:\s+|note:\s+|important:\s+|"
+    r"rules?[\w ]{0,12}:\s+|"
+    r"one (?:more )?(?:thing|rule):\s+|ok(?:ay)?,?\s+|by the way,?\s+|finally,?\s+|in general,?\s+|"
+    r"as a rule,?\s+|"
+    r"for [\w ]{1,30},\s+|when[\w ' -]{1,50},\s+|if[\w ' -]{1,60},\s+|before[\w ' -]{1,50},\s+|"
+    r"after[\w ' -]{1,50},\s+)*"
+)
+_IMPERATIVE = re.compile(
+    _OPENING
+    + r"(?:always\b|never\b(?!\s+mind)|do\s+not\b|don['’]?t\b|avoid\b|make\s+sure\b|be\s+sure\s+to\b|"
+    r"ensure\b|"
+    r"under\s+no\s+circumstances|in\s+no\s+case|on\s+no\s+account|from\s+now\s+on|going\s+forward|"
+    r"only\s+\w+|no\s+(?:more|less|fewer|longer)\s+than|at\s+(?:most|least)\s+\w+|stop\s+\w+ing\b|"
+    r"refrain\s+from|"
+    r"keep\b(?=[^.!?\n]{0,70}\b(?:under|below|within|above|short|shorter|concise|brief|private|secret|"
+    r"confidential|to|in|at|as|out\s+of|"
+    r"intact|untouched|compatible|unchanged|sorted|separate|open|on|off|out)\b)|stick\s+(?:to|with)|limit\s+|"
+    r"remember\s+to\b|use\s+\S+|prefer\s+\S+|write\s+(?:all|every|the|only|in|tests?|code|commit)|"
+    r"answer\s+(?:in|with|only|every|all|me)|"
+    r"reply\s+(?:in|with|only|to)|respond\s+(?:in|with|only|to)|format\s+|(?:begin|start|end|sign|prefix|"
+    r"tag|mark|label)\s+(?:every|each|all|the)|"
+    r"ask\s+(?:me\s+)?(?:before|first|for)|ask\s+me\b|check\s+with\s+me|treat\s+|leave\s+(?!me\b|"
+    r"it\s+to\b)\S+|name\s+(?:all|every|each|the)|"
+    r"put\s+(?:all|every|each)|round\s+|cite\s+|quote\s+|include\s+(?:a|the|only|all|every)|log\s+(?:every|"
+    r"all|each)|"
+    r"store\s+(?:all|every|each|the|no)|run\s+(?:the|all|every)\s[^.!?\n]{0,60}\b(?:before|after|every|"
+    r"each)\b|"
+    r"no\s+\w+(?:[\w' -]{0,40})?\s(?:without|before|unless|until|in|on|after|over|above|outside)\b|"
+    r"nothing\s+\w+)",
+    re.IGNORECASE,
+)
+_THING = (
+    r"(?:all|every|each|any|no|the|our|my|your|both|these|those|answers?|replies|commits?|tests?|files?|"
+    r"code|dates?|names?|"
+    r"results?|amounts?|prices?|messages?|functions?|nothing|everything|nobody|everyone|anything|it|this|"
+    r"that|they|you)"
+)
+_OBLIGATION = re.compile(
+    rf"(?:^|[,;:]\s+|\b(?:that|but|and|so)\s+){_THING}\b(?:\s+[\w'’`/.-]+){{0,7}}?\s+(?:(?:must|shall|"
+    rf"(?-i:may))(?:\s+(?:not|never|only|always))?|mustn['’]?t|"
+    r"should\s+(?:always|never|not|only|all|stay|remain|be\s+(?:in|under|at|written|named|formatted|kept|"
+    r"left|done|made|sent|sorted|short|less|no))|"
+    r"cannot\s+(?:exceed|be)|can['’]?t\s+(?:exceed|be)|(?:is|are)\s+(?:not\s+allowed|forbidden|"
+    r"off[- ]limits|required|mandatory|read[- ]only|capped|"
+    r"never\s+to|to\s+be|not\s+to)|needs?\s+to\s+be\s+(?:in|under|at|written|named|approved|reviewed|"
+    r"formatted))\b"
+    r"|\byou\s+(?:have\s+to|need\s+to|are\s+to|are\s+not\s+to|can\s+only|may\s+not|may\s+only)\b"
+    r"|\b(?:my|our|the|total|hard|maximum|monthly|weekly)\s+(?:[\w-]+\s+){0,3}(?:budget|deadline|limit|cap|"
+    r"ceiling|maximum|minimum)\s+(?:is|stays|remains|of)\b"
+    r"|\bI\s+(?:want|need|expect|require|insist)\s+(?:that\s+)?(?:you|all|every|each|no|only|the|"
+    r"everything)\b"
+    r"|\bI\s+(?:would\s+)?(?:always\s+|strongly\s+|really\s+)?prefer\b|\bI['’]d\s+(?:prefer|rather)\b|"
+    r"\bI\s+(?:don['’]?t|do\s+not|never)\s+want\b"
+    r"|\b(?:under\s+no\s+circumstances|without\s+asking|without\s+my|unless\s+I\s|until\s+I\s|"
+    r"unless\s+(?:you|told))\b",
+    re.IGNORECASE,
+)
+_STANDING = re.compile(
+    r"\b(?:always|never|from now on|going forward|under no circumstances|rule|must(?: not)?)\b", re.IGNORECASE
+)
+_NO_RULE = re.compile(
+    r"^(?:(?:well|and|but|so|yeah|oh|yes),?\s+)*(?:I['’]?(?:ll|m|ve|d)?|we['’]?(?:ll|re|ve)?|he|"
+    r"she)\s+(?:will\s+|have\s+|had\s+|also\s+|just\s+|am\s+|was\s+|were\s+)?"
+    r"(?:never|always|must|going|don['’]?t\s+(?!want)|didn['’]?t|make|start|keep|try|use[ds]?|met|worried|"
+    r"kinda|wonder|think|guess|hope|feel)\b"
+    r"|\bmust(?:['’]ve|-\w+|\s+(?:have|feel|love|say|admit|know))\b"
+    r"|\bmust\s+be\s+(?:so|such|nice|tough|hard|great|fun|amazing|really|incredible|rough|exciting|a\s|"
+    r"an\s|very|quite|wonderful|rewarding|"
+    r"frustrating|difficult|scary|awesome|cool|tiring|proud|happy|nervous|thrilled)"
+    r"|\b(?:not\s+sure|whether|i\s+wonder|wondering|maybe|perhaps|i\s+guess|i\s+think)\b"
+    r"|^(?:\W*\w+\W+){0,3}?(?:don['’]?t|do\s+not)\s+(?:worry|mention|you\s+think|know|hesitate|give\s+up|"
+    r"get\s+discouraged|be\s+(?:so|too|afraid))"
+    r"|^(?:\w+\s+)?keep\s+(?:it\s+up|up\b|going|on\b|me\s+posted|at\s+it|trying|doing|in\s+touch|in\s+mind)"
+    r"|\bneed\s+to\s+know\b|^use\s+(?:it|this|that|them)\b[^.]{0,12}$|^(?:always|never)\s+(?:happy|glad|"
+    r"good|a\s|been|had|was|is|the)\b",
+    re.IGNORECASE,
+)
+_REPLACES = re.compile(
+    r"\b(?:instead|from now on|no longer|changed my mind|actually|scratch that|forget (?:the|what|about)|"
+    r"new rule|update[d]?|"
+    r"rather than|now|not .{1,30} any ?more|correction|revised?|raise[d]?|lower(?:ed)?|supersedes?|"
+    r"replaces?)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
+_TOPICLESS = frozenset(
+    "a an the and or but if so of in on at to for from by with as is are be been it its this that these "
+    "those you "
+    "your we our my i me us they them not no never always must do don't dont only should shall may can "
+    "cannot will "
+    "would please make sure ensure use using used keep kept all every each any before after when whenever "
+    "now on "
+    "instead anymore more than least most at from going forward actually rather longer changed mind rule "
+    "new remember "
+    "note avoid prefer ever without unless until has have had need needs want also too than then there "
+    "here what "
+    "which who how let lets go get one up out it's i'm that's don’t update updated scratch forget stay "
+    "stays is".split()
+)
+_YES = re.compile(
+    r"^(?:yes\b|yep\b|yeah\b|sure\b|ok(?:ay)?\b|go ahead|please (?:do|go|proceed)|do it|approved?\b|"
+    r"confirm(?:ed)?\b|i (?:approve|confirm|"
+    r"agree)|sounds good|looks good|lgtm|proceed|ship it|that works|correct\b|perfect\b)",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"^(?:no\b(?!\s+(?:worries|problem))|nope\b|stop\b|cancel\b|reject(?:ed)?\b|i (?:disagree|refuse|"
+    r"reject|decline)|not (?:yet|now|that)|hold on|"
+    r"don['’]?t\b|wait\b|that['’]?s (?:wrong|not))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    text: str
+    index: int
+    topic: frozenset[str]
+    replaces: bool
+
+
+def rules_in(messages: Sequence[Message]) -> list[Rule]:
+    """Orders given by user, system or developer, in the order given. Tool output can order nothing."""
+    found: list[Rule] = []
+    people = speaker_names(messages)
+    for index, message in enumerate(messages):
+        if (
+            message.role not in (Role.USER, Role.SYSTEM, Role.DEVELOPER)
+            or message.kind is not MessageKind.ORIGINAL
+        ):
+            continue
+        for sentence in _sentences(message.text):
+            if people:
+                named = SPEAKER.match(sentence)
+                sentence = sentence[named.end() :] if named and named.group(1) in people else sentence
+            if is_rule(sentence, among_people=bool(people)):
+                found.append(Rule(sentence, index, _topic(sentence), bool(_REPLACES.search(sentence))))
+    return found
+
+
+def is_rule(sentence: str, *, among_people: bool = False) -> bool:
+    """True when the sentence tells how things are to be done from now on.
+
+    People who talk to each other (`among_people`) cheer and plan in the imperative all the time; of them
+    only what names itself a standing rule counts.
+    """
+    if not 8 <= len(sentence) <= MAX_RULE_CHARS or sentence.endswith(("?", ":")):
+        return False
+    if among_people and (sentence.endswith("!") or not _STANDING.search(sentence)):
+        return False
+    ordered = _IMPERATIVE.match(sentence) or _OBLIGATION.search(sentence)
+    return ordered is not None and _NO_RULE.search(sentence) is None
+
+
+def newest(rules: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """`(text, position)` pairs, oldest first, without those that a later one takes back or changes."""
+    standing: list[Rule] = []
+    for text, position in rules:
+        rule = Rule(text, position, _topic(text), bool(_REPLACES.search(text)))
+        standing = [old for old in standing if not _takes_back(rule, old)]
+        standing.append(rule)
+    return [(rule.text, rule.index) for rule in standing]
+
+
+def _takes_back(new: Rule, old: Rule) -> bool:
+    if new.text == old.text:
+        return True
+    shared = len(new.topic & old.topic)
+    if not shared:
+        return False
+    if new.replaces:
+        return shared / min(len(new.topic), len(old.topic)) >= 0.5
+    return shared / len(new.topic | old.topic) > 0.6
+
+
+def answers_in(messages: Sequence[Message]) -> list[Evidence]:
+    """What the user approved or turned down, with the question it answers."""
+    found: list[Evidence] = []
+    asked = ""
+    for index, message in enumerate(messages):
+        if message.role is Role.ASSISTANT and message.text.strip():
+            asked = _last_question(message.text)
+        elif message.role is Role.USER and message.kind is MessageKind.ORIGINAL:
+            first = next(_sentences(message.text), "")
+            verdict = "approved" if _YES.match(first) else "refused" if _NO.match(first) else ""
+            if verdict and asked and not is_rule(first):
+                value = " ".join(message.text.split())[:_MAX_APPROVAL_CHARS]
+                found.append(Evidence(EvidenceKind.APPROVAL, value, index, f"{verdict}: {asked}"))
+            asked = ""
+    return found
+
+
+def _last_question(text: str) -> str:
+    asked = [sentence for sentence in _sentences(text[-1200:]) if sentence.endswith("?")]
+    return " ".join(asked[-1].split())[:160] if asked else ""
+
+
+def speaker_names(messages: Sequence[Message]) -> frozenset[str]:
+    """Names that stand before texts ("Nate: …") often enough to be who speaks, not a label."""
+    counts: dict[str, int] = {}
+    texts = 0
+    for message in messages:
+        if message.role in (Role.USER, Role.ASSISTANT) and message.text:
+            texts += 1
+            found = SPEAKER.match(message.text.rsplit("]\n", 1)[-1][:80])
+            if found:
+                counts[found.group(1)] = counts.get(found.group(1), 0) + 1
+    if sum(counts.values()) < max(3, texts // 2):
+        return frozenset()
+    return frozenset(name for name, count in counts.items() if count > 1 or name[0].isupper())
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for piece in SENTENCE.split(text):
+        sentence = _BULLET.sub("", piece.strip()).strip()
+        if sentence:
+            yield sentence
+
+
+def _topic(sentence: str) -> frozenset[str]:
+    """Content words, numbers left out: "at most 5 files" and "at most 8 files" are about the same."""
+    words = (word.lower() for word in _WORD.findall(sentence))
+    return frozenset(word.rstrip("s") for word in words if word not in _TOPICLESS and not word[0].isdigit())

@@ -1,0 +1,240 @@
+"""One pass over a span: every value in it, who brought it up, where, how often, and under what label."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from compact.core.evidence.actions import Step, StepKind, steps_of
+from compact.core.evidence.lexicon import DATE_WORDS, NAMES, RUN, classify, trim
+from compact.model.message import Message, MessageKind, Role, Text, ToolCall, ToolResult
+from compact.model.summary import EvidenceKind
+
+USER, CALL, ASSISTANT, TOOL = range(4)
+"""Who brought a value up, strongest claim first."""
+
+_SKIPPED_KINDS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER})
+_LINE_SUFFIX = re.compile(r":(\d+)(?:[:-](\d+))?$")
+_PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
+"""The sides of a diff and the current folder say nothing of the file."""
+_ESCAPES = re.compile(r'\\[nrt"]')
+_GENERIC_LABELS = frozenset(
+    {"id", "ids", "name", "value", "values", "key", "item", "items", "data", "result"}
+)
+_TEXT_KEYS = frozenset(
+    {"command", "cmd", "code", "script", "content", "text", "input", "query", "message", "thought"}
+)
+_PROSE_IN_JSON = 60
+_NOT_NAMES = frozenset(
+    "I The This That These Those It Its He She We They You Your My Our His Her Their And But So If In On "
+    "At For From With "
+    "Yes No Not Ok Okay Let Now Here There What When Where Why How Who Which Please Thanks Thank Um Uh "
+    "Yeah Yep Oh Wow "
+    "Well Right Hmm Mm Huh Ah Hey Hi Hello Also Then Maybe Though Whatever Actually Hopefully Isn Don "
+    "Doesn Didn Can "
+    "Could Would Should Will Is Are Was Were Do Does Did Have Has As To Of Or Because Since While After "
+    "Before All Any "
+    "Some Just Like One Two Sorry Sure Great Good Nice Cool Alright Lots Everything Something Nothing Each "
+    "Every".split()
+)
+
+
+class Sighting:
+    """All mentions of one value."""
+
+    __slots__ = ("at", "density", "first", "kind", "label", "last", "lines", "messages", "subject", "value")
+
+    def __init__(self, value: str, kind: EvidenceKind, index: int) -> None:
+        self.value = value
+        self.kind = kind
+        self.first = self.last = self.at = index
+        self.messages = [0, 0, 0, 0]
+        self.density = 0.0
+        self.label = ""
+        self.subject = ""
+        self.lines = ""
+
+    @property
+    def only_tools(self) -> bool:
+        return not (self.messages[USER] or self.messages[CALL] or self.messages[ASSISTANT])
+
+
+Found = dict[str, tuple[EvidenceKind, str, str]]
+"""Value → kind, label, subject; in order of appearance."""
+
+
+class Scanner:
+    """Collects sightings; keeps what each run of characters is, since the same runs come again and again."""
+
+    def __init__(self) -> None:
+        self.sightings: dict[str, Sighting] = {}
+        self._names: dict[str, str] = {}
+        self._kinds: dict[str, tuple[tuple[str, EvidenceKind, str], ...]] = {}
+
+    def scan(self, messages: Sequence[Message]) -> list[Step]:
+        """Take in every message; answer the tool steps, which tell what files and commands were about."""
+        steps = steps_of(messages)
+        subject_of = {step.call_id: step.subject for step in steps}
+        for index, message in enumerate(messages):
+            if message.kind in _SKIPPED_KINDS or message.kind is MessageKind.SUMMARY:
+                continue
+            source = USER if message.role is Role.USER else ASSISTANT
+            if message.role is Role.TOOL:
+                source = TOOL
+            for part in message.parts:
+                if isinstance(part, Text):
+                    self._take(self._prose_values(part.text), source, index)
+                elif isinstance(part, ToolCall):
+                    subject = subject_of.get(part.call_id, "")
+                    self._take(self._argument_values(part.arguments, subject), CALL, index)
+                elif isinstance(part, ToolResult):
+                    subject = subject_of.get(part.call_id, "")
+                    self._take(self._output_values(part.text, subject), TOOL, index)
+        self._mark_files(steps)
+        return steps
+
+    def _take(self, found: Found, source: int, index: int) -> None:
+        # A message that names three values is about them; one that lists three hundred is not.
+        density = 1.0 / max(1, len(found)) ** 0.5
+        sightings = self.sightings
+        for value, (kind, label, subject) in found.items():
+            seen = sightings.get(value)
+            if seen is None:
+                seen = sightings[value] = Sighting(value, kind, index)
+            seen.messages[source] += 1
+            seen.last = index
+            if density > seen.density:
+                seen.density = density
+                seen.at = index
+                seen.subject = subject or seen.subject
+            if label and not seen.label:
+                seen.label = label
+
+    def _prose_values(self, text: str) -> Found:
+        if text[:1] == "{":
+            return self._output_values(text, "")
+        found: Found = {}
+        for match in DATE_WORDS.finditer(text):
+            found[match.group()] = (EvidenceKind.DATE, "", "")
+        for run in NAMES.findall(text):
+            name = self._names.get(run)
+            if name is None:
+                name = self._names[run] = _bare_name(run)
+            if name:
+                found[name] = (EvidenceKind.NAME, "", "")
+        self._add_runs(found, text, "", "", said=True)
+        return found
+
+    def _argument_values(self, arguments: Any, subject: str) -> Found:
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments, parse_float=str, parse_int=str)
+            except ValueError:
+                arguments = {"": arguments}
+        return self._json_values(arguments, subject)
+
+    def _output_values(self, text: str, subject: str) -> Found:
+        start = text.lstrip()
+        if start[:1] in ("{", "["):
+            try:
+                return self._json_values(json.loads(start, parse_float=str, parse_int=str), subject)
+            except (ValueError, RecursionError):
+                pass
+        found: Found = {}
+        self._add_runs(found, text, "", subject)
+        return found
+
+    def _json_values(self, value: Any, subject: str) -> Found:
+        found: Found = {}
+        for label, leaf in _leaves(value, "", ""):
+            before = len(found)
+            # A long text under a key is prose or code; the key says nothing of the values in it.
+            named = label if len(leaf) <= _PROSE_IN_JSON and label not in _TEXT_KEYS else ""
+            self._add_runs(found, leaf, named, "" if named else subject)
+            if len(found) == before + 1 and len(leaf) <= _PROSE_IN_JSON:
+                taken = next(reversed(found))
+                # A lone lower-case word such as "one_way" is one of a few the tool knows, not an identifier.
+                if found[taken][0] is EvidenceKind.SYMBOL and taken == leaf and leaf.islower():
+                    del found[taken]
+        return found
+
+    def _add_runs(self, found: Found, text: str, label: str, subject: str, *, said: bool = False) -> None:
+        if "\\" in text:
+            text = _ESCAPES.sub(" ", text)
+        kinds = self._kinds
+        for run in RUN.findall(text):
+            known = kinds.get(run)
+            if known is None:
+                known = kinds[run] = _values_in(run)
+            for value, kind, lines in known:
+                if lines:
+                    subject = value
+                if value not in found:
+                    if not said and (
+                        kind is EvidenceKind.NAME or (not label and _is_bare_number(kind, value))
+                    ):
+                        continue
+                    found[value] = (kind, label, subject)
+
+    def _mark_files(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            seen = self.sightings.get(step.subject)
+            if seen is None or seen.kind is not EvidenceKind.PATH:
+                continue
+            if step.lines:
+                seen.lines = step.lines
+            state = "failed" if step.failed and not seen.label else step.kind.value
+            if step.kind in (StepKind.WROTE, StepKind.READ) and seen.label != StepKind.WROTE.value:
+                seen.label = state
+
+
+def _values_in(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
+    value = trim(run)
+    if not value:
+        return ()
+    kind = classify(value)
+    if kind is EvidenceKind.PATH:
+        lines = _LINE_SUFFIX.search(value)
+        path = _PATH_PREFIX.sub("", value[: lines.start()] if lines else value)
+        return ((path, kind, lines.group()[1:] if lines else ""),) if classify(path) is kind else ()
+    if kind is not None:
+        return ((value, kind, ""),)
+    if ":" in value:
+        parts = ((part, classify(part)) for part in map(trim, filter(None, value.split(":"))) if part)
+        return tuple((part, found, "") for part, found in parts if found is not None)
+    return ()
+
+
+def _bare_name(run: str) -> str:
+    """A capitalized sequence without the words that are capitalized for standing first ("Um But Nancy")."""
+    words = run.split()
+    while words and words[0] in _NOT_NAMES:
+        words.pop(0)
+    while words and words[-1] in _NOT_NAMES:
+        words.pop()
+    return " ".join(words)
+
+
+def _is_bare_number(kind: EvidenceKind, value: str) -> bool:
+    """Line numbers and offsets in code and listings mean nothing; in speech or under a key a number does."""
+    return kind is EvidenceKind.NUMBER and value.replace(",", "").isdigit()
+
+
+def _leaves(value: Any, label: str, parent: str) -> Iterator[tuple[str, str]]:
+    """Leaf strings with the key they stand under. Keys are the tool's vocabulary, not values, unless
+    they hold a digit (`{"card_123": {...}}`), as ids do."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if sum(map(str.isdigit, key)) > 2 and classify(key) is not None:
+                yield label, key
+                yield from _leaves(inner, label, parent)
+            else:
+                named = f"{label} {key}".strip() if key.lower() in _GENERIC_LABELS else key
+                yield from _leaves(inner, named, label)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner, label, parent)
+    elif isinstance(value, str):
+        yield label, value

@@ -1,0 +1,67 @@
+"""The embedded summarizer: offline, deterministic, milliseconds. Nothing is said that the span does not "
+"say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compact.core.survival import survival
+from compact.model.summary import Summary, SummaryRequest
+from compact.ports import TokenCounter
+from compact.summarizers.extractive.material import Material, gather
+from compact.summarizers.extractive.strategies import Draft, write
+
+__all__ = ["ExtractiveSummarizer"]
+
+_SAMPLE_CHARS = 8_000
+_TRIES = 5
+
+
+class ExtractiveSummarizer:
+    """Fills each strategy's sections from the structure of the conversation, without a model."""
+
+    def __init__(self, counter: TokenCounter, *, is_secret: Callable[[str], bool] | None = None) -> None:
+        self._counter = counter
+        self._is_secret = is_secret
+
+    def summarize(self, request: SummaryRequest) -> Summary:
+        """A summary of at most `request.max_tokens`; empty when there is no room or nothing to say."""
+        material = gather(request, self._is_secret)
+        draft, tokens = self._fit(material, request)
+        return Summary(
+            text=draft.text,
+            tokens=tokens,
+            evidence=material.evidence,
+            survival=survival(material.evidence, draft.text),
+            untrusted=draft.untrusted,
+            strategy=request.strategy,
+            model="extractive",
+        )
+
+    def _fit(self, material: Material, request: SummaryRequest) -> tuple[Draft, int]:
+        """Write, count, and write smaller until it fits: rooms are in characters, the limit in tokens."""
+        limit = request.max_tokens
+        room = int(limit * self._chars_per_token(material))
+        draft = Draft("", "", ())
+        for _ in range(_TRIES):
+            draft = write(material, request.strategy, room)
+            tokens = self._counter.count(draft.text)
+            if tokens <= limit:
+                return draft, tokens
+            room = int(room * min(0.97, limit / tokens * 0.98))
+        return self._cut(draft, limit)
+
+    def _chars_per_token(self, material: Material) -> float:
+        sample = "\n".join(unit.text for unit in material.units[:200])[: _SAMPLE_CHARS // 2]
+        sample += "\n".join(item.value for item in material.evidence[:300])[: _SAMPLE_CHARS // 2]
+        return len(sample) / max(1, self._counter.count(sample)) if sample else 4.0
+
+    def _cut(self, draft: Draft, limit: int) -> tuple[Draft, int]:
+        trusted, untrusted = draft.trusted.splitlines(), draft.untrusted.splitlines()
+        while trusted or untrusted:
+            (untrusted or trusted).pop()
+            shorter = Draft("\n".join(trusted), "\n".join(untrusted), draft.shown)
+            tokens = self._counter.count(shorter.text)
+            if tokens <= limit:
+                return shorter, tokens
+        return Draft("", "", ()), 0

@@ -1,0 +1,164 @@
+"""The building blocks of a summary: goal, rules, steps, story, open items, each bounded by its room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from compact.core.render import neutralize
+from compact.model.message import Role
+from compact.summarizers.extractive.material import Material
+from compact.summarizers.extractive.sentences import Unit, choose, tidy
+
+_MIN_ROOM = 40
+_LINE_CHARS = 320
+_GOAL_CHARS = 900
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    flat = neutralize(" ".join(text.split()))
+    return flat if not limit or len(flat) <= limit else clip(flat, limit)
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters, cut at a word where one is near."""
+    if len(text) <= limit:
+        return text
+    cut = text[: max(0, limit - 1)]
+    blank = cut.rfind(" ")
+    return (cut[:blank] if blank > limit * 0.6 else cut).rstrip(" ,;:") + "…"
+
+
+def take(lines: Iterable[str], room: int) -> list[str]:
+    """Lines from the front while they fit."""
+    taken: list[str] = []
+    for line in lines:
+        if len(line) + 1 > room:
+            break
+        taken.append(line)
+        room -= len(line) + 1
+    return taken
+
+
+def rules(material: Material, room: int, *, as_ledger: bool = False) -> list[str]:
+    """Standing rules word for word; when they do not all fit, the newest stay."""
+    form = "[m{0.message}] rule :: “{1}” :: - :: -" if as_ledger else "- “{1}” [m{0.message}]"
+    lines = [form.format(rule, one_line(rule.value)) for rule in material.rules]
+    kept = take(reversed(lines), room)
+    return kept[::-1]
+
+
+def goal(material: Material, room: int) -> list[str]:
+    """What the user wants: the first request and the newest, and what an earlier summary had as goal."""
+    lines = take((f"- {one_line(line)}" for line in material.earlier_goal), room // 2)
+    room -= sum(len(line) + 1 for line in lines)
+    room = min(room, _GOAL_CHARS)
+    quoted = {one_line(rule.value) for rule in material.rules}
+    asked = [unit for unit in material.units if unit.role is Role.USER and unit.text not in quoted]
+    if not asked or material.is_dialogue:
+        return lines
+    first, last = asked[0].index, asked[-1].index
+    wanted = [first] if first == last else [first, last]
+    for index in wanted:
+        share = room if index == wanted[-1] else (room * 2) // 3
+        line = _request_line(material, [unit for unit in asked if unit.index == index], share)
+        if line:
+            lines.append(line)
+            room -= len(line) + 1
+    return lines
+
+
+def _request_line(material: Material, units: Sequence[Unit], room: int) -> str:
+    head = f"- [m{material.positions[units[0].index]}] "
+    room -= len(head) + 1
+    if room < _MIN_ROOM:
+        return ""
+    telling = [unit for unit in units if unit.weight] or list(units)
+    # People say what they want first; what follows is detail that the story and the facts may pick up.
+    said = ""
+    for unit in telling:
+        piece = sentence(unit)
+        if said and len(said) + len(piece) + 1 > room:
+            break
+        said += f"{' ' if said else ''}{piece}"
+    return head + one_line(said, room)
+
+
+def story(
+    material: Material, room: int, wanted: frozenset[str] | None = None, told: frozenset[int] = frozenset()
+) -> list[str]:
+    """The telling units as minutes: `- [m10-m16] Nate: … Joanna: …`; earlier lines first."""
+    earlier = take((f"- {one_line(line)}" for line in material.earlier), room // 2)
+    room -= sum(len(line) + 1 for line in earlier)
+    quoted = {one_line(rule.value) for rule in material.rules}
+    units = [unit for unit in material.units if unit.text not in quoted and unit.index not in told]
+    if wanted is not None:
+        units = [unit for unit in units if category(unit) in wanted]
+    overhead = 8 if material.is_dialogue else 11
+    for _ in range(3):
+        lines = _minutes(material, choose(units, room, overhead))
+        size = sum(len(line) + 1 for line in lines)
+        if size <= room:
+            break
+        overhead += 1 + overhead * (size - room) // max(1, size)
+    while lines and sum(len(line) + 1 for line in lines) > room:
+        lines.pop(0)
+    return earlier + lines
+
+
+def category(unit: Unit) -> str:
+    """Which part of a summary a unit belongs to."""
+    if unit.text.endswith("?"):
+        return "question"
+    if _PREFERENCE.search(unit.text) and unit.role is Role.USER:
+        return "preference"
+    return "decision" if _DECISION.search(unit.text) else "fact"
+
+
+_PREFERENCE = re.compile(
+    r"\b(?:prefer|like|love|hate|dislike|favou?rite|rather|want|wish|hope|goal|plan to|would like|"
+    r"i['’]d like|don['’]t want|instead)\b",
+    re.I,
+)
+_DECISION = re.compile(
+    r"\b(?:decid\w*|chose|chosen|choose|agreed?|settled|because|so that|instead of|rather than|"
+    r"the (?:issue|problem|bug|cause|fix|solution)|"
+    r"root cause|fixed|resolved|confirmed|added|changed|moved|removed|replaced|implemented|created|updated|"
+    r"cancell?ed|booked|switched|will use|must|cannot)\b",
+    re.IGNORECASE,
+)
+
+
+def _minutes(material: Material, units: Sequence[Unit]) -> list[str]:
+    lines: list[str] = []
+    body = speaker = ""
+    first = last = -1
+    people = material.is_dialogue
+
+    def flush() -> None:
+        if body:
+            start, end = material.positions[first], material.positions[last]
+            cite = f"[m{start}]" if start == end else f"[m{start}-m{end}]"
+            lines.append(f"- {cite} {body}")
+
+    for unit in units:
+        who = unit.speaker or ("User" if unit.role is Role.USER and not people else "")
+        apart = not people and unit.index != last
+        if body and (apart or len(body) + len(unit.text) > _LINE_CHARS):
+            flush()
+            body, speaker = "", ""
+        if not body:
+            first = unit.index
+        if who and (who != speaker or not body):
+            body += f"{' ' if body else ''}{who}:"
+        speaker = who
+        last = unit.index
+        body += f"{' ' if body else ''}{one_line(sentence(unit))}"
+    flush()
+    return lines
+
+
+def sentence(unit: Unit) -> str:
+    """A unit as a sentence of its own."""
+    text = tidy(unit.text)
+    return text if text[-1:] in ".!?…。！？:" else text + "."

@@ -1,0 +1,100 @@
+"""What the extractive summarizer works with: one reading of the span, used for every size and strategy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from compact.core.evidence import Ledger, extract, merge
+from compact.core.evidence.rules import is_rule
+from compact.core.render import is_empty_failure, neutralize, request_positions
+from compact.model.message import Message, MessageKind, Role, ToolResult
+from compact.model.summary import Evidence, EvidenceKind, SummaryRequest
+from compact.summarizers.extractive.sentences import Unit, units_of
+
+UNTRUSTED_HEADING = "## From tool output (untrusted data)"
+FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
+_HEADING = re.compile(r"^#{1,4} ")
+_RULE_LINE = re.compile(r"^- (?:\[m\d+\] )?“.*”(?: \[m\d+\])?$")
+_LEADING_CITE = re.compile(r"^[-*] (?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    request: SummaryRequest
+    messages: Sequence[Message]
+    positions: Sequence[int]
+    ledger: Ledger
+    evidence: tuple[Evidence, ...]
+    """This span's evidence merged with that of earlier records."""
+    units: Sequence[Unit]
+    earlier: Sequence[str]
+    """Lines of the earlier summary's story; its facts come through the merged evidence."""
+    earlier_goal: Sequence[str]
+    tool_share: float
+    """How much of the span is tool output and code: 0 in a chat, near 1 in an agent's run."""
+
+    @property
+    def rules(self) -> list[Evidence]:
+        found = [item for item in self.evidence if item.kind is EvidenceKind.RULE]
+        return sorted(found, key=lambda item: item.message)
+
+    @property
+    def is_dialogue(self) -> bool:
+        """True when people talk to each other under their names."""
+        return any(unit.speaker for unit in self.units)
+
+
+def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = None) -> Material:
+    """Read the request's messages once."""
+    pairs = [
+        (message, position)
+        for message, position in zip(request.messages, request_positions(request), strict=True)
+        if not is_empty_failure(message)
+    ]
+    messages = [message for message, _ in pairs]
+    positions = tuple(position for _, position in pairs)
+    ledger = extract(messages, positions, is_secret=is_secret)
+    evidence = merge(request.previous_evidence, ledger.items) if request.previous_evidence else ledger.items
+    inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
+    goal, story = _earlier_lines("\n".join(filter(None, [request.previous_summary or "", *inside])))
+    return Material(
+        request, messages, positions, ledger, evidence, units_of(messages, request.focus), story, goal,
+        _tool_share(messages),
+    )  # fmt: skip
+
+
+def _tool_share(messages: Sequence[Message]) -> float:
+    tools = said = 0
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                tools += len(part.text)
+        if message.role is not Role.TOOL:
+            text = message.text
+            code = sum(map(len, text.split("```")[1::2])) if "```" in text else 0
+            tools += code
+            said += len(text) - code
+    return tools / (tools + said) if tools else 0.0
+
+
+def _earlier_lines(summary: str) -> tuple[list[str], list[str]]:
+    """Goal lines and story lines of an earlier summary; rules, facts and tool data are kept as evidence."""
+    goal: list[str] = []
+    story: list[str] = []
+    section = ""
+    for line in neutralize(summary).splitlines():
+        line = line.strip()
+        if _HEADING.match(line):
+            section = line
+            if line == UNTRUSTED_HEADING:
+                break
+            continue
+        if not line or section in FACTS_HEADINGS or _RULE_LINE.match(line):
+            continue
+        text = _LEADING_CITE.sub("", line)
+        if is_rule(text) and "“" in text:
+            continue
+        (goal if "goal" in section.lower() else story).append(text)
+    return goal, story

@@ -1,0 +1,66 @@
+"""What is open at the end of the span, and what the user answered on the way."""
+
+from __future__ import annotations
+
+import re
+
+from compact.model.message import Role
+from compact.model.summary import EvidenceKind
+from compact.summarizers.extractive.blocks import one_line, sentence, take
+from compact.summarizers.extractive.material import Material
+from compact.summarizers.extractive.steps import describe
+
+_OPEN = re.compile(
+    r"\b(?:todo|next step|next,|remaining|still (?:need|fail|have|to)|not yet|pending|blocked|later|"
+    r"unresolved|open question|follow[- ]up|"
+    r"waiting|will (?:need|have) to|need to|have to|should (?:also|still|now)|plan to|going to)\b",
+    re.IGNORECASE,
+)
+
+
+def open_items(material: Material, room: int) -> list[str]:
+    """What is not finished: the newest step if it failed, and plans said in the last fifth, newest first."""
+    lines: list[str] = []
+    where = material.positions
+    if material.ledger.steps and material.ledger.steps[-1].failed:
+        step = material.ledger.steps[-1]
+        lines.append(f"- [m{where[step.index]}] last step did not succeed: {describe(step, 100)}")
+    lines += in_progress(material, room)
+    late = len(material.messages) * 0.8
+    for unit in reversed(material.units):
+        if unit.index < late:
+            break
+        if unit.weight and not unit.text.endswith("?") and _OPEN.search(unit.text):
+            lines.append(f"- [m{where[unit.index]}] {one_line(sentence(unit), 240)}")
+    return take(dict.fromkeys(lines), room)
+
+
+def in_progress(material: Material, room: int) -> list[str]:
+    """Calls that have no result yet."""
+    answered = {result.call_id for message in material.messages for result in message.results}
+    waiting = (step for step in material.ledger.steps if step.call_id not in answered)
+    return take(
+        (f"- [m{material.positions[step.index]}] no result yet: {describe(step)}" for step in waiting), room
+    )
+
+
+def open_questions(material: Material, room: int) -> list[str]:
+    """What the user asked and nobody has answered: the newest questions, and plans not carried out."""
+    last = len(material.messages) - 1
+    where = material.positions
+    lines = [
+        f"- [m{where[unit.index]}] {one_line(unit.text, 200)}"
+        for unit in material.units
+        if unit.text.endswith("?") and unit.role is Role.USER and unit.index >= last - 1
+    ]
+    return take(dict.fromkeys([*lines, *open_items(material, room)]), room)
+
+
+def answers(material: Material, room: int) -> list[str]:
+    """What the user approved or turned down, newest kept."""
+    found = [item for item in material.evidence if item.kind is EvidenceKind.APPROVAL]
+    found.sort(key=lambda item: item.message)
+    lines = [
+        f"- [m{item.message}] {one_line(item.context, 120)} — “{one_line(item.value, 120)}”" for item in found
+    ]
+    return take(reversed(lines), room)[::-1]

@@ -1,0 +1,110 @@
+"""Tool steps as lines: what was done, to what, and how it ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compact.core.evidence import Step, StepKind
+from compact.summarizers.extractive.blocks import clip, one_line
+from compact.summarizers.extractive.material import Material
+
+_MIN_ROOM = 40
+_MAX_CITES = 4
+_TESTS = re.compile(
+    r"\b(?:pytest|unittest|runtests|npm (?:run )?test|jest|vitest|cargo test|go test|tox|make test|check|"
+    r"build|tsc)\b"
+)
+
+
+def steps(material: Material, room: int) -> list[str]:
+    """What was done, in order: changes and failures first, then checks, then the newest of the rest."""
+    ranked = sorted(material.ledger.steps, key=lambda step: (-_step_weight(step), -step.index))
+    where: dict[str, list[int]] = {}
+    for step in ranked:
+        told = describe(step)
+        size = len(told) + 10 if told not in where else 6
+        if size > room:
+            if room < _MIN_ROOM:
+                break
+            continue
+        if told in where and len(where[told]) == _MAX_CITES:
+            continue
+        room -= size
+        where.setdefault(told, []).append(step.index)
+    told_in_order = sorted(where.items(), key=lambda entry: (max(entry[1]), entry[0]))
+    return [f"- {_cite(material, indexes)} {told}" for told, indexes in told_in_order]
+
+
+def _cite(material: Material, indexes: Sequence[int]) -> str:
+    return "[" + ", ".join(f"m{material.positions[index]}" for index in sorted(set(indexes))) + "]"
+
+
+def _step_weight(step: Step) -> int:
+    if step.kind is StepKind.WROTE:
+        return 3
+    if step.command and _TESTS.search(step.command):
+        return 2
+    return 1 if step.failed or step.kind is not StepKind.READ else 0
+
+
+def describe(step: Step, limit: int = 150) -> str:
+    """One step in words: `edited src/a.py: …`, `ran \\`pytest\\` → exit 1`, `book_flight(HAT041) failed`."""
+    ending = f" → {step.status}" if step.status and step.status != "exit 0" else ""
+    if step.command and "<<" in step.command and step.kind is StepKind.WROTE and step.subject:
+        return one_line(f"wrote {step.subject}", limit) + ending
+    if step.command:
+        verb = step.kind.value if step.kind is not StepKind.READ else "read"
+        return f"{verb if verb != 'edited' else 'changed'} `{one_line(step.command, limit)}`{ending}"
+    if step.kind is StepKind.WROTE and step.subject:
+        change = edit_of(step.arguments)
+        return one_line(f"edited {step.subject}" + (f": {change}" if change else ""), limit + 60) + ending
+    if step.kind is StepKind.READ and step.subject:
+        lines = f":{step.lines}" if step.lines else ""
+        return one_line(f"read {step.subject}{lines}", limit) + ending
+    return f"{one_line(step.tool, 60)}({one_line(brief_arguments(step.arguments), limit)}){ending}"
+
+
+def brief_arguments(arguments: Mapping[str, Any]) -> str:
+    """Argument values without their keys' noise: ids and names tell what a call was about."""
+    return ", ".join(_flat(value) for value in arguments.values() if value not in ("", None, [], {}))
+
+
+def _flat(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(_flat(inner) for inner in value.values())
+    if isinstance(value, list):
+        return " + ".join(_flat(inner) for inner in value)
+    return str(value)
+
+
+def edit_of(arguments: Mapping[str, Any]) -> str:
+    """The first line that an edit brings in, which is where it differs from what it replaces."""
+    new = next((arguments[key] for key in _NEW_TEXT if isinstance(arguments.get(key), str)), None)
+    if new is None:
+        return ""
+    old = next((arguments[key] for key in _OLD_TEXT if isinstance(arguments.get(key), str)), "")
+    before = {line.strip() for line in old.splitlines()}
+    fresh = [line.strip() for line in new.splitlines() if line.strip() and line.strip() not in before]
+    if not old:
+        count = new.count("\n") + 1
+        return f"wrote {count} lines" if count > 1 else clip(new.strip(), 80)
+    if not fresh:
+        return "removed lines"
+    more = f" (+{len(fresh) - 1} lines)" if len(fresh) > 1 else ""
+    return f"`{clip(fresh[0], 90)}`{more}"
+
+
+_NEW_TEXT = (
+    "new_string",
+    "new_str",
+    "newText",
+    "new_text",
+    "replacement",
+    "content",
+    "file_text",
+    "text",
+    "insert_text",
+)
+_OLD_TEXT = ("old_string", "old_str", "oldText", "old_text", "search", "original")

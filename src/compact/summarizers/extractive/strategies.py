@@ -1,0 +1,195 @@
+"""Each strategy is a table of sections; one routine shares the room among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compact.core.evidence.block import Coverage, build
+from compact.model.summary import Evidence, EvidenceKind
+from compact.summarizers.extractive import blocks, ledgers, pending, steps
+from compact.summarizers.extractive.material import UNTRUSTED_HEADING, Material
+
+_CHAT_SHARE = 0.12
+_AGENT_SHARE = (0.5, 0.78)
+"""Share of the room that evidence takes: little in a chat; in an agent's run more, the less of it fits."""
+_RULES_SHARE = (0.18, 0.5)
+_ROOMY = 6_000
+_STEPS_SHARE = 0.5
+"""Share of the story's room that steps take in an agent's run."""
+_LEAST_PROSE = 0.12
+_FORMED = frozenset({"decisions", "changes"})
+_FORMED_SHARE = 0.4
+"""A ledger or a list of changes is what was asked for; facts come second there."""
+_SLIVER = 70
+"""Fewer characters than this tell nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    heading: str
+    block: str
+    """goal, rules, answers, story, steps, open, progress, questions, decisions, changes or facts."""
+    wanted: frozenset[str] | None = None
+    """Of a story: which categories of unit belong here."""
+
+
+def _s(heading: str, block: str, *wanted: str) -> Section:
+    return Section(f"## {heading}", block, frozenset(wanted) or None)
+
+
+STRATEGIES: dict[str, tuple[Section, ...]] = {
+    "task_state": (
+        _s("Goals", "goal"),
+        _s("Constraints", "rules"),
+        _s("Decisions and facts", "story"),
+        _s("User's answers", "answers"),
+        _s("Done", "steps"),
+        _s("Outstanding", "open"),
+        _s("Key entities", "facts"),
+    ),
+    "decision_log": (
+        _s("Rules", "rules"),
+        _s("Decisions", "decisions"),
+        _s("Key entities", "facts"),
+    ),
+    "code_delta": (
+        _s("Goals", "goal"),
+        _s("Constraints", "rules"),
+        _s("Changes", "changes"),
+        _s("Why, and what was found", "story", "decision", "fact"),
+        _s("Follow-up", "open"),
+        _s("Key entities", "facts"),
+    ),
+    "continuation": (
+        _s("Goal", "goal"),
+        _s("What was done", "steps"),
+        _s("Current state", "story"),
+        _s("Preferences", "rules"),
+        _s("User's answers", "answers"),
+        _s("Next", "open"),
+        _s("Calls in progress", "progress"),
+        _s("Ids, names and values", "facts"),
+    ),
+    "site_building": (
+        _s("Site and goal", "goal"),
+        _s("What was done", "steps"),
+        _s("Current state", "story"),
+        _s("Preferences", "rules"),
+        _s("User's answers", "answers"),
+        _s("Next", "open"),
+        _s("Calls in progress", "progress"),
+        _s("Ids, names and values", "facts"),
+    ),
+    "rolling": (
+        _s("Goals and preferences", "goal"),
+        _s("Decisions and constraints", "rules"),
+        _s("User's answers", "answers"),
+        _s("Facts and entities", "story", "fact", "decision", "preference"),
+        _s("Open questions", "questions"),
+        _s("Names and values", "facts"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    trusted: str
+    untrusted: str
+    shown: tuple[Evidence, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part for part in (self.trusted, self.untrusted) if part)
+
+
+def write(material: Material, strategy: str, room: int) -> Draft:
+    """A summary of at most about `room` characters; the caller counts tokens and asks again if need be."""
+    if strategy == "brief":
+        return ledgers.brief(material, room)
+    sections = STRATEGIES.get(strategy, STRATEGIES["task_state"])
+    names = {section.block for section in sections}
+    facts_heading = sections[-1].heading
+    evidence_room = int(room * _evidence_share(material, room))
+    filled: dict[str, list[str]] = {}
+    if "rules" in names:
+        rules_room = int(room * _rules_share(room))
+        filled["rules"] = blocks.rules(material, rules_room, as_ledger=strategy == "decision_log")
+    for name, writer, share in _SMALL_BLOCKS:
+        if name in names and room * share >= _SLIVER:
+            filled[name] = writer(material, int(room * share))
+    formed = not names.isdisjoint(_FORMED)
+    least = _FORMED_SHARE if formed else _LEAST_PROSE
+    prose_room = max(int(room * least), room - evidence_room - _size(filled, sections))
+    for _ in range(2):
+        _fill_prose(filled, material, sections, prose_room)
+        left = room - _size(filled, sections) - len(facts_heading) - len(UNTRUSTED_HEADING) - 2
+        block = build(material.evidence, left, _coverage(filled), newest_from=_newest(material), kinds=_KINDS)
+        spare = left - block.size
+        if spare < _SLIVER:
+            break
+        prose_room += spare  # evidence ran out before its room did: the story gets the rest
+    filled["facts"] = block.trusted
+    trusted = [
+        line
+        for section in sections
+        if filled.get(section.block)
+        for line in (section.heading, *filled[section.block])
+    ]
+    untrusted = [UNTRUSTED_HEADING, *block.untrusted] if block.untrusted else []
+    return Draft("\n".join(trusted), "\n".join(untrusted), tuple(block.shown))
+
+
+def _evidence_share(material: Material, room: int) -> float:
+    wanted = sum(len(item.value) + 2 for item in material.evidence if item.kind in _KINDS)
+    low, high = _AGENT_SHARE
+    agent = high - (high - low) * min(1.0, room / (2 * wanted + 1))
+    return _CHAT_SHARE + (agent - _CHAT_SHARE) * min(1.0, 4 * material.tool_share)
+
+
+def _rules_share(room: int) -> float:
+    """Half of a roomy summary; in a tight one rules must leave room for what they apply to."""
+    return _RULES_SHARE[0] + (_RULES_SHARE[1] - _RULES_SHARE[0]) * min(1.0, room / _ROOMY) ** 2
+
+
+_SMALL_BLOCKS = (
+    ("goal", blocks.goal, 0.11),
+    ("open", pending.open_items, 0.07),
+    ("progress", pending.in_progress, 0.05),
+    ("questions", pending.open_questions, 0.08),
+    ("answers", pending.answers, 0.05),
+)
+_KINDS = frozenset(EvidenceKind) - {EvidenceKind.RULE, EvidenceKind.COMMAND, EvidenceKind.APPROVAL}
+
+
+def _fill_prose(
+    filled: dict[str, list[str]], material: Material, sections: Sequence[Section], room: int
+) -> None:
+    for section in sections:
+        if section.block == "decisions":
+            filled["decisions"] = ledgers.decisions(material, room)
+        elif section.block == "changes":
+            filled["changes"] = ledgers.changes(material, (room * 2) // 3)
+            room -= sum(len(line) + 1 for line in filled["changes"])
+    if any(section.block == "steps" for section in sections):
+        share = _STEPS_SHARE * min(1.0, 4 * material.tool_share)
+        if room * share < _SLIVER and share:
+            share = 1.0
+        filled["steps"] = steps.steps(material, int(room * share))
+        room -= sum(len(line) + 1 for line in filled["steps"])
+    for section in sections:
+        if section.block == "story":
+            filled["story"] = blocks.story(material, room, section.wanted)
+
+
+def _size(filled: dict[str, list[str]], sections: Sequence[Section]) -> int:
+    headings = sum(len(section.heading) + 1 for section in sections if filled.get(section.block))
+    return headings + sum(len(line) + 1 for lines in filled.values() for line in lines)
+
+
+def _coverage(filled: dict[str, list[str]]) -> Coverage:
+    return Coverage(*(line for lines in filled.values() for line in lines))
+
+
+def _newest(material: Material) -> int:
+    return material.positions[0] if material.request.previous_evidence and material.positions else 0
