@@ -144,9 +144,7 @@ class CompactManager:
         with session.lock:
             session.forget_lines()
         self._engine.events.emit(session_id, EventName.RESTORED, {"step": step})
-        sources = [m.origin.source for m in self._engine.store.originals(session_id) if m.origin is not None]
-        # One object may hold several messages; it comes back once.
-        return list({id(source): source for source in sources}.values())
+        return inspect.objects_of(self._engine.store.originals(session_id))
 
     async def apreflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
+from compact.core.view import START
 from compact.model.event import Event
 from compact.model.message import Message
 from compact.model.record import Record, Transcript
 from compact.model.summary import Summary, SummaryRequest
+from compact.model.value import value
 
 
 @runtime_checkable
@@ -33,11 +35,27 @@ class Summarizer(Protocol):
 class Store(Protocol):
     """Session truth: originals and records. Append-only; commit is insert-if-absent."""
 
-    def append(self, session_id: str, start: int, messages: Sequence[Message]) -> None:
-        """Keep originals from logical position `start` on; positions already there stay as they are."""
+    def append(
+        self,
+        session_id: str,
+        start: int,
+        messages: Sequence[Message],
+        *,
+        previous: bytes = START,
+        format: str = "",
+        sizes: Sequence[int] = (),
+    ) -> None:
+        """Keep originals from logical position `start` on.
+
+        `previous` is the chain hash of all that stands before them. Messages that are there already stay as
+        they are; where another message stands in their place, the history forks, and the line that these are
+        on becomes the session's current one. Nothing is overwritten. `sizes` are the messages' tokens.
+        """
         ...
 
-    def originals(self, session_id: str, start: int = 0, stop: int | None = None) -> Iterator[Message]: ...
+    def originals(self, session_id: str, start: int = 0, stop: int | None = None) -> Iterator[Message]:
+        """The originals of the current line, in order."""
+        ...
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
         """Records of this tenant whose `source` or `output` is among `keys`, oldest first."""
@@ -51,6 +69,24 @@ class Store(Protocol):
 
     def lease(self, session_id: str, seconds: float) -> AbstractContextManager[bool]:
         """Try to hold the session's compaction lease; yields whether it was granted."""
+        ...
+
+
+@value
+class Hit:
+    """An original that a search found."""
+
+    position: int
+    message: Message
+    score: float
+
+
+@runtime_checkable
+class Searchable(Protocol):
+    """A store with an index; others are searched message by message."""
+
+    def search(self, session_id: str, query: str, limit: int = 5) -> Sequence[Hit]:
+        """Originals by recall handle or by words, best first."""
         ...
 
 

@@ -6,11 +6,28 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from threading import Lock
+from typing import NamedTuple
 
+from compact.core.view import START, link
 from compact.model.message import Message
 from compact.model.record import Record
+
+
+class _Original(NamedTuple):
+    position: int
+    previous: bytes
+    message: Message
+
+
+class _Session:
+    """Originals by chain hash: a fork is another chain, and overwrites nothing."""
+
+    def __init__(self) -> None:
+        self.originals: dict[bytes, _Original] = {}
+        self.line: list[_Original] = []
+        """The current line, in order of position."""
+        self.head = START
 
 
 class MemoryStore:
@@ -20,25 +37,45 @@ class MemoryStore:
         self._max_sessions = max_sessions
         self._clock = clock
         self._lock = Lock()
-        self._originals: OrderedDict[str, dict[int, Message]] = OrderedDict()
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._records: dict[str, list[Record]] = {}
         self._by_key: dict[bytes, list[Record]] = {}
         self._committed: dict[tuple[bytes, str, int], Record] = {}
-        self._leases: dict[str, float] = {}
+        self._leases: dict[str, tuple[float, object]] = {}
 
-    def append(self, session_id: str, start: int, messages: Sequence[Message]) -> None:
+    def append(
+        self,
+        session_id: str,
+        start: int,
+        messages: Sequence[Message],
+        *,
+        previous: bytes = START,
+        format: str = "",
+        sizes: Sequence[int] = (),
+    ) -> None:
         with self._lock:
-            kept = self._originals.setdefault(session_id, {})
-            self._originals.move_to_end(session_id)
+            session = self._sessions.setdefault(session_id, _Session())
+            self._sessions.move_to_end(session_id)
+            chain = previous
             for position, message in enumerate(messages, start):
-                kept[position] = message
-            while len(self._originals) > self._max_sessions:
-                self._forget(next(iter(self._originals)))
+                before, chain = chain, link(chain, message.digest)
+                found = session.originals.get(chain)
+                if found is None:
+                    found = session.originals[chain] = _Original(position, before, message)
+                if before == session.head:
+                    session.line.append(found)
+                    session.head = chain
+            if chain != session.head and not _passes(session, chain):
+                session.line, session.head = _walked(session, chain), chain
+            while len(self._sessions) > self._max_sessions:
+                self._forget(next(iter(self._sessions)))
 
     def originals(self, session_id: str, start: int = 0, stop: int | None = None) -> Iterator[Message]:
-        kept = self._originals.get(session_id, {})
-        positions = sorted(position for position in kept if position >= start)
-        yield from (kept[n] for n in islice(positions, None if stop is None else max(0, stop - start)))
+        session = self._sessions.get(session_id)
+        line = list(session.line) if session is not None else []
+        for original in line:
+            if original.position >= start and (stop is None or original.position < stop):
+                yield original.message
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
         return {key: self._by_key[key] for key in keys if key in self._by_key}
@@ -58,23 +95,30 @@ class MemoryStore:
 
     @contextmanager
     def lease(self, session_id: str, seconds: float) -> Iterator[bool]:
-        granted = self._take(session_id, seconds)
+        owner = object()
+        granted = self._take(session_id, owner, seconds)
         try:
             yield granted
         finally:
             if granted:
-                self._leases.pop(session_id, None)
+                self._give_back(session_id, owner)
 
-    def _take(self, session_id: str, seconds: float) -> bool:
+    def _take(self, session_id: str, owner: object, seconds: float) -> bool:
         with self._lock:
             now = self._clock()
-            if self._leases.get(session_id, 0.0) > now:
+            if session_id in self._leases and self._leases[session_id][0] > now:
                 return False
-            self._leases[session_id] = now + seconds
+            self._leases[session_id] = (now + seconds, owner)
             return True
 
+    def _give_back(self, session_id: str, owner: object) -> None:
+        with self._lock:
+            # A lease that ran out may be another's by now.
+            if session_id in self._leases and self._leases[session_id][1] is owner:
+                del self._leases[session_id]
+
     def _forget(self, session_id: str) -> None:
-        del self._originals[session_id]
+        del self._sessions[session_id]
         for record in self._records.pop(session_id, ()):
             self._committed.pop((record.source, record.policy_hash, record.revision), None)
             for key in {record.source, record.output}:
@@ -83,3 +127,22 @@ class MemoryStore:
                     self._by_key[key] = left
                 else:
                     self._by_key.pop(key, None)
+
+
+def _passes(session: _Session, chain: bytes) -> bool:
+    """Whether the current line runs through this message, so that it stays the current one."""
+    found = session.originals.get(chain)
+    if found is None:
+        return True
+    at = found.position - session.line[0].position if session.line else -1
+    return 0 <= at < len(session.line) and session.line[at] is found
+
+
+def _walked(session: _Session, chain: bytes) -> list[_Original]:
+    line = []
+    found = session.originals.get(chain)
+    while found is not None:
+        line.append(found)
+        found = session.originals.get(found.previous)
+    line.reverse()
+    return line

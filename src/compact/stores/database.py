@@ -1,0 +1,160 @@
+"""A database connection pool with the transactions, time-outs and errors that the store relies on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Double, Engine, cast, create_engine, event, extract, func, literal, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+from sqlalchemy.sql import ColumnElement
+
+from compact.errors import ConfigError, MissingExtra, StoreError
+
+HEAD = "0001"
+"""The newest migration; a database that is there already needs no look at the migrations."""
+
+_MIGRATION_LOCK = 0x636F6D70
+_WRITE = "compact_write"
+
+
+class Database:
+    """SQLite or PostgreSQL, opened and brought up to the newest schema.
+
+    SQLite runs in WAL mode with one writer at a time: a write transaction takes the lock when it begins, so
+    it never fails halfway. `wait_seconds` is how long a lock of somebody else is waited for.
+    """
+
+    def __init__(
+        self, url: str, wait_seconds: float = 15.0, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.url = _parsed(url)
+        self.wait_seconds = wait_seconds
+        self._monotonic = monotonic
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.shown = self.url.render_as_string(hide_password=True)
+        self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
+        self._migrate()
+
+    def now(self) -> ColumnElement[float]:
+        """The time by which leases expire; setting a machine's clock does not change it.
+
+        PostgreSQL: the server's own. SQLite: the machine's time since boot, which all its processes share.
+        """
+        if self.is_sqlite:
+            return literal(self._monotonic())
+        return cast(extract("epoch", func.clock_timestamp()), Double())
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self._told("read"), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """All or nothing, and visible to everybody once it is left."""
+        with self._told("written"), self.engine.connect() as connection:
+            connection = connection.execution_options(**{_WRITE: True})
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def _told(self, done: str) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise StoreError(
+                f"The session store {self.shown} could not be {done}: {_cause(error)}. The session is as it "
+                "was; try again when the database answers."
+            ) from error
+        except SQLAlchemyError as error:
+            raise StoreError(f"The session store {self.shown} could not be {done}: {error}.") from error
+
+    def _sqlite(self) -> Engine:
+        memory = self.url.database in (None, "", ":memory:")
+        options: dict[str, Any] = {"connect_args": {"timeout": self.wait_seconds, "check_same_thread": False}}
+        if memory:
+            options["poolclass"] = StaticPool
+        else:
+            Path(str(self.url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(self.url, **options)
+
+        @event.listens_for(engine, "connect")
+        def configure(connection: Any, _: Any) -> None:
+            # The driver's own transactions begin too late and unlocked; `begin` below does it instead.
+            connection.isolation_level = None
+            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "temp_store=MEMORY"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            write = connection.get_execution_options().get(_WRITE, False)
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+        return engine
+
+    def _postgresql(self) -> Engine:
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:
+            raise MissingExtra("psycopg", "postgres") from None
+        engine = create_engine(self.url, pool_pre_ping=True)
+
+        @event.listens_for(engine, "connect")
+        def configure(connection: Any, _: Any) -> None:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET lock_timeout = {int(self.wait_seconds * 1000)}")
+            connection.commit()
+
+        return engine
+
+    def _migrate(self) -> None:
+        with self._told("opened"), self.engine.connect() as connection:
+            connection = connection.execution_options(**{_WRITE: True})
+            with connection.begin():
+                if not self.is_sqlite:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+                version = self._version(connection)
+                if version == HEAD:
+                    return
+                if version is not None and version > HEAD:
+                    raise StoreError(
+                        f"The session store {self.shown} has schema {version}; this version of Compact knows "
+                        f"{HEAD}. Nothing was changed. Install the newer version of Compact that made it."
+                    )
+                from compact.stores.migrating import upgrade
+
+                upgrade(connection)
+
+    def _version(self, connection: Connection) -> str | None:
+        if not self.engine.dialect.has_table(connection, "alembic_version"):
+            return None
+        found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return None if found is None else str(found)
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise ConfigError(f"storage.url is not a database URL: {error}", "storage.url") from None
+    if backend == "sqlite":
+        return parsed
+    if backend in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    raise ConfigError(
+        f"storage.url must be a sqlite:/// or postgresql:// URL (got {backend}://).", "storage.url"
+    )
+
+
+def _cause(error: DBAPIError) -> str:
+    return " ".join(str(error.orig).split())

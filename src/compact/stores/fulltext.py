@@ -1,0 +1,80 @@
+"""The full-text index of each database: FTS5 on SQLite, tsvector on PostgreSQL.
+
+Only whether a word is in a message is kept. Ranking by the database would look at every session's messages
+for how rare a word is, and so grow with the store; here rarity is counted within the session alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, text
+
+_MOST_HITS = 5_000
+"""Newest hits of one word that are looked at."""
+
+_LARGEST_VECTOR = 900_000
+"""Bytes of words for one message; a tsvector may not exceed one megabyte."""
+
+
+def index(connection: Connection, session_id: int, rows: Sequence[tuple[int, set[str]]]) -> None:
+    """Add messages to the index, by id."""
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.execute(
+            text("INSERT INTO message_search (rowid, words) VALUES (:id, :words)"),
+            [{"id": id, "words": f"{_session_word(session_id)} {_joined(words)}"} for id, words in rows],
+        )
+        return
+    connection.execute(
+        text(
+            "INSERT INTO message_search (message_id, session_id, words)"
+            " VALUES (:id, :session, array_to_tsvector(CAST(:words AS text[])))"
+        ),
+        [{"id": id, "session": session_id, "words": _bounded(words)} for id, words in rows],
+    )
+
+
+def holding(connection: Connection, session_id: int, word: str) -> list[int]:
+    """Ids of the session's messages that hold this word, newest first."""
+    if connection.dialect.name == "sqlite":
+        query = text(
+            "SELECT rowid FROM message_search WHERE message_search MATCH :match"
+            " ORDER BY rowid DESC LIMIT :most"
+        )
+        match = f'"{_session_word(session_id)}" AND "{_clean(word)}"'
+        found = connection.execute(query, {"match": match, "most": _MOST_HITS})
+    else:
+        query = text(
+            "SELECT message_id FROM message_search"
+            " WHERE session_id = :session AND words @@ CAST(:word AS tsquery)"
+            " ORDER BY message_id DESC LIMIT :most"
+        )
+        lexeme = "'" + _clean(word).replace("\\", "\\\\").replace("'", "''") + "'"
+        found = connection.execute(query, {"session": session_id, "word": lexeme, "most": _MOST_HITS})
+    return [row[0] for row in found]
+
+
+def _session_word(session_id: int) -> str:
+    # No text holds this word: the sign is in no word of ours.
+    return f"§{session_id}"
+
+
+def _joined(words: set[str]) -> str:
+    return " ".join(_clean(word) for word in words)
+
+
+def _clean(word: str) -> str:
+    return word.encode("utf-8", "replace").decode()
+
+
+def _bounded(words: set[str]) -> list[str]:
+    kept, size = [], 0
+    # Short words first: what does not fit is blobs rather than names.
+    for word in sorted(map(_clean, words), key=len):
+        size += len(word.encode()) + 8
+        if size > _LARGEST_VECTOR:
+            break
+        kept.append(word)
+    return kept

@@ -1,0 +1,15 @@
+"""Alembic's entry: works on the connection that it is given, in that connection's transaction."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from compact.stores.schema import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    # SQLite can roll back DDL, though Alembic does not count on it.
+    transactional_ddl=True,
+)
+context.run_migrations()

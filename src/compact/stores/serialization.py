@@ -1,0 +1,272 @@
+"""Messages and records as rows, and back to values with the same digests."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from compact.core.view import handle
+from compact.errors import CompactError, StoreError
+from compact.formats import by_name
+from compact.model.message import (
+    CompactionMarker,
+    File,
+    Image,
+    Message,
+    MessageKind,
+    Opaque,
+    Part,
+    Reasoning,
+    Role,
+    StepStart,
+    Text,
+    ToolCall,
+    ToolResult,
+    arguments_text,
+    digest_of,
+)
+from compact.model.record import Cleared, Entry, Injected, Kept, Record, RecordKind
+from compact.model.summary import Evidence, EvidenceKind
+
+_BYTES = "$bytes"
+
+
+def raw_json(source: Any) -> str:
+    """The caller's object as JSON in ASCII, so that any database takes it, half surrogate pairs included."""
+    return json.dumps(source, separators=(",", ":"), default=_plain)
+
+
+def raw_object(text: str) -> Any:
+    return json.loads(text, object_hook=_unplain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray):
+        return {_BYTES: base64.b64encode(bytes(value)).decode()}
+    if isinstance(value, Mapping):
+        return dict(value)
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        # As the formats read SDK objects: what was never set does not exist.
+        return dump(by_alias=True, exclude_unset=True)
+    if isinstance(value, set | frozenset | Sequence):
+        return list(value)
+    return str(value)
+
+
+def _unplain(value: dict[str, Any]) -> Any:
+    if len(value) == 1 and isinstance(value.get(_BYTES), str):
+        return base64.b64decode(value[_BYTES])
+    return value
+
+
+def message_rows(
+    start: int,
+    messages: Sequence[Message],
+    chains: Sequence[bytes],
+    sizes: Sequence[int],
+    format: str,
+    now: float,
+) -> Iterator[dict[str, Any]]:
+    """One row a message; the object it came from stands on the first row that it fills."""
+    before: Any = None
+    for index, message in enumerate(messages):
+        origin = message.origin
+        if origin is None:
+            yield _own_row(start + index, message, chains[index], now)
+            before = None
+            continue
+        fresh = origin.source is not before or origin.part == 0
+        before = origin.source
+        yield {
+            "position": start + index,
+            "chain": chains[index],
+            "digest": message.digest,
+            "role": message.role.value,
+            "format": format,
+            "raw": raw_json(origin.source) if fresh else None,
+            "part": origin.part,
+            "parts": origin.parts,
+            "tokens": sizes[index] if index < len(sizes) else message.tokens,
+            "created_at": message.created if message.created is not None else now,
+        }
+
+
+OWN = "compact"
+"""The format of messages that have no caller's object."""
+
+
+def _own_row(position: int, message: Message, chain: bytes, now: float) -> dict[str, Any]:
+    return {
+        "position": position,
+        "chain": chain,
+        "digest": message.digest,
+        "role": message.role.value,
+        "format": OWN,
+        "raw": json.dumps(_own(message)),
+        "part": 0,
+        "parts": 1,
+        "tokens": message.tokens,
+        "created_at": message.created if message.created is not None else now,
+    }
+
+
+def decode_rows(rows: Sequence[Any], session: str) -> Iterator[Message]:
+    """The messages of one object's rows, in order. The object may have grown: its newest state counts."""
+    raws = [(row.raw, row.format) for row in rows if row.raw is not None]
+    decoded: list[tuple[Message, ...]] = []
+    for row in rows:
+        for at in range(len(raws) - 1, -1, -1):
+            found = len(raws) - 1 - at
+            if len(decoded) <= found:
+                decoded.append(_decoded(raws[at], rows[0].position, row, session))
+            fragments = decoded[found]
+            if row.part < len(fragments) and fragments[row.part].digest == bytes(row.digest):
+                yield fragments[row.part]
+                break
+        else:
+            raise corrupt("messages", row.id, session, f"position {row.position} is not what was stored")
+
+
+def _decoded(raw: tuple[str, str], index: int, row: Any, session: str) -> tuple[Message, ...]:
+    text, format = raw
+    try:
+        source = raw_object(text)
+        return (_from_own(source),) if format == OWN else by_name(format).decode(source, index)
+    except (ValueError, TypeError, KeyError, CompactError) as error:
+        raise corrupt("messages", row.id, session, f"position {row.position}: {error}") from error
+
+
+def corrupt(table: str, row: object, session: str, problem: str) -> StoreError:
+    return StoreError(
+        f"{table} row {row} of session {session!r} cannot be read ({problem}). All other rows are as they "
+        "were; take this one from a backup or the archive, or delete the session."
+    )
+
+
+def part_rows(message: Message, size: int | None, now: float) -> Iterator[dict[str, Any]]:
+    """One row a part. Tokens that nobody counted by part are shared out by length; they add up to `size`."""
+    contents = [part_content(part) for part in message.parts]
+    shares = _shares(size, [len(text) for text in contents])
+    for order, (part, content) in enumerate(zip(message.parts, contents, strict=True)):
+        yield {
+            "type": part_type(part),
+            "content": content,
+            "tokens": part.tokens if part.tokens is not None else shares[order],
+            "compacted_at": part.cleared_at if isinstance(part, ToolResult) else None,
+            "sort_order": order,
+            "created_at": now,
+            "handle": handle(part.call_id) if isinstance(part, ToolResult) else None,
+        }
+
+
+def _shares(size: int | None, lengths: Sequence[int]) -> list[int | None]:
+    if size is None:
+        return [None] * len(lengths)
+    whole = sum(lengths) or 1
+    shares: list[int | None] = []
+    given = seen = 0
+    for length in lengths:
+        seen += length
+        upto = size * seen // whole
+        shares.append(upto - given)
+        given = upto
+    return shares
+
+
+def part_type(part: Part) -> str:
+    names = {
+        Text: "text",
+        ToolCall: "tool-call",
+        ToolResult: "tool-result",
+        Reasoning: "reasoning",
+        StepStart: "step-start",
+        CompactionMarker: "compaction-marker",
+        Image: "image",
+        File: "file",
+        Opaque: "opaque",
+    }
+    return names[type(part)]
+
+
+def part_content(part: Part) -> str:
+    """What a part says, as text."""
+    match part:
+        case Text(text=text) | ToolResult(text=text) | Reasoning(text=text) | Opaque(text=text):
+            return text
+        case ToolCall():
+            return f"{part.name} {arguments_text(part.arguments)}"
+        case CompactionMarker(summary=summary):
+            return summary
+        case Image(source=source) | File(source=source):
+            # Inline pictures stand in `raw` already.
+            return source if not source.startswith("data:") else source[:100]
+        case _:
+            return ""
+
+
+def record_row(record: Record) -> dict[str, Any]:
+    row = {field.name: getattr(record, field.name) for field in fields(record)}
+    row["kind"] = record.kind.value
+    row["entries"] = json.dumps([_entry(entry) for entry in record.entries], separators=(",", ":"))
+    row["evidence"] = json.dumps([asdict(item) for item in record.evidence], separators=(",", ":"))
+    return row
+
+
+def record_from(row: Any, session: str) -> Record:
+    try:
+        values = {
+            field.name: getattr(row, field.name) for field in fields(Record) if field.name != "session_id"
+        }
+        values["kind"] = RecordKind(row.kind)
+        values["source"], values["output"] = bytes(row.source), bytes(row.output)
+        values["entries"] = tuple(_entry_from(entry) for entry in json.loads(row.entries))
+        values["evidence"] = tuple(
+            Evidence(**{**item, "kind": EvidenceKind(item["kind"])}) for item in json.loads(row.evidence)
+        )
+        return Record(session_id=session, **values)
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise corrupt("compaction_records", row.id, session, f"step {row.step}: {error}") from error
+
+
+def _entry(entry: Entry) -> list[Any]:
+    match entry:
+        case Kept(position=position):
+            return ["kept", position]
+        case Cleared(position=position, call_ids=ids, original_tokens=tokens):
+            return ["cleared", position, list(ids), list(tokens)]
+        case Injected(message=message):
+            return ["injected", _own(message)]
+
+
+def _entry_from(item: Sequence[Any]) -> Entry:
+    match item:
+        case ["kept", int(position)]:
+            return Kept(position)
+        case ["cleared", int(position), ids, tokens]:
+            return Cleared(position, tuple(ids), tuple(tokens))
+        case ["injected", dict(own)]:
+            return Injected(_from_own(own))
+        case _:
+            raise ValueError(f"unknown entry {item!r}")
+
+
+def _own(message: Message) -> dict[str, Any]:
+    parts = [
+        {"marker": asdict(part)} if isinstance(part, CompactionMarker) else {"text": part_content(part)}
+        for part in message.parts
+    ]
+    own: dict[str, Any] = {"role": message.role.value, "kind": message.kind.value, "parts": parts}
+    return own if message.name is None else {**own, "name": message.name}
+
+
+def _from_own(own: Mapping[str, Any]) -> Message:
+    parts: tuple[Part, ...] = tuple(
+        CompactionMarker(**part["marker"]) if "marker" in part else Text(part["text"])
+        for part in own["parts"]
+    )
+    role, name = Role(own["role"]), own.get("name")
+    return Message(role, parts, digest_of(role, parts, name), kind=MessageKind(own["kind"]), name=name)

