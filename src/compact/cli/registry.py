@@ -15,6 +15,8 @@ SUMMARIES: Mapping[str, str] = {
     "plan": "show what would happen to each message; nothing is changed",
     "count": "count the tokens of a conversation, by role",
     "lint": "check a conversation against a provider's rules, and repair it",
+    "summarize": "write a summary of a given size, without touching the conversation",
+    "eval": "measure what each preset keeps of real conversations, and at what price",
     "doctor": "check configuration, policy, counting and extras, and say what to do",
 }
 

@@ -1,0 +1,224 @@
+"""`compact eval`: how much each preset keeps of real conversations, and at what price."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.options import add_settings
+from compact.cli.terminal import Screen, plural
+from compact.errors import ConfigError
+
+if TYPE_CHECKING:
+    from compact.config import CompactConfig
+    from compact.evaluation import Case, Outcome, Problem, Trial
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="JSONL files, also gzipped, or folders of them; one conversation a line, with probes or without",
+    )
+    group = parser.add_argument_group("eval")
+    group.add_argument(
+        "--presets", metavar="NAMES", type=_names, default=[], help="such as budget,agent,tail (default: all)"
+    )
+    group.add_argument(
+        "--windows",
+        metavar="SIZES",
+        help="shares of each conversation, or tokens: 10%%,20%% or 8k,32k (default: 10%%,20%%,40%%)",
+    )
+    group.add_argument(
+        "--sources", metavar="NAMES", type=_names, default=[], help="only these sources, by file name"
+    )
+    group.add_argument("--limit", metavar="N", type=_count, help="at most so many conversations a source")
+    group.add_argument(
+        "--once", action="store_true", help="compact each conversation in one go, not prompt by prompt"
+    )
+    group.add_argument("--picture", metavar="FILE", help="draw survival against tokens kept as SVG")
+    add_settings(parser)
+    # Every text is counted anew for each preset and window: exact counting would take most of the time.
+    parser.set_defaults(counter="estimate")
+
+
+@dataclass
+class Found:
+    """What there is to report, also when the run was stopped half-way."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    fitting: dict[str, int] = field(default_factory=dict)
+    """Conversations left out at a window because they fit it."""
+    conversations: int = 0
+    interrupted: bool = False
+
+
+def run(context: Context) -> ExitCode:
+    from compact.evaluation import load_cases
+
+    args = context.args
+    picture = _picture_file(args.picture)
+    trial = _trial(context)
+    cases, problems = load_cases(args.paths, args.sources, args.limit)
+    found = Found(problems=problems)
+    try:
+        for case in _tracked(cases, context.err, args.quiet):
+            _evaluate(case, trial, found)
+    except KeyboardInterrupt:
+        found.interrupted = True
+        context.err.line()
+    _report(found, trial, context)
+    if picture is not None:
+        _draw(picture, found, trial, context)
+    for problem in found.problems:
+        context.warn(f"{problem.where}: {problem.message}; skipped")
+    if found.interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.FINDINGS if found.problems else ExitCode.OK
+
+
+def _trial(context: Context) -> Trial:
+    from compact.evaluation import DEFAULT_WINDOWS, TAIL, Trial, parse_windows
+    from compact.policies import PRESETS
+
+    args = context.args
+    asked = args.windows or (str(args.window) if args.window is not None else "")
+    trial = Trial(
+        configure=lambda preset: _config(context, preset),
+        presets=args.presets or ([args.preset, TAIL] if args.preset else [*PRESETS, TAIL]),
+        windows=parse_windows(asked) if asked else DEFAULT_WINDOWS,
+        once=args.once,
+    )
+    # Asked for now, so that a wrong setting ends the run before it begins.
+    assert trial.configs and trial.counter
+    return trial
+
+
+def _config(context: Context, preset: str) -> CompactConfig:
+    """The settings under a preset. No model is called unless the settings name one."""
+    from compact.cli.options import load_config
+
+    args = Namespace(**{**vars(context.args), "preset": preset, "window": None})
+    config, _ = load_config(replace(context, args=args))
+    if config.summarizer.name == "auto":
+        embedded = config.summarizer.model_copy(update={"name": "extractive"})
+        config = config.model_copy(update={"summarizer": embedded})
+    return config
+
+
+def _evaluate(case: Case, trial: Trial, found: Found) -> None:
+    from compact.evaluation import Fits, Outcome, evaluate
+
+    outcomes = []
+    for result in evaluate(case, trial):
+        if isinstance(result, Outcome):
+            outcomes.append(result)
+        elif isinstance(result, Fits):
+            found.fitting[result.window] = found.fitting.get(result.window, 0) + 1
+        else:
+            found.problems.append(result)
+            return
+    # Taken over whole: after an interruption all presets have seen the same conversations.
+    found.outcomes += outcomes
+    found.conversations += 1
+
+
+def _tracked(cases: Sequence[Case], screen: Screen, quiet: bool) -> Iterator[Case]:
+    """The conversations, with a bar on a terminal; a long one counts for more than a short one."""
+    shown = screen.terminal and not quiet
+    total, done, width = sum(case.weight for case in cases), 0, screen.width - 1
+    for number, case in enumerate(cases, start=1):
+        if shown:
+            bar = screen.bar(done / total, 30)
+            line = f"Evaluating {bar} {number:,}/{len(cases):,} {case.source}"
+            screen.write("\r" + screen.fit(line, width))
+            screen.stream.flush()
+        yield case
+        done += case.weight
+    if shown:
+        screen.write("\r" + " " * width + "\r")
+        screen.stream.flush()
+
+
+def _report(found: Found, trial: Trial, context: Context) -> None:
+    from compact.evaluation import rows_of
+    from compact.evaluation.table import table_lines
+
+    rows = rows_of(found.outcomes)
+    if context.args.json:
+        context.print_json(
+            {
+                **_facts(trial),
+                "conversations": found.conversations,
+                "interrupted": found.interrupted,
+                "left_out": [{"window": window, "fit": count} for window, count in found.fitting.items()],
+                "rows": [row.as_json() for row in rows],
+                "problems": [{"where": each.where, "message": each.message} for each in found.problems],
+            }
+        )
+        return
+    for line, heading in table_lines(rows):
+        context.out.line(context.out.styled(line, "bold") if heading else line)
+    if rows:
+        context.out.line()
+    context.out.line(context.out.styled(_told(found, trial, context.out.dot), "dim"))
+
+
+def _facts(trial: Trial) -> dict[str, Any]:
+    config = next(iter(trial.configs.values()))
+    return {
+        "model": config.model,
+        "counter": trial.counter.name,
+        "summarizer": config.summarizer.name,
+        "once": trial.once,
+        "presets": list(trial.presets),
+        "windows": [window.label for window in trial.windows],
+    }
+
+
+def _told(found: Found, trial: Trial, dot: str) -> str:
+    facts = _facts(trial)
+    told = [plural(found.conversations, "conversation"), f"{facts['summarizer']} summaries", facts["counter"]]
+    if found.fitting:
+        fitting = ", ".join(f"{count:,} at {window}" for window, count in found.fitting.items())
+        told.append(f"left out because they fit: {fitting}")
+    if found.interrupted:
+        told.append("interrupted")
+    return dot.join(told)
+
+
+def _picture_file(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    path = Path(name)
+    if path.suffix.lower() != ".svg":
+        raise ConfigError(f"--picture writes SVG; name the file so (got {name!r}).", "picture")
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"--picture: the folder {path.parent} is not there.", "picture")
+    return path
+
+
+def _draw(path: Path, found: Found, trial: Trial, context: Context) -> None:
+    from compact.evaluation.picture import draw
+
+    subtitle = _told(Found(conversations=found.conversations), trial, " · ")
+    windows = ", ".join(window.label for window in trial.windows)
+    path.write_text(draw(found.outcomes, f"{subtitle} · windows {windows}"), encoding="utf-8")
+    context.note(f"drawn: {path}")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
+    return int(text)

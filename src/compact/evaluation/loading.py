@@ -1,0 +1,208 @@
+"""Conversations with probes from JSONL files, plain or gzipped. A bad line is a problem, not the end."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, cast
+
+from compact.errors import FormatError
+
+MAX_LINE_BYTES = 128 * 1024 * 1024
+"""A longer line is refused: a small gzip file can hold a disk full of one."""
+
+_ENDINGS = (".jsonl", ".jsonl.gz")
+IDENTIFIER = "reused_identifier"
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A value that the agent brings up again after the cut."""
+
+    value: str
+    hard: bool
+    """Not mentioned in the last quarter before the cut, so keeping the newest messages is not enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Answerable by string search: every key stands literally in the conversation."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    id: str
+    source: str
+    messages: list[Any]
+    cut: int
+    """Identifiers are looked for in what `messages[:cut]` becomes."""
+    identifiers: tuple[Identifier, ...] = ()
+    questions: tuple[Question, ...] = ()
+    tools: list[Any] | None = None
+    system: Any = None
+    format: str | None = None
+    where: str = ""
+    """File and line, for messages to people."""
+    weight: int = 1
+    """Length of its line: how much of the whole work it roughly is."""
+
+    @property
+    def horizon(self) -> int:
+        """How far it is replayed: to the cut, or to the end where questions are asked."""
+        return len(self.messages) if self.questions else self.cut
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line or conversation that was skipped, and why."""
+
+    where: str
+    message: str
+
+
+def load_cases(
+    paths: Sequence[str | Path], sources: Collection[str] = (), limit: int | None = None
+) -> tuple[list[Case], list[Problem]]:
+    """The conversations of these files and folders, at most `limit` of each source, and what was skipped.
+
+    Raises FormatError when a path is not there or a folder holds no such file.
+    """
+    cases: list[Case] = []
+    problems: list[Problem] = []
+    taken: Counter[str] = Counter()
+    for file in _files(paths):
+        read = list(_read(file))
+        problems += [found for found in read if isinstance(found, Problem)]
+        for case in _named([found for found in read if isinstance(found, Case)], file):
+            if (not sources or case.source in sources) and (limit is None or taken[case.source] < limit):
+                taken[case.source] += 1
+                cases.append(case)
+    return cases, problems
+
+
+def _named(cases: list[Case], file: Path) -> list[Case]:
+    """A file that holds one source names it; only in a mixed one the lines' own names are needed."""
+    if len({case.source for case in cases}) > 1:
+        return cases
+    return [replace(case, source=_stem(file)) for case in cases]
+
+
+def _stem(file: Path) -> str:
+    return file.name.split(".")[0] or file.name
+
+
+def _files(paths: Sequence[str | Path]) -> list[Path]:
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS))
+            if not inside:
+                raise FormatError(f"{path} holds no {' or '.join(_ENDINGS)} file; nothing was evaluated.")
+            files += inside
+        elif path.exists():
+            files.append(path)
+        else:
+            raise FormatError(f"{path} is not there; nothing was evaluated.")
+    return files
+
+
+def _read(file: Path) -> Iterator[Case | Problem]:
+    number = 0
+    try:
+        with _opened(file) as stream:
+            while line := stream.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(line) > MAX_LINE_BYTES:
+                    yield Problem(
+                        f"{file}:{number}", "the line is too long; the rest of the file was skipped"
+                    )
+                    return
+                if line.strip():
+                    yield _parsed(line, file, number)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        yield Problem(f"{file}:{number + 1}", f"the file could not be read further ({reason})")
+
+
+def _opened(file: Path) -> IO[bytes]:
+    with file.open("rb") as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+    return cast(IO[bytes], gzip.open(file, "rb")) if packed else file.open("rb")
+
+
+def _parsed(line: bytes, file: Path, number: int) -> Case | Problem:
+    where = f"{file}:{number}"
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return Problem(where, f"not valid JSON (column {error.colno}: {error.msg})")
+    except UnicodeDecodeError as error:
+        return Problem(where, f"not UTF-8 text (byte {error.start})")
+    except RecursionError:
+        return Problem(where, "nested deeper than any conversation")
+    try:
+        return _case(value, file, number, len(line))
+    except _Unusable as error:
+        return Problem(where, str(error))
+
+
+class _Unusable(Exception):
+    pass
+
+
+def _case(value: Any, file: Path, number: int, weight: int) -> Case:
+    if not isinstance(value, dict):
+        raise _Unusable(f"a JSON {type(value).__name__}, not an object with messages")
+    messages = value.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise _Unusable('"messages" must be an array that is not empty')
+    cut = value.get("probe_cut_index")
+    if cut is None:
+        cut = len(messages)
+    elif not isinstance(cut, int) or not 0 < cut <= len(messages):
+        raise _Unusable(f'"probe_cut_index" must be a number from 1 to {len(messages)} (got {cut!r})')
+    tools = value.get("tools")
+    if tools is not None and not isinstance(tools, list):
+        raise _Unusable('"tools" must be an array')
+    identifiers, questions = _probes(value.get("probes") or [])
+    return Case(
+        id=str(value.get("id") or number),
+        source=str(value.get("source") or _stem(file)),
+        messages=messages,
+        cut=cut,
+        identifiers=identifiers,
+        questions=questions,
+        tools=tools or None,
+        system=value.get("system"),
+        format=value.get("format") or None,
+        where=f"{file}:{number}",
+        weight=weight,
+    )
+
+
+def _probes(values: Any) -> tuple[tuple[Identifier, ...], tuple[Question, ...]]:
+    """Probes that a string search can score; the others need a judge and are left out."""
+    identifiers: list[Identifier] = []
+    questions: list[Question] = []
+    if not isinstance(values, list) or not all(isinstance(probe, dict) for probe in values):
+        raise _Unusable('"probes" must be an array of objects')
+    for probe in values:
+        if probe.get("kind") == IDENTIFIER:
+            text = probe.get("value")
+            if not isinstance(text, str) or not text:
+                raise _Unusable(f"a {IDENTIFIER} probe without its value")
+            identifiers.append(Identifier(text, bool(probe.get("hard"))))
+        else:
+            keys = probe.get("answer_keys") or []
+            if not isinstance(keys, list) or not all(isinstance(key, str) and key for key in keys):
+                raise _Unusable('"answer_keys" must be an array of strings')
+            if keys:
+                questions.append(Question(tuple(keys)))
+    return tuple(identifiers), tuple(questions)

@@ -1,0 +1,111 @@
+"""One conversation lived again, prompt by prompt, by one contestant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+from compact.core.lint import Provider, lint_messages
+from compact.errors import CompactError, FormatError
+from compact.evaluation.cache import PromptCache
+from compact.evaluation.contestants import Contestant
+from compact.evaluation.loading import Identifier, Question
+from compact.evaluation.measuring import Measured
+from compact.evaluation.results import Outcome
+from compact.evaluation.scoring import answerable, present, score_identifiers, score_questions
+from compact.evaluation.windows import Window
+from compact.model.message import Role
+
+
+class Subject:
+    """A conversation and those of its probes that can be lost, because it holds them."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self.case = measured.case
+
+    @cached_property
+    def identifiers(self) -> tuple[Identifier, ...]:
+        return present(self.case.identifiers, self.measured.text(self.case.messages[: self.case.cut]))
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        return answerable(self.case.questions, self.measured.text(self.case.messages))
+
+    @cached_property
+    def calls(self) -> list[int]:
+        """How many messages there were at each call of the model: before each assistant message."""
+        case, decoded = self.case, self.measured.decoded
+        return [
+            index
+            for index in range(1, case.horizon)
+            if any(message.role is Role.ASSISTANT for message in decoded(case.messages[index], index)[:1])
+        ]
+
+
+def replay(
+    subject: Subject, contestant: Contestant, preset: str, window: Window, tokens: int, once: bool = False
+) -> Outcome:
+    """Ask for every prompt up to the horizon (`once`: only for the scored ones), score, count and check."""
+    case, measured = subject.case, subject.measured
+    scored = {case.cut, case.horizon}
+    cache = PromptCache(measured)
+    texts: dict[int, str] = {}
+    ends = sorted(scored if once else scored.union(subject.calls))
+    seconds, violations, checked, after, error = 0.0, 0, -1, 0, ""
+    for end in ends:
+        given = case.messages[:end]
+        began = perf_counter()
+        try:
+            prompt, tools = contestant.prompt(given)
+            error = ""
+        except FormatError:
+            raise
+        except CompactError as problem:
+            error = f"{type(problem).__name__}: {problem}"
+        seconds += perf_counter() - began
+        if error:
+            continue
+        cache.send(prompt, tools)
+        # Between two compactions a prompt only grows by what the caller appends.
+        if contestant.compactions != checked or end == case.horizon:
+            checked = contestant.compactions
+            violations += new_violations(measured, prompt, given)
+        if end in scored:
+            texts[end] = measured.text(prompt)
+            after = measured.body_size(prompt)
+    at_cut = texts.get(case.cut, "")
+    return Outcome(
+        case=case.id,
+        source=case.source,
+        preset=preset,
+        window=window.label,
+        window_tokens=tokens,
+        tokens_before=measured.body,
+        tokens_after=after,
+        identifiers=score_identifiers(subject.identifiers, at_cut),
+        hard=score_identifiers([probe for probe in subject.identifiers if probe.hard], at_cut),
+        questions=score_questions(subject.questions, texts.get(case.horizon, "")),
+        prompts=len(ends),
+        prompt_tokens=cache.tokens,
+        cached_tokens=cache.cached,
+        compactions=contestant.compactions,
+        violations=violations,
+        seconds=seconds,
+        error=error,
+    )
+
+
+def new_violations(measured: Measured, prompt: Sequence[Any], given: Sequence[Any]) -> int:
+    """What a provider would refuse in the prompt, of kinds it had no reason to refuse in what was given."""
+    count = 0
+    messages = measured.prompt_messages(prompt)
+    for provider in Provider:
+        if found := lint_messages(messages, provider):
+            before = {
+                violation.code for violation in lint_messages(measured.prompt_messages(given), provider)
+            }
+            count += sum(violation.code not in before for violation in found)
+    return count

@@ -1,0 +1,79 @@
+"""Every conversation through every preset at every window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from compact.config import CompactConfig
+from compact.counters import counter_for
+from compact.errors import FormatError
+from compact.evaluation.contestants import TAIL, Contestant, PresetContestant, TailContestant
+from compact.evaluation.loading import Case, Problem
+from compact.evaluation.measuring import Measured
+from compact.evaluation.replay import Subject, replay
+from compact.evaluation.results import Outcome
+from compact.evaluation.windows import DEFAULT_WINDOWS, Window, scaled
+from compact.policies import PRESETS
+from compact.ports import TokenCounter
+
+__all__ = ["TAIL", "Fits", "Trial", "evaluate"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is to be evaluated."""
+
+    configure: Callable[[str], CompactConfig] = lambda preset: CompactConfig(preset=preset)
+    """Settings by preset; the window and, where that is small, the reserves are set here."""
+    presets: Sequence[str] = (*PRESETS, TAIL)
+    windows: Sequence[Window] = DEFAULT_WINDOWS
+    summarizer: Any = None
+    once: bool = False
+    """Compact the whole in one go instead of prompt by prompt; there is no cache to speak of then."""
+
+    @cached_property
+    def configs(self) -> dict[str, CompactConfig]:
+        """Raises ConfigError for a preset that is not known."""
+        return {name: self.configure("budget" if name == TAIL else name) for name in self.presets}
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        config = next(iter(self.configs.values()))
+        return counter_for(config.model, config.counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """Nothing to evaluate: at this window the conversation needs no compaction."""
+
+    case: str
+    source: str
+    window: str
+
+
+def evaluate(case: Case, trial: Trial) -> Iterator[Outcome | Fits | Problem]:
+    """What each preset makes of the conversation at each window."""
+    try:
+        measured = Measured(case, trial.counter)
+        subject = Subject(measured)
+        for window in trial.windows:
+            tokens = window.tokens_for(measured.fixed, measured.body, measured.largest)
+            if measured.fixed + measured.body <= tokens:
+                yield Fits(case.id, case.source, window.label)
+                continue
+            for preset, config in trial.configs.items():
+                contestant = _contestant(measured, preset, config, tokens, trial.summarizer)
+                yield replay(subject, contestant, preset, window, tokens, trial.once)
+    except FormatError as error:
+        yield Problem(case.where or case.id, str(error))
+
+
+def _contestant(
+    measured: Measured, preset: str, config: CompactConfig, tokens: int, summarizer: Any
+) -> Contestant:
+    if preset == TAIL:
+        return TailContestant(measured, tokens - scaled(config.policy, tokens).reserve())
+    return PresetContestant(measured, config, tokens, summarizer)
