@@ -1,0 +1,47 @@
+"""What all archives share: render, name, put. A kind of archive is where `put` puts things."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from compact.archives.lines import RenderedTranscript, event_line, summary_json
+from compact.archives.naming import safe_name, summary_name, transcript_name
+from compact.model.event import Event
+from compact.model.record import Transcript
+from compact.redaction import Redactor
+
+
+class FileArchive(ABC):
+    """An archive made of named files in one folder a session."""
+
+    name: str
+
+    def __init__(self, redactor: Redactor | None = None) -> None:
+        self.redactor = redactor or Redactor()
+
+    def write(self, transcript: Transcript) -> str:
+        """Write transcript, then summary; returns where the transcript is. Raises ArchiveError."""
+        folder = self.folder(transcript.session_id)
+        name = transcript_name(transcript.step)
+        lines = RenderedTranscript(transcript, self.redactor)
+        location = self.put(folder, name, lines)
+        summary = summary_json(transcript, name, lines.digest, self.redactor)
+        self.put(folder, summary_name(transcript.step), [summary])
+        return location
+
+    def append_event(self, session_id: str, event: Event | Mapping[str, Any]) -> None:
+        """Add one redacted event to the session's log. Raises ArchiveError."""
+        self.append(self.folder(session_id), event_line(event, self.redactor))
+
+    def folder(self, session_id: str) -> str:
+        return safe_name(session_id, hide=isinstance(session_id, str) and self.redactor.is_secret(session_id))
+
+    @abstractmethod
+    def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
+        """Store a whole file or nothing; the same content again is no change, other content is set beside."""
+
+    @abstractmethod
+    def append(self, folder: str, line: bytes) -> None:
+        """Add a line to the events of a folder, whole or not at all."""

@@ -1,0 +1,208 @@
+"""The archive on disk: whole files or none, nothing overwritten, no way out of its folder.
+
+Every step goes through open directory handles and never follows a link, so that neither a session id nor
+a link planted in the folder can lead a write elsewhere. POSIX only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from compact.archives.base import FileArchive
+from compact.archives.naming import EVENTS, aside_name
+from compact.errors import ArchiveError
+from compact.redaction import Redactor
+
+DEFAULT_ROOT = ".compact/archive"
+_TEMPORARY = ".tmp-"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+_BUFFER = 1 << 20
+
+
+class FsArchive(FileArchive):
+    """Writes `{root}/{session}/transcript-pre-compact-{step}.jsonl`, its summary and `events.jsonl`."""
+
+    name = "fs"
+
+    def __init__(self, root: str | os.PathLike[str] = DEFAULT_ROOT, redactor: Redactor | None = None) -> None:
+        super().__init__(redactor)
+        self.root = Path(root)
+
+    def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
+        with self._opened(folder, name) as directory:
+            for left in os.listdir(directory):
+                # The lock is held, so a temporary file here belongs to a writer that died.
+                if left.startswith(_TEMPORARY):
+                    os.unlink(left, dir_fd=directory)
+            temporary = f"{_TEMPORARY}{secrets.token_hex(8)}"
+            try:
+                digest = _write_new(directory, temporary, chunks)
+                _adopt(directory, temporary, name, digest)
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=directory)
+            os.fsync(directory)
+        return str(self.root / folder / name)
+
+    def append(self, folder: str, line: bytes) -> None:
+        with self._opened(folder, EVENTS) as directory:
+            handle = os.open(EVENTS, _APPEND, 0o600, dir_fd=directory)
+            try:
+                before = _regular(handle, EVENTS).st_size
+                try:
+                    _write_all(handle, line)
+                except OSError:
+                    os.ftruncate(handle, before)  # No half line: readers parse every one.
+                    raise
+            finally:
+                os.close(handle)
+
+    @contextlib.contextmanager
+    def _opened(self, folder: str, name: str) -> Iterator[int]:
+        """The session's folder, made if need be and locked; every OSError inside becomes an ArchiveError."""
+        handles: list[int] = []
+        try:
+            root = self._open_root()
+            handles.append(root)
+            created = _make_folder(folder, root)
+            directory = os.open(folder, _FOLDER, dir_fd=root)
+            handles.append(directory)
+            if created:
+                os.fsync(root)
+            _lock(directory)
+            yield directory
+        except OSError as problem:
+            raise ArchiveError(self._explain(problem, folder, name)) from problem
+        finally:
+            for handle in reversed(handles):
+                os.close(handle)
+
+    def _open_root(self) -> int:
+        parts = self.root.parts
+        if self.root.is_absolute():
+            # Links above an absolute root are the administrator's; the root itself must be a real folder.
+            self.root.parent.mkdir(parents=True, exist_ok=True)
+            handle, rest = os.open(self.root.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), parts[-1:]
+        else:
+            # A relative root lies in a working copy that others may have filled: no part may be a link.
+            handle, rest = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), parts
+        for part in rest:
+            try:
+                _make_folder(part, handle)
+                below = os.open(part, _FOLDER, dir_fd=handle)
+            finally:
+                os.close(handle)
+            handle = below
+        with contextlib.suppress(FileExistsError):
+            ignore = os.open(".gitignore", _NEW, 0o600, dir_fd=handle)
+            try:
+                os.write(ignore, b"*\n")
+            finally:
+                os.close(ignore)
+        return handle
+
+    def _explain(self, problem: OSError, folder: str, name: str) -> str:
+        where = self.root / folder / name
+        if problem.errno in (errno.ELOOP, errno.ENOTDIR):
+            what = "a part of this path is a symbolic link or no folder; links are refused"
+            advice = "Remove it or choose another archive folder"
+        elif problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            what = f"there is no room ({problem.strerror})"
+            advice = "Free some space"
+        else:
+            what = problem.strerror or str(problem)
+            advice = "Make the folder writable"
+        return (
+            f"The archive {where} could not be written: {what}. Nothing was compacted and no partial file "
+            f'stands under that name. {advice}, or set archive.on_failure to "queue".'
+        )
+
+
+def _lock(directory: int) -> None:
+    import fcntl
+
+    fcntl.flock(directory, fcntl.LOCK_EX)
+
+
+def _make_folder(name: str, parent: int) -> bool:
+    try:
+        os.mkdir(name, 0o700, dir_fd=parent)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _write_new(directory: int, name: str, chunks: Iterable[bytes]) -> str:
+    """A new file with all chunks, safely on disk; returns its hash."""
+    hasher = sha256()
+    handle = os.open(name, _NEW, 0o600, dir_fd=directory)
+    try:
+        waiting = bytearray()
+        for chunk in chunks:
+            hasher.update(chunk)
+            waiting += chunk
+            if len(waiting) >= _BUFFER:
+                _write_all(handle, waiting)
+                waiting = bytearray()
+        _write_all(handle, waiting)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    return hasher.hexdigest()
+
+
+def _adopt(directory: int, temporary: str, name: str, digest: str) -> None:
+    """Give the new file its name; content that already has it stays reachable under another."""
+    before = _digest_of(directory, name)
+    if before == digest:
+        return
+    if before is not None:
+        aside = aside_name(name, before)
+        try:
+            os.link(name, aside, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+        except FileExistsError:
+            pass
+        except OSError as problem:
+            if problem.errno not in _NO_LINKS:
+                raise
+            os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
+    os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+
+
+def _digest_of(directory: int, name: str) -> str | None:
+    try:
+        handle = os.open(name, _READ, dir_fd=directory)
+    except FileNotFoundError:
+        return None
+    hasher = sha256()
+    try:
+        _regular(handle, name)
+        while chunk := os.read(handle, _BUFFER):
+            hasher.update(chunk)
+    finally:
+        os.close(handle)
+    return hasher.hexdigest()
+
+
+def _regular(handle: int, name: str) -> os.stat_result:
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.ENOTDIR, f"{name} is not a regular file")
+    return found
+
+
+def _write_all(handle: int, data: bytes | bytearray) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]

@@ -1,0 +1,120 @@
+"""Archive unreachable, policy "queue": spooled on disk, sent later, never silently skipped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from compact.archives.base import FileArchive
+from compact.archives.fs import FsArchive
+from compact.archives.naming import EVENTS
+from compact.errors import ArchiveError
+from compact.model.event import Event
+from compact.model.record import Transcript
+
+DEFAULT_SPOOL = ".compact/spool"
+
+
+class QueuedArchive:
+    """Writes to `inner`, or else to a spool on disk that `flush` sends on.
+
+    What is spooled is already redacted. A location that begins with "queued:" has not reached `inner` yet.
+    A spool that is full or cannot be written raises ArchiveError, as `inner` would have done.
+    """
+
+    def __init__(
+        self,
+        inner: FileArchive,
+        spool: str | os.PathLike[str] = DEFAULT_SPOOL,
+        max_bytes: int = 1 << 30,
+    ) -> None:
+        self.inner = inner
+        self.name = inner.name
+        self._spool = FsArchive(spool, inner.redactor)
+        self._max_bytes = max_bytes
+        self._flushing = threading.Lock()
+
+    def write(self, transcript: Transcript) -> str:
+        try:
+            location = self.inner.write(transcript)
+        except ArchiveError as unreachable:
+            return self._queue(transcript, unreachable)
+        self.flush()
+        return location
+
+    def append_event(self, session_id: str, event: Event | Mapping[str, Any]) -> None:
+        try:
+            self.inner.append_event(session_id, event)
+        except ArchiveError:
+            self._spool.append_event(session_id, event)
+
+    def pending(self) -> list[str]:
+        """The files that wait, as "folder/name"."""
+        return [f"{path.parent.name}/{path.name}" for path in self._waiting()]
+
+    def flush(self) -> int:
+        """Send what waits, oldest step first; stops at the first failure and returns how many files went."""
+        if not self._flushing.acquire(blocking=False):
+            return 0
+        sent = 0
+        try:
+            for path in self._waiting():
+                try:
+                    self._send(path)
+                except ArchiveError:
+                    break
+                sent += 1
+        finally:
+            self._flushing.release()
+        return sent
+
+    def _queue(self, transcript: Transcript, unreachable: ArchiveError) -> str:
+        used = sum(path.stat().st_size for path in self._waiting())
+        if used >= self._max_bytes:
+            raise ArchiveError(
+                f"The archive is unreachable and its queue at {self._spool.root} is full ({used} bytes). "
+                "Nothing was compacted. Make the archive reachable and flush the queue, or raise its limit."
+            ) from unreachable
+        return f"queued:{self._spool.write(transcript)}"
+
+    def _waiting(self) -> list[Path]:
+        root = self._spool.root
+        if not root.is_dir():
+            return []
+        found = [
+            path
+            for folder in root.iterdir()
+            if folder.is_dir() and not folder.is_symlink()
+            for path in folder.iterdir()
+            if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
+        ]
+        # A transcript goes before its summary, as when both are written at once.
+        return sorted(found, key=lambda path: (path.name == EVENTS, path.stat().st_mtime, path.name))
+
+    def _send(self, path: Path) -> None:
+        folder = path.parent.name
+        if path.name == EVENTS:
+            taken = path.with_name(f".sending-{os.getpid()}-{EVENTS}")
+            path.rename(taken)
+            with taken.open("rb") as lines:
+                for line in lines:
+                    self.inner.append(folder, line)
+            taken.unlink()
+        else:
+            self.inner.put(folder, path.name, _chunks(path))
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
+
+
+def _chunks(path: Path) -> Iterable[bytes]:
+    def read() -> Iterator[bytes]:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                yield chunk
+
+    return read()

@@ -1,0 +1,134 @@
+"""Checks an archive: every transcript against its trailer, every summary against its own hash."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from compact.archives.lines import FORMAT, VERSION, summary_digest
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    path: str
+    what: str
+    line: int | None = None
+
+
+def verify(path: str | os.PathLike[str]) -> list[Problem]:
+    """All problems of a file, a session's folder or a whole archive; empty when it is sound.
+
+    Reads line by line, so size doesn't matter. Links are reported, not followed.
+    """
+    start = Path(path)
+    if not start.exists() and not start.is_symlink():
+        return [Problem(str(start), "does not exist")]
+    return [problem for file in _files(start) for problem in _verify_file(file)]
+
+
+def verify_lines(lines: Iterable[bytes], path: str) -> list[Problem]:
+    """The problems of one transcript, given its lines with their line ends."""
+    hasher = sha256()
+    number, trailer = 0, None
+    for number, line in enumerate(lines, 1):
+        if trailer is not None:
+            return [Problem(path, "there is more after the trailer", number)]
+        ours = _ours(line)
+        if ours is None:
+            return [Problem(path, "is not a line of JSON with our fields", number)]
+        if number == 1 and ours.get("type") != "header":
+            return [Problem(path, "the header is missing", number)]
+        if number == 1 and (ours.get("format"), ours.get("version")) != (FORMAT, VERSION):
+            return [Problem(path, f"is in a format this version can't check: {ours.get('version')}", number)]
+        if ours.get("type") == "trailer":
+            trailer = ours
+        else:
+            hasher.update(line)
+    if trailer is None:
+        return [Problem(path, "is cut off: the trailer is missing", number or None)]
+    found = []
+    if trailer.get("messages") != number - 2:
+        found.append(Problem(path, f"has {number - 2} messages, its trailer says {trailer.get('messages')}"))
+    if trailer.get("sha256") != hasher.hexdigest():
+        found.append(Problem(path, "was changed: its content does not match its SHA-256"))
+    return found
+
+
+def verify_summary(content: bytes, path: str) -> list[Problem]:
+    try:
+        summary = json.loads(content)
+    except (ValueError, RecursionError):
+        return [Problem(path, "is not JSON")]
+    if not isinstance(summary, dict) or summary.get("sha256") != summary_digest(summary):
+        return [Problem(path, "was changed: its content does not match its SHA-256")]
+    return []
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_symlink() or not path.is_dir():
+        yield path
+        return
+    for child in sorted(path.iterdir()):
+        if child.is_symlink() or not child.name.startswith("."):
+            yield from _files(child)
+
+
+def _verify_file(path: Path) -> list[Problem]:
+    if path.is_symlink():
+        return [Problem(str(path), "is a symbolic link")]
+    if path.name.startswith("transcript-"):
+        with path.open("rb") as lines:
+            return verify_lines(lines, str(path))
+    if path.name.startswith("summary-"):
+        content = path.read_bytes()
+        return verify_summary(content, str(path)) or _verify_pair(path, content)
+    if path.name == "events.jsonl":
+        with path.open("rb") as lines:
+            return [
+                Problem(str(path), "is not a line of JSON", number)
+                for number, line in enumerate(lines, 1)
+                if _parsed(line) is None
+            ]
+    return [Problem(str(path), "does not belong here")]
+
+
+def _verify_pair(path: Path, content: bytes) -> list[Problem]:
+    """A summary names its transcript; one set aside by other content is found among those set aside."""
+    named = json.loads(content).get("transcript") or {}
+    stem = str(named.get("name", "")).removesuffix(".jsonl")
+    if not stem or "/" in stem:
+        return [Problem(str(path), "names no transcript")]
+    candidates = [file for file in path.parent.glob("transcript-*.jsonl") if file.name.startswith(stem + ".")]
+    if not candidates:
+        return [Problem(str(path), f"its transcript {stem}.jsonl is missing")]
+    if any(_trailer_digest(file) == named.get("sha256") for file in candidates):
+        return []
+    return [Problem(str(path), f"belongs to another version of {stem}.jsonl")]
+
+
+def _trailer_digest(path: Path) -> Any:
+    """The hash in a transcript's last line."""
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - 4096))
+        last = file.read().splitlines()[-1:]
+    ours = _ours(last[0]) if last else None
+    return None if ours is None else ours.get("sha256")
+
+
+def _ours(line: bytes) -> dict[str, Any] | None:
+    parsed = _parsed(line)
+    ours = parsed.get("_compact") if isinstance(parsed, dict) else None
+    return ours if isinstance(ours, dict) else None
+
+
+def _parsed(line: bytes) -> Any | None:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
