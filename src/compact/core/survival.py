@@ -2,27 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from compact.core.evidence.block import Coverage
 from compact.model.summary import Evidence, EvidenceKind
 
-_QUOTED = frozenset(
-    {EvidenceKind.RULE, EvidenceKind.APPROVAL, EvidenceKind.COMMAND, EvidenceKind.ERROR, EvidenceKind.NAME}
+_SPOKEN = frozenset(
+    {
+        EvidenceKind.RULE,
+        EvidenceKind.APPROVAL,
+        EvidenceKind.COMMAND,
+        EvidenceKind.ERROR,
+        EvidenceKind.NAME,
+        EvidenceKind.DATE,
+    }
 )
+_HIGHEST_WEIGHT = 6.0
 
 
 def survival(evidence: Iterable[Evidence], text: str) -> Mapping[str, float]:
-    """Share of the evidence that `text` holds, by kind; "all" is the whole, {} when there is none."""
-    held = Coverage(text)
-    flat = " ".join(text.split())
-    found: dict[str, int] = {}
-    total: dict[str, int] = {}
+    """Share of the evidence that `text` holds, by kind; "all" is the whole, {} when there is none.
+
+    Each item counts by its rank, which is how likely it is needed again: an id that went through three
+    tool calls weighs more than one of two hundred in a listing.
+    """
+    holds = Holder(text)
+    held: dict[str, float] = {}
+    total: dict[str, float] = {}
     for item in evidence:
-        there = held.holds(item.value) or (
-            (item.kind in _QUOTED or " " in item.value) and " ".join(item.value.split()) in flat
-        )
+        weight = weight_of(item)
+        there = weight if holds(item) else 0.0
         for key in (item.kind.value, "all"):
-            total[key] = total.get(key, 0) + 1
-            found[key] = found.get(key, 0) + there
-    return {key: round(found[key] / count, 4) for key, count in sorted(total.items())}
+            total[key] = total.get(key, 0.0) + weight
+            held[key] = held.get(key, 0.0) + there
+    return {key: round(held[key] / weight, 4) for key, weight in sorted(total.items()) if weight}
+
+
+def weight_of(item: Evidence) -> float:
+    """What the item counts for; one rule must not outweigh everything else."""
+    return min(_HIGHEST_WEIGHT, max(item.rank, 0.01))
+
+
+class Holder:
+    """Tells whether a text holds an item, whatever the line breaks."""
+
+    def __init__(self, text: str) -> None:
+        self._values = Coverage(text)
+        self._flat = " ".join(text.split())
+
+    def __call__(self, item: Evidence) -> bool:
+        if self._values.holds(item.value):
+            return True
+        if item.kind not in _SPOKEN and " " not in item.value:
+            return False
+        return " ".join(item.value.split()) in self._flat
+
+
+def room_for(evidence: Sequence[Evidence], floor: float) -> int:
+    """Characters that the best of the evidence needs so that `floor` of it survives."""
+    wanted = floor * sum(map(weight_of, evidence))
+    room = 0
+    for item in evidence:
+        if wanted <= 0:
+            break
+        wanted -= weight_of(item)
+        room += len(item.value) + 4
+    return room

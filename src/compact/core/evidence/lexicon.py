@@ -74,9 +74,10 @@ _NOISE = frozenset(
     }
 )
 _COMMON_ROOTS = frozenset(
-    "os sys re io json math time datetime logging traceback subprocess shutil pathlib random copy typing functools "
-    "itertools collections unittest argparse warnings inspect textwrap string np numpy pd pandas plt str dict list "
-    "console Math Object Array JSON Promise process fs path document window module exports args kwargs".split()
+    "os sys re io json math time datetime logging traceback subprocess shutil pathlib random copy typing "
+    "functools itertools collections unittest argparse warnings inspect textwrap string np numpy pd pandas "
+    "plt str dict list console Math Object Array JSON Promise process fs path document window module "
+    "exports args kwargs".split()
 )
 """Libraries that every model knows by heart; `os.path.join` needs no keeping."""
 _COMMON_ERROR = re.compile(

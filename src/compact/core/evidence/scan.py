@@ -80,9 +80,9 @@ class Scanner:
         for index, message in enumerate(messages):
             if message.kind in _SKIPPED_KINDS or message.kind is MessageKind.SUMMARY:
                 continue
-            source = USER if message.role is Role.USER else ASSISTANT
-            if message.role is Role.TOOL:
-                source = TOOL
+            if message.role in (Role.SYSTEM, Role.DEVELOPER):
+                continue  # instructions: their rules count, their words are no facts of the conversation
+            source = {Role.USER: USER, Role.TOOL: TOOL}.get(message.role, ASSISTANT)
             for part in message.parts:
                 if isinstance(part, Text):
                     self._take(self._prose_values(part.text), source, index)

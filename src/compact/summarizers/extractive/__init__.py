@@ -20,6 +20,8 @@ _TRIES = 5
 class ExtractiveSummarizer:
     """Fills each strategy's sections from the structure of the conversation, without a model."""
 
+    renders_prompt = True
+
     def __init__(self, counter: TokenCounter, *, is_secret: Callable[[str], bool] | None = None) -> None:
         self._counter = counter
         self._is_secret = is_secret

@@ -1,0 +1,103 @@
+"""The embedded summarizer against one tiktoken pass over the same text.
+
+    python benchmarks/summary_speed.py [PATH] [--tokens 100000] [--share 0.1]
+
+PATH is a .jsonl or .jsonl.gz file of conversations, joined until there are enough tokens; without it an agent's
+session is made up. Prints the best of five of each, and their ratio (the goal is at most 10).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import compact
+from compact.counters import counter_for
+
+GOAL = 10.0
+
+
+def from_file(path: Path, characters: int) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    size = 0
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with opened as lines:
+        for line in lines:
+            for message in json.loads(line)["messages"]:
+                if message["role"] == "system":
+                    continue
+                messages.append(message)
+                size += len(text_of(message))
+                if size >= characters:
+                    return messages
+    return messages
+
+
+def made_up(characters: int) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Make the nightly import faster. Never touch prod."}
+    ]
+    size = step = 0
+    while size < characters:
+        step += 1
+        path = f"src/imports/stage_{step % 23}.py"
+        body = "\n".join(
+            f"{line:4d}  def load_{step}_{line}(batch_id, rows={line * 7}): return merge_rows(batch_id, '{path}')"
+            for line in range(40)
+        )
+        call = {"id": f"call_{step}", "type": "function"}
+        call["function"] = {"name": "read_file", "arguments": json.dumps({"path": path, "offset": step})}  # type: ignore[assignment]
+        said = (
+            f"The slow part is in {path}, because load_{step}_7 opens the file once a row. Reading it next."
+        )
+        messages.append({"role": "assistant", "content": said, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": body})
+        size += len(body) + len(said)
+    return messages
+
+
+def text_of(message: dict[str, Any]) -> str:
+    calls = message.get("tool_calls") or ()
+    return (message.get("content") or "") + "".join(call["function"]["arguments"] for call in calls)
+
+
+def best(action: Callable[[], object], rounds: int = 5) -> float:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("path", nargs="?", type=Path)
+    parser.add_argument("--tokens", type=int, default=100_000)
+    parser.add_argument("--share", type=float, default=0.1)
+    arguments = parser.parse_args()
+    characters = arguments.tokens * 4
+    messages = from_file(arguments.path, characters) if arguments.path else made_up(characters)
+    text = "\n".join(map(text_of, messages))
+    counter = counter_for("gpt-4o", "tiktoken")
+    tokens = counter.count(text)
+    limit = int(len(text) / 4 * arguments.share)
+    counting = best(lambda: counter.count(text))
+    for name in ("chars4", "tiktoken"):
+        writing = best(lambda: compact.summarize(messages, max_tokens=limit, counter=name))  # noqa: B023
+        ratio = writing / counting
+        print(
+            f"{len(text):,} characters, {tokens:,} tokens: tiktoken {counting * 1000:.1f} ms, summary ({name}) "
+            f"{writing * 1000:.1f} ms, ratio {ratio:.1f} (goal {GOAL:g})"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""`compact.summarize()`: the summary alone, for anyone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compact.counters import counter_for
+from compact.errors import ConfigError
+from compact.formats import by_name, decode_all, recognize
+from compact.model.message import Message, Role
+from compact.model.summary import Evidence, Summary, SummaryRequest
+from compact.ports import TokenCounter
+from compact.summarizers.callable import as_summarizer
+from compact.summarizers.compose import Composer
+from compact.summarizers.extractive import ExtractiveSummarizer
+from compact.summarizers.extractive.strategies import STRATEGIES
+from compact.summarizers.templates import load_template
+
+_EMBEDDED = frozenset({*STRATEGIES, "brief"})
+
+
+def summarize(
+    messages: Sequence[Any],
+    max_tokens: int,
+    strategy: str = "task_state",
+    summarizer: Any = None,
+    counter: str | TokenCounter = "auto",
+    *,
+    model: str = "gpt-4o",
+    previous: Summary | None = None,
+    first_position: int = 0,
+    focus: str = "",
+    format: str | None = None,
+) -> Summary:
+    """A summary of at most `max_tokens` tokens, in any format that is recognized, or of decoded messages.
+
+    Without a `summarizer` the embedded one works, offline; any other gets the evidence ledger beside its
+    prose. `previous` is folded in: its evidence is merged, its story carried on. System and developer
+    messages are instructions, not conversation: they are left out. `strategy` may be a path to a template
+    of your own, for a summarizer with a model.
+    """
+    if max_tokens < 1:
+        raise ConfigError(f"max_tokens must be at least 1, not {max_tokens}.", "max_tokens")
+    counting = counter_for(model, counter) if isinstance(counter, str) else counter
+    given = list(messages)
+    decoded: list[Message] = given
+    if not all(isinstance(message, Message) for message in given):
+        decoded = decode_all(given, by_name(format) if format else recognize(given))
+    numbered = [
+        (position, message)
+        for position, message in enumerate(decoded, start=first_position)
+        if message.role not in (Role.SYSTEM, Role.DEVELOPER)
+    ]
+    request = SummaryRequest(
+        messages=tuple(message for _, message in numbered),
+        prompt=_prompt(strategy, embedded=summarizer is None),
+        max_tokens=max_tokens,
+        strategy=strategy,
+        previous_summary=previous.text if previous is not None else None,
+        previous_evidence=_evidence(previous),
+        positions=tuple(position for position, _ in numbered),
+        focus=focus,
+    )
+    if summarizer is None:
+        return ExtractiveSummarizer(counting).summarize(request)
+    return Composer(as_summarizer(summarizer), counting).summarize(request)
+
+
+def _evidence(previous: Summary | None) -> tuple[Evidence, ...]:
+    return previous.evidence if previous is not None else ()
+
+
+def _prompt(strategy: str, *, embedded: bool) -> str:
+    if strategy in _EMBEDDED:
+        return ""
+    template = load_template(strategy)
+    if embedded:
+        raise ConfigError(
+            f"The strategy {strategy!r} is a template for a model, and no summarizer is given. Give one, or "
+            f"use one of {', '.join(sorted(_EMBEDDED))}.",
+            "strategy",
+        )
+    return template.text

@@ -1,0 +1,154 @@
+"""Prose and evidence as one summary: the model tells the story, the ledger keeps what stories lose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from compact.core.checks import check_summary
+from compact.core.evidence import extract, merge
+from compact.core.evidence.block import Coverage, build
+from compact.core.render import neutralize, request_positions
+from compact.core.survival import Holder, room_for, survival
+from compact.errors import SummaryRefused
+from compact.model.summary import Evidence, EvidenceKind, RefusalReason, Summary, SummaryRequest
+from compact.ports import Summarizer, TokenCounter
+from compact.summarizers._running import as_summary, summarize_async
+from compact.summarizers.extractive import ExtractiveSummarizer
+from compact.summarizers.extractive.material import UNTRUSTED_HEADING
+
+RULES_HEADING = "## Standing rules"
+EVIDENCE_HEADING = "## Evidence"
+_CHARS_PER_TOKEN = 3.2
+"""Ids and paths take more tokens than prose; a first guess, the result is counted."""
+_TRIES = 6
+
+
+class Composer:
+    """Asks `prose` for its part, checks it, and adds the evidence that it left out.
+
+    Without `prose` the embedded summarizer writes both. All of it fits `request.max_tokens`: evidence takes
+    what the survival floor needs, at most `evidence_share`, and whatever the prose leaves over when less
+    than the floor survived.
+    """
+
+    renders_prompt = True
+
+    def __init__(
+        self,
+        prose: Summarizer | None,
+        counter: TokenCounter,
+        *,
+        survival_floor: float = 0.8,
+        evidence_share: float = 0.5,
+        min_chars: int = 1,
+        is_secret: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._prose = prose
+        self._counter = counter
+        self._floor = survival_floor
+        self._share = evidence_share
+        self._min_chars = min_chars
+        self._is_secret = is_secret
+        self._embedded = ExtractiveSummarizer(counter, is_secret=is_secret)
+
+    def __repr__(self) -> str:
+        return f"Composer({self._prose!r})"
+
+    def summarize(self, request: SummaryRequest) -> Summary:
+        if self._prose is None:
+            return self._long_enough(self._embedded.summarize(request))
+        evidence = self._evidence(request)
+        asked = self._prose_request(request, evidence)
+        return self._compose(request, asked, evidence, as_summary(self._prose.summarize(asked), asked))
+
+    async def asummarize(self, request: SummaryRequest) -> Summary:
+        if self._prose is None:
+            return self.summarize(request)
+        evidence = self._evidence(request)
+        asked = self._prose_request(request, evidence)
+        return self._compose(request, asked, evidence, await summarize_async(self._prose, asked))
+
+    def _evidence(self, request: SummaryRequest) -> tuple[Evidence, ...]:
+        found = extract(request.messages, tuple(request_positions(request)), is_secret=self._is_secret)
+        return merge(request.previous_evidence, found.items) if request.previous_evidence else found.items
+
+    def _prose_request(self, request: SummaryRequest, evidence: tuple[Evidence, ...]) -> SummaryRequest:
+        needed = int(room_for(evidence, self._floor) / _CHARS_PER_TOKEN)
+        reserved = min(needed, int(request.max_tokens * self._share))
+        if request.strategy == "brief":
+            reserved = 0  # five sentences are what was asked for
+        return replace(request, max_tokens=max(1, request.max_tokens - reserved))
+
+    def _compose(
+        self,
+        request: SummaryRequest,
+        asked: SummaryRequest,
+        evidence: tuple[Evidence, ...],
+        answer: Summary,
+    ) -> Summary:
+        prose = check_summary(answer.text, asked, self._counter.count, min_chars=self._min_chars)
+        text, untrusted = prose, ""
+        if request.strategy != "brief":
+            reserved = request.max_tokens - asked.max_tokens
+            text, untrusted = self._with_evidence(prose, evidence, request, reserved)
+            left = request.max_tokens - self._counter.count(prose)
+            if left > reserved and survival(evidence, text).get("all", 1.0) < self._floor:
+                text, untrusted = self._with_evidence(prose, evidence, request, left)
+        return replace(
+            answer,
+            text=text,
+            tokens=self._counter.count(text),
+            evidence=evidence,
+            survival=survival(evidence, text),
+            untrusted=untrusted,
+            strategy=request.strategy,
+        )
+
+    def _with_evidence(
+        self, prose: str, evidence: tuple[Evidence, ...], request: SummaryRequest, tokens: int
+    ) -> tuple[str, str]:
+        """The prose with as much evidence after it as `tokens` allow."""
+        room = int(tokens * _CHARS_PER_TOKEN)
+        for _ in range(_TRIES):
+            if room < len(EVIDENCE_HEADING) + 20:
+                break
+            trusted, untrusted = self._block(prose, evidence, request, room)
+            text = "\n\n".join(filter(None, (prose, trusted, untrusted)))
+            if self._counter.count(text) <= request.max_tokens:
+                return text, untrusted
+            room = int(room * 0.8)
+        return prose, ""
+
+    def _block(
+        self, prose: str, evidence: tuple[Evidence, ...], request: SummaryRequest, room: int
+    ) -> tuple[str, str]:
+        holds = Holder(prose)
+        rules: list[str] = []
+        left = room // 2
+        for item in sorted(evidence, key=lambda item: item.message):
+            if item.kind is not EvidenceKind.RULE or holds(item):
+                continue
+            line = f"- “{neutralize(' '.join(item.value.split()))}” [m{item.message}]"
+            if len(line) + 1 <= left:
+                rules.append(line)
+                left -= len(line) + 1
+        used = sum(len(line) + 1 for line in rules) + len(RULES_HEADING) + 1 if rules else 0
+        room -= used + len(EVIDENCE_HEADING) + len(UNTRUSTED_HEADING) + 4
+        newest = min(request_positions(request), default=0) if request.previous_evidence else 0
+        block = build(evidence, max(0, room), Coverage(prose), newest_from=newest)
+        trusted = [RULES_HEADING, *rules] if rules else []
+        trusted += [EVIDENCE_HEADING, *block.trusted] if block.trusted else []
+        untrusted = [UNTRUSTED_HEADING, *block.untrusted] if block.untrusted else []
+        return "\n".join(trusted), "\n".join(untrusted)
+
+    def _long_enough(self, summary: Summary) -> Summary:
+        size = len(summary.text.strip())
+        if size and size >= self._min_chars:
+            return summary
+        reason = RefusalReason.TOO_SHORT if size else RefusalReason.EMPTY
+        raise SummaryRefused(
+            reason.value,
+            f"The summary was refused ({reason.value}): it has {size} characters, {self._min_chars} are "
+            "wanted. Nothing was changed.",
+        )
