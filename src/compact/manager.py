@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from compact.config import CompactConfig
-from compact.core.view import START
+from compact.core.view import START, undo_key
 from compact.engine import inspect
 from compact.engine.drivers import arun, run
 from compact.engine.inspect import Recalled
 from compact.engine.prepare import Call
-from compact.errors import CompactError
+from compact.errors import CompactError, SessionBusy
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
 from compact.model.plan import Plan
@@ -121,26 +121,23 @@ class CompactManager:
     def restore(self, session_id: str, step: int) -> list[Any]:
         """Undo the compaction with that number, and those built on it; returns the originals."""
         records = self.records(session_id)
-        chosen = next((r for r in records if r.step == step and r.kind is not RecordKind.RESTORE), None)
+        revoked = {record.revokes for record in records}
+        known = [record for record in records if record.kind is not RecordKind.RESTORE]
+        chosen = next((record for record in reversed(known) if record.step == step), None)
         if chosen is None:
-            known = ", ".join(str(r.step) for r in records if r.kind is not RecordKind.RESTORE) or "none"
+            steps = ", ".join(str(record.step) for record in known) or "none"
             raise CompactError(
-                f"session {session_id!r} has no compaction {step} (it has: {known}). Nothing was changed."
+                f"session {session_id!r} has no compaction {step} (it has: {steps}). Nothing was changed."
             )
         session = self._engine.session(session_id)
         revision = 1 + max(record.revision for record in records)
-        for record in [chosen, *_built_on(chosen, records)]:
-            undo = replace(
-                record,
-                id=f"restore-{record.id}",
-                kind=RecordKind.RESTORE,
-                source=b"restore:" + record.source,
-                output=START,
-                entries=(),
-                revokes=record.id,
-                revision=revision,
-            )
-            session.learn(self._engine.store.commit(undo))
+        with self._engine.store.lease(session_id, 60.0) as granted:
+            if not granted:
+                raise SessionBusy(session_id)
+            # The newest first: a crash on the way leaves an earlier state, never a gap.
+            for record in reversed([chosen, *_built_on(chosen, known)]):
+                if record.id not in revoked:
+                    session.learn(self._engine.store.commit(_undoing(record, revision)))
         with session.lock:
             session.forget_lines()
         self._engine.events.emit(session_id, EventName.RESTORED, {"step": step})
@@ -188,11 +185,24 @@ class CompactManager:
         return replace(call, tools=tools, system=system)
 
 
+def _undoing(record: Record, revision: int) -> Record:
+    return replace(
+        record,
+        id=f"restore-{record.id}",
+        kind=RecordKind.RESTORE,
+        source=undo_key(record.source),
+        output=START,
+        entries=(),
+        revokes=record.id,
+        revision=revision,
+    )
+
+
 def _built_on(record: Record, records: Sequence[Record]) -> list[Record]:
     built: list[Record] = []
     ids = {record.id}
     for other in records:
-        if other.parent in ids and other.kind is not RecordKind.RESTORE:
+        if other.parent in ids:
             ids.add(other.id)
             built.append(other)
     return built

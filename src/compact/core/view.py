@@ -40,6 +40,11 @@ def chain(messages: Iterable[Message], start: bytes = START) -> bytes:
     return start
 
 
+def undo_key(source: bytes) -> bytes:
+    """The key under which the undoing of a record is found, by the source that the record replaced."""
+    return b"restore:" + source
+
+
 def handle(call_id: str) -> str:
     """The short name under which a cleared output can be recalled.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
-from compact.core.view import START, Item, apply_entries, link
+from compact.core.view import START, Item, apply_entries, link, undo_key
 from compact.formats.recognition import ANY
 from compact.model.message import Message, MessageKind, Role
 from compact.model.record import Injected, Kept, Record
@@ -46,7 +47,7 @@ class Line:
         store: Store,
         size_of: Callable[[Message], int],
         notes: Mapping[bytes, Message],
-        revoked: frozenset[str],
+        revoked: AbstractSet[str],
     ) -> None:
         self._store = store
         self._size_of = size_of
@@ -64,6 +65,8 @@ class Line:
         self._kept_by_record: dict[int, Message] = {}
         self._since: list[Message] = []
         self.base: Record | None = None
+        self.undone = False
+        """Whether the base record was undone elsewhere, so that this line has to be told anew."""
         self.view: list[Item] = []
         self.total = 0
         self.user_turns = 0
@@ -136,7 +139,12 @@ class Line:
         for message in fresh:
             raw = link(raw, message.digest)
             raws.append(raw)
-        found = self._store.find(raws)
+        if self.base is None:
+            found = self._store.find(raws)
+        else:
+            undo = undo_key(self.base.source)
+            found = self._store.find([*raws, undo])
+            self.undone = any(record.revokes == self.base.id for record in found.get(undo, ()))
         adopted = -1
         for index, key in enumerate(raws):
             record = self._match(found, key, by_output=True)

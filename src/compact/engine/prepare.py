@@ -315,6 +315,7 @@ class Engine:
                 return Unchanged(Reason.BUSY)
             raise SessionBusy(now.session.id)
         with now.session.lock:
+            now.session.catch_up()
             now.line.refresh()
             job = self._job(now)
         if job.items != planned:

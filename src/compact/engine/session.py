@@ -55,7 +55,11 @@ class Session:
         self._revoked: set[str] = set()
         self.steps = 0
         self.revision = 0
-        for record in store.records(session_id):
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Learn what other processes committed: steps, summaries, restores."""
+        for record in self._store.records(self.id):
             self.learn(record)
 
     def learn(self, record: Record) -> None:
@@ -136,6 +140,10 @@ class Session:
         # A store that fails leaves this line out: the next call brings the same messages again.
         self._lines = others
         fresh = line.extend(body[known:], self.format, first_index + known, remembered)
+        if line.undone:
+            self.catch_up()
+            self._lines = []
+            return self.line_for(messages, named)
         if fresh:
             self._keep(line, fresh)
         self._lines = [line, *others][:_LINES_KEPT]
@@ -176,7 +184,7 @@ class Session:
         return line
 
     def _new_line(self) -> Line:
-        return Line(self._store, self._size_of, self._notes, frozenset(self._revoked))
+        return Line(self._store, self._size_of, self._notes, self._revoked)
 
     def add_note(self, line: Line, text: str) -> Line:
         """Enter working memory as conversation: before an unanswered user message, else at the end."""

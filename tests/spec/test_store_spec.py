@@ -1,0 +1,206 @@
+"""The session store behind the presets: what is saved, what a restart finds, what is refused meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import event, inspect
+
+from compact.errors import SessionBusy
+from compact.formats import by_name, decode_all
+from compact.stores import open_store
+from compact.stores.sql import SqlStore
+from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
+from support.raw import LONG_ENOUGH, Desk, Raw, assistant, pairs, step, summaries, user
+
+LONG_CHAT = [*pairs(16), user("the newest")]
+"""33 messages of 50 tokens: past 80 % of a window of 2,000."""
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[SqlStore]:
+    with open_store(store_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def restarted(store_url: str) -> Iterator[SqlStore]:
+    """The same database, opened by another process of the same kind."""
+    with open_store(store_url) as opened:
+        yield opened
+
+
+@pytest.mark.spec("S0.5")
+def test_the_summary_is_saved_on_the_conversation_and_reused(store: SqlStore) -> None:
+    summarizer = ScriptedSummarizer([LONG_ENOUGH])
+    desk = Desk("chat", window=2_000, summarizer=summarizer, store=store)
+    first = desk.preflight(LONG_CHAT)
+    thread = store.session("s")
+    assert thread is not None and thread.summary is not None and LONG_ENOUGH in thread.summary
+    assert thread.compaction_count == 1
+    assert desk.preflight([*LONG_CHAT, assistant("fine")])[:-1] == first
+    assert len(summarizer.requests) == 1
+
+
+@pytest.mark.spec("S0.6", part="store")
+def test_after_coming_back_the_stored_summary_is_used(store: SqlStore, restarted: SqlStore) -> None:
+    sent = Desk("chat", window=2_000, store=store).preflight(LONG_CHAT)
+    nobody = ScriptedSummarizer()
+    back = Desk("chat", window=2_000, summarizer=nobody, store=restarted)
+    later = [*LONG_CHAT, assistant("fine"), user("and then?")]
+    out = back.preflight(later)
+    assert out == [*sent, *later[-2:]]
+    assert nobody.requests == [] and len(summaries(out)) == 1
+    # The store has the full history, for the page to show.
+    assert [m.origin.source for m in restarted.originals("s") if m.origin] == later
+
+
+@pytest.mark.spec("S0.6", part="store")
+def test_a_new_summary_is_made_only_at_80_percent_again(store: SqlStore, restarted: SqlStore) -> None:
+    Desk("chat", window=2_000, store=store).preflight(LONG_CHAT)
+    summarizer = EchoSummarizer()
+    back = Desk("chat", window=2_000, summarizer=summarizer, store=restarted)
+    history: list[Raw] = list(LONG_CHAT)
+    while summarizer.calls == 0:
+        before = back.manager.usage("s", history).tokens
+        history += [assistant("fine"), user("and then?")]
+        back.preflight(history)
+    assert 1_500 <= before < 1_600
+    assert [record.version for record in restarted.records("s")] == [1, 2]
+
+
+@pytest.mark.spec("S0.6", part="store")
+def test_a_caller_who_kept_the_result_comes_back(store: SqlStore, restarted: SqlStore) -> None:
+    sent = Desk("chat", window=2_000, store=store).preflight(LONG_CHAT)
+    nobody = ScriptedSummarizer()
+    later = [assistant("fine"), user("and then?")]
+    out = Desk("chat", window=2_000, summarizer=nobody, store=restarted).preflight([*sent, *later])
+    assert out == [*sent, *later]
+    assert [m.origin.source for m in restarted.originals("s") if m.origin] == [*LONG_CHAT, *later]
+
+
+@pytest.mark.spec("S2.15")
+def test_the_tables_have_the_columns_that_the_agent_needs(store: SqlStore) -> None:
+    found = inspect(store.database.engine)
+    wanted = {
+        "sessions": {"compaction_count", "last_compaction_at", "currently_compacting"},
+        "messages": {"tokens"},
+        "message_parts": {
+            "id",
+            "message_id",
+            "session_id",
+            "type",
+            "content",
+            "tokens",
+            "compacted_at",
+            "sort_order",
+            "created_at",
+        },
+    }
+    for table, columns in wanted.items():
+        assert columns <= {column["name"] for column in found.get_columns(table)}
+    keys = found.get_foreign_keys("message_parts")
+    assert {(key["referred_table"], key["options"]["ondelete"]) for key in keys} == {
+        ("messages", "CASCADE"),
+        ("sessions", "CASCADE"),
+    }
+
+
+@pytest.mark.spec("S2.15")
+def test_a_session_knows_its_compactions_and_the_messages_since(store: SqlStore) -> None:
+    desk = Desk("agent", window=4_000, store=store)
+    history = [user("the task"), *(message for n in range(30) for message in step(n, output=150))]
+    desk.preflight(history)
+    desk.preflight([*history, assistant("done"), user("more")])
+    thread = store.session("s")
+    assert thread is not None
+    record = store.records("s")[-1]
+    assert thread.compaction_count == len(store.records("s")) >= 1
+    assert thread.last_compaction_at == record.created_at
+    assert not thread.currently_compacting
+    everything = list(store.originals("s"))
+    assert thread.message_count == len(everything) == len(history) + 2
+    assert thread.tokens == sum(desk.manager._engine.size_of(message) for message in everything)
+    since = store.since_last_compaction("s")
+    assert [m.digest for m in since] == [m.digest for m in everything[record.source_length :]]
+    assert 0 < len(since) < len(everything)
+
+
+@pytest.mark.spec("S2.15")
+def test_since_the_last_compaction_is_one_query_by_index(store: SqlStore) -> None:
+    for session in ("s", "t"):
+        Desk("chat", window=2_000, store=store).preflight(LONG_CHAT, session)
+    asked: list[str] = []
+
+    def note(connection: object, cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("SELECT"):
+            asked.append(statement)
+
+    event.listen(store.database.engine, "before_cursor_execute", note)
+    assert len(store.since_last_compaction("s")) > 0
+    (statement,) = asked
+    assert statement.count("SELECT") == 1 and "LIMIT" in statement
+    if store.database.is_sqlite:
+        plan = [row[-1] for row in _explained(store, statement)]
+        assert not [line for line in plan if line.startswith("SCAN")], plan
+
+
+def _explained(store: SqlStore, statement: str) -> list[tuple[str, ...]]:
+    count = statement.count("?")
+    with store.database.reading() as connection:
+        found = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", ("1",) * count)
+        return [tuple(row) for row in found]
+
+
+@pytest.mark.spec("S2.16", part="store")
+def test_a_message_that_arrives_while_compacting_is_refused(store: SqlStore, restarted: SqlStore) -> None:
+    over = [*pairs(40), user("the newest")]
+    busy = Desk("chat", window=2_000, summarizer=ScriptedSummarizer(), store=restarted)
+    busy.manager._engine._busy_wait = 0.0
+    with store.lease("s", 60) as granted:
+        assert granted
+        thread = restarted.session("s")
+        assert thread is not None and thread.currently_compacting
+        with pytest.raises(
+            SessionBusy, match=r"^Session is currently being optimized\. Please wait a moment\.$"
+        ):
+            busy.preflight(over)
+    assert list(store.records("s")) == []
+    # The message itself is not lost.
+    assert len(list(store.originals("s"))) == len(over)
+
+
+@pytest.mark.spec("S2.16", part="store")
+def test_a_lock_left_by_a_dead_process_expires(store: SqlStore, restarted: SqlStore) -> None:
+    dead = store.lease("s", 0.05)
+    assert dead.__enter__()
+    desk = Desk("chat", window=2_000, store=restarted)
+    assert len(summaries(desk.preflight([*pairs(40), user("the newest")]))) == 1
+    dead.__exit__(None, None, None)
+
+
+@pytest.mark.spec("S3.9")
+def test_summary_and_its_time_stand_on_the_thread_apart_from_its_messages(store: SqlStore) -> None:
+    desk = Desk("rolling", window=20_000, store=store)
+    history = [*pairs(9), user("the newest")]
+    store.put_session("s", title="Booking")
+    before = store.session("s")
+    assert before is not None and before.summary is None and before.summary_updated_at is None
+    desk.preflight(history)
+    thread, (record,) = store.session("s"), store.records("s")
+    assert thread is not None and thread.title == "Booking"
+    assert thread.summary == record.summary != "" and thread.summary_updated_at == record.created_at
+    assert [m.origin.source for m in store.originals("s") if m.origin] == history
+
+
+@pytest.mark.spec("S3.9")
+def test_threads_live_in_spaces_with_custom_instructions(store: SqlStore, restarted: SqlStore) -> None:
+    store.put_space("team", "The team", "Answer in verse.")
+    store.put_session("s", space="team")
+    store.append("t", 0, decode_all([user("elsewhere")], by_name("openai-chat")), format="openai-chat")
+    store.put_space("team", "The team", "Answer in prose.")
+    space, thread = restarted.space("team"), restarted.session("s")
+    assert space is not None and space.custom_instructions == "Answer in prose."
+    assert thread is not None and thread.space == "team"
+    assert [found.session_id for found in restarted.sessions(space="team")] == ["s"]
