@@ -12,7 +12,7 @@ from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.cli.options import add_settings
 from compact.cli.terminal import Screen, plural
-from compact.errors import ConfigError
+from compact.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
@@ -67,6 +67,8 @@ def run(context: Context) -> ExitCode:
     picture = _picture_file(args.picture)
     trial = _trial(context)
     cases, problems = load_cases(args.paths, args.sources, args.limit)
+    if not cases and not problems:
+        _nothing_found(args.paths, args.sources)
     found = Found(problems=problems)
     try:
         for case in _tracked(cases, context.err, args.quiet):
@@ -82,6 +84,15 @@ def run(context: Context) -> ExitCode:
     if found.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if found.problems else ExitCode.OK
+
+
+def _nothing_found(paths: Sequence[str], sources: Sequence[str]) -> None:
+    from compact.evaluation import load_cases
+
+    known = ", ".join(sorted({case.source for case in load_cases(paths)[0]}))
+    if known:
+        raise ConfigError(f"No source is named {' or '.join(sources)}; there is: {known}.", "sources")
+    raise FormatError(f"{', '.join(paths)}: there is no conversation in it; nothing was evaluated.")
 
 
 def _trial(context: Context) -> Trial:

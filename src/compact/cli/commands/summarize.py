@@ -32,6 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="task_state",
         help="task_state (default), decision_log, code_delta, brief, continuation, site_building or rolling",
     )
+    group.add_argument("--model", metavar="NAME", default="gpt-4o", help="model whose tokenizer counts")
     group.add_argument(
         "--counter", metavar="KIND", default="auto", help="auto (default), tiktoken, estimate or chars4"
     )
@@ -60,7 +61,12 @@ def _summary(conversation: Conversation, context: Context) -> Summary:
 
     args = context.args
     return summarize(
-        conversation.messages, args.max_tokens, args.strategy, counter=args.counter, format=args.format
+        conversation.messages,
+        args.max_tokens,
+        args.strategy,
+        counter=args.counter,
+        model=args.model,
+        format=args.format,
     )
 
 

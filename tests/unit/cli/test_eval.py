@@ -1,0 +1,175 @@
+"""`compact eval` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from compact.cli.exits import ExitCode
+from compact.evaluation import evaluate
+from support.cli import Compact
+
+FILLER = "The lamp turns, the fog lifts a little, and the keeper writes it down. " * 4
+
+
+def conversation(name: str, turns: int = 20) -> dict[str, Any]:
+    messages = []
+    for turn in range(turns):
+        note = "The relay is LH-2044." if turn == 1 else f"Watch {turn}."
+        messages.append({"role": "user", "content": f"{note} {FILLER}"})
+        messages.append({"role": "assistant", "content": f"Noted for watch {turn}. {FILLER}"})
+    probe = {"kind": "reused_identifier", "value": "LH-2044", "hard": True}
+    return {"id": name, "messages": messages, "probe_cut_index": len(messages) - 1, "probes": [probe]}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    path = tmp_path / "lighthouse.jsonl"
+    lines = [conversation("night-1"), conversation("night-2", turns=24)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_a_table_of_every_preset_and_the_baseline(compact: Compact, runs: Path) -> None:
+    ended = compact("eval", runs, "--windows", "30%", "--counter", "chars4")
+    assert ended.code == ExitCode.OK
+    lines = ended.out.splitlines()
+    assert lines[0] == "lighthouse"
+    rows = {line.split()[0]: line.split() for line in lines[2:8]}
+    assert set(rows) == {"budget", "chat", "window", "agent", "rolling", "tail"}
+    assert rows["tail"][4] == "0.0%", "the newest messages do not have it"
+    assert rows["budget"][4] == "100.0%", "the summary does"
+    assert lines[-1] == "2 conversations · extractive summaries · chars4"
+
+
+def test_json_is_one_document_and_repeats(compact: Compact, runs: Path) -> None:
+    options = ("--presets", "budget,tail", "--windows", "30%,2000", "--json")
+    result = compact("eval", runs, *options).json
+    assert [row["window"] for row in result["rows"]] == ["30%", "30%", "2,000", "2,000"]
+    assert result["presets"] == ["budget", "tail"]
+    assert result["summarizer"] == "extractive"
+    assert result["interrupted"] is False
+    first = result["rows"][0]
+    assert first["hard"] == {"kept": 2, "of": 2, "share": 1.0}
+    assert 0 < first["ratio"] < 0.4
+    assert 0 < first["cache_hits"] < 1
+    assert (first["violations"], first["failed"]) == (0, 0)
+
+    def timeless(value: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{**row, "seconds": 0} for row in value["rows"]]
+
+    assert timeless(compact("eval", runs, *options).json) == timeless(result)
+
+
+def test_one_preset_one_window_and_other_settings(compact: Compact, runs: Path) -> None:
+    def tokens_kept(*more: str) -> int:
+        result = compact("eval", runs, "--preset", "budget", "--window", "3k", "--once", "--json", *more).json
+        assert [(row["preset"], row["window"]) for row in result["rows"]] == [
+            ("budget", "3,000"),
+            ("tail", "3,000"),
+        ]
+        return int(result["rows"][0]["tokens_after"])
+
+    assert tokens_kept("--set", "policy.keep_recent_turns=1") < tokens_kept()
+
+
+def test_keys_in_the_environment_call_no_model(compact: Compact, runs: Path) -> None:
+    keys = {"OPENAI_API_KEY": "x", "ANTHROPIC_API_KEY": "x"}
+    ended = compact("eval", runs, "--presets", "chat", "--windows", "30%", "--json", environ=keys)
+    assert ended.json["summarizer"] == "extractive"
+
+
+def test_bad_lines_are_named_and_end_with_1(compact: Compact, runs: Path) -> None:
+    with runs.open("a", encoding="utf-8") as file:
+        file.write('{"messages": oops}\n' + json.dumps({"messages": [{"role": "pirate"}]}) + "\n")
+    ended = compact("eval", runs, "--presets", "tail", "--windows", "30%", "--json")
+    assert ended.code == ExitCode.FINDINGS
+    assert ended.json["conversations"] == 2
+    assert [problem["where"] for problem in ended.json["problems"]] == [f"{runs}:3", f"{runs}:4"]
+    assert f"{runs}:3: not valid JSON" in ended.err
+
+
+def test_what_fits_is_left_out_and_said(compact: Compact, runs: Path) -> None:
+    ended = compact("eval", runs, "--presets", "budget", "--windows", "64k", "--limit", "1")
+    assert ended.code == ExitCode.OK
+    assert "1 conversation " in ended.out
+    assert "left out because they fit: 1 at 64,000" in ended.out
+
+
+def test_the_picture_is_drawn(compact: Compact, runs: Path, tmp_path: Path) -> None:
+    ended = compact("eval", runs, "--presets", "budget,tail", "--windows", "30%,60%", "--picture", "out.svg")
+    assert "drawn: out.svg" in ended.err
+    root = ElementTree.parse(tmp_path / "out.svg").getroot()
+    assert root.tag.endswith("svg")
+    assert any((text.text or "") == "budget" for text in root.iter())
+
+
+def test_interrupted_it_shows_what_it_has(
+    compact: Compact, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def stops_in_the_second(case: Any, trial: Any) -> Any:
+        for result in evaluate(case, trial):
+            seen.append(case.id)
+            if len(seen) == 4:
+                raise KeyboardInterrupt
+            yield result
+
+    monkeypatch.setattr("compact.evaluation.evaluate", stops_in_the_second)
+    options = ("--presets", "window,tail", "--windows", "30%", "--json")
+    ended = compact("eval", runs, *options)
+    assert seen == ["night-1", "night-1", "night-2", "night-2"]
+    assert ended.code == ExitCode.INTERRUPTED
+    assert ended.json["interrupted"] is True
+    assert [row["conversations"] for row in ended.json["rows"]] == [1, 1], "the same for every preset"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--presets", "budgie"],
+        ["--windows", "huge"],
+        ["--picture", "out.png"],
+        ["--picture", "nowhere/out.svg"],
+        ["--sources"],
+        ["--limit", "0"],
+    ],
+)
+def test_a_wrong_option_ends_with_2_before_anything_is_done(
+    compact: Compact, runs: Path, options: list[str]
+) -> None:
+    try:
+        code = compact("eval", runs, *options).code
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    assert code == ExitCode.USAGE
+
+
+def test_a_source_that_is_not_there_is_said(compact: Compact, runs: Path) -> None:
+    ended = compact("eval", runs, "--sources", "lighthouses")
+    assert ended.code == ExitCode.USAGE
+    assert "lighthouse" in ended.err
+
+
+def test_a_missing_path_ends_with_2(compact: Compact) -> None:
+    assert compact("eval", "nothing.jsonl").code == ExitCode.USAGE
+
+
+def test_a_terminal_sees_progress(runs: Path) -> None:
+    import io
+
+    from compact.cli import main
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    err = Terminal()
+    argv = ["eval", str(runs), "--presets", "tail", "--windows", "30%"]
+    assert main(argv, io.StringIO(), io.StringIO(), err, {}) == ExitCode.OK
+    assert "1/2 lighthouse" in err.getvalue() and "2/2 lighthouse" in err.getvalue()

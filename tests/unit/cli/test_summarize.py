@@ -1,0 +1,63 @@
+"""`compact summarize` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from compact import count_tokens
+from compact.cli.exits import ExitCode
+from support.cli import Compact
+
+
+def test_the_summary_alone_goes_to_standard_output(compact: Compact, sample: Path) -> None:
+    ended = compact("summarize", sample, "--max-tokens", "300")
+    assert ended.code == ExitCode.OK
+    assert ended.out.strip()
+    assert 0 < count_tokens(ended.out.strip()) <= 300
+    assert "of at most 300 tokens" in ended.err
+    assert compact("summarize", sample, "--max-tokens", "300").out == ended.out
+
+
+def test_more_room_gives_more_and_another_strategy_another_form(compact: Compact, sample: Path) -> None:
+    short = compact("summarize", sample, "--max-tokens", "200", "-q")
+    long = compact("summarize", sample, "--max-tokens", "1,500", "-q")
+    assert len(long.out) > 2 * len(short.out)
+    assert short.err == ""
+    assert compact("summarize", sample, "--strategy", "decision_log").out != compact("summarize", sample).out
+
+
+def test_json_carries_the_evidence(compact: Compact, sample: Path) -> None:
+    [found] = compact("summarize", sample, "--max-tokens", "400", "--counter", "chars4", "--json").json[
+        "conversations"
+    ]
+    assert found["tokens"] <= 400
+    assert found["strategy"] == "task_state"
+    assert 0 < found["survival"]["all"] <= 1
+    assert {"kind", "value", "message"} <= set(found["evidence"][0])
+
+
+def test_several_conversations_have_their_names(compact: Compact, tmp_path: Path, sample: Path) -> None:
+    messages = json.loads(sample.read_text(encoding="utf-8"))["messages"]
+    lines = [{"id": f"part-{n}", "messages": messages[: 20 * n]} for n in (1, 2)]
+    path = tmp_path / "two.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    shown = compact("summarize", path, "--max-tokens", "200").out.splitlines()
+    assert [line for line in shown if line.startswith("part-")] == ["part-1", "part-2"]
+    only = compact("summarize", path, "--max-tokens", "200", "--pick", "part-2").out.splitlines()
+    assert not any(line.startswith("part-1") for line in only)
+
+
+def test_an_unknown_strategy_names_the_known_ones(compact: Compact, sample: Path) -> None:
+    ended = compact("summarize", sample, "--strategy", "poem")
+    assert ended.code == ExitCode.USAGE
+    assert "decision_log" in ended.err
+
+
+def test_a_wrong_size_ends_with_2(compact: Compact, sample: Path) -> None:
+    for size in ("0", "many"):
+        try:
+            code = compact("summarize", sample, "--max-tokens", size).code
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        assert code == ExitCode.USAGE
