@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from compact.core.lint import Violation, lint_messages
@@ -45,4 +46,4 @@ def _tools(tools: Any) -> list[tuple[str, str, Any]]:
 
 
 def _with_margin(tokens: int, margin: float) -> int:
-    return tokens if margin == 1.0 else -int(-tokens * margin // 1)
+    return tokens if margin == 1.0 else ceil(tokens * margin)

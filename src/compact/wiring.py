@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from math import ceil
+from typing import TYPE_CHECKING, Any
 
 from compact.config import CompactConfig
 from compact.counters import counter_for
@@ -16,8 +17,18 @@ from compact.model.event import Event, EventName
 from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
 from compact.ports import Archive, Exporter, Store, TokenCounter
-from compact.stores.memory import MemoryStore
+from compact.stores import store_for
 from compact.tracing.stream import EventStream
+
+if TYPE_CHECKING:
+    from compact.archives.base import FileArchive
+    from compact.redaction import Redactor
+
+# The fast model of each vendor, and the variable that holds its key.
+_VENDORS = {
+    "anthropic": ("claude-haiku-4-5", "ANTHROPIC_API_KEY"),
+    "openai": ("gpt-4o-mini", "OPENAI_API_KEY"),
+}
 
 
 def wire(
@@ -27,22 +38,25 @@ def wire(
     archive: Archive | None,
     exporters: Sequence[Exporter | Callable[[Event], None]],
     format: str | None,
+    environ: Mapping[str, str] | None = None,
 ) -> tuple[Engine, Callable[[str], Ports]]:
     """The engine, and the ports a session's flow runs on."""
-    events = EventStream(exporters, time.time)
-    warnings: list[str] = []
+    environ = os.environ if environ is None else environ
+    redactor = redactor_for(config)
+    events = EventStream(exporters, time.time, redact=redactor.value if redactor.enabled else None)
+    for warning in filter(None, [redactor.warning_when_disabled()]):
+        events.emit("", EventName.WARNING, {"severity": "high", "message": warning})
+
+    def warn(message: str) -> None:
+        events.emit("", EventName.WARNING, {"severity": "low", "message": message})
+
     counter = counter_for(
-        config.model,
-        config.counter,
-        cache_dir=os.environ.get("TIKTOKEN_CACHE_DIR"),
-        on_warning=warnings.append,
+        config.model, config.counter, cache_dir=environ.get("TIKTOKEN_CACHE_DIR"), on_warning=warn
     )
     limits = limits_for(config.model, config.models)
     if limits.warning and config.max_context_tokens is None:
-        warnings.append(limits.warning)
-    for warning in warnings:
-        events.emit("", EventName.WARNING, {"message": warning})
-    store = store if store is not None else MemoryStore()
+        warn(limits.warning)
+    store = store if store is not None else store_for(config)
     engine = Engine(
         model=config.model,
         window=config.max_context_tokens or limits.window,
@@ -55,8 +69,8 @@ def wire(
         strip_meta=config.strip_meta,
         format=format,
     )
-    archive = archive if archive is not None else archive_for(config)
-    composed = compose(config, summarizer, counter)
+    archive = archive if archive is not None else archive_for(config, redactor)
+    composed = summarizer_for(config, summarizer, Margined(counter), redactor, environ)
 
     @lru_cache(maxsize=1_000)
     def ports(session_id: str) -> Ports:
@@ -65,17 +79,110 @@ def wire(
     return engine, ports
 
 
+class Margined:
+    """A counter whose counts include its margin, so that a summary is measured as the engine measures it."""
+
+    margin = 1.0
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.name, self.exact = counter.name, counter.exact
+        self._counter = counter
+
+    def count(self, text: str) -> int:
+        return ceil(self._counter.count(text) * self._counter.margin)
+
+
 def prompt_for(request: SummaryRequest) -> str:
     from compact.summarizers.templates import instructions_for
 
     return instructions_for(request)
 
 
-def archive_for(config: CompactConfig) -> Archive:
-    from compact.archives.memory import MemoryArchive
+def redactor_for(config: CompactConfig) -> Redactor:
+    from compact.redaction import Redactor
 
-    return MemoryArchive()
+    settings = config.redaction
+    return Redactor(settings.patterns, bool(settings.pii), settings.enabled)
 
 
-def compose(config: CompactConfig, summarizer: Any, counter: TokenCounter) -> Any:
-    return summarizer
+def archive_for(config: CompactConfig, redactor: Redactor) -> Archive:
+    settings = config.archive
+    if settings.adapter == "none":
+        from compact.archives.none import NoArchive
+
+        return NoArchive()
+    if settings.adapter == "fs":
+        from compact.archives.fs import FsArchive
+
+        archive: FileArchive = FsArchive(settings.path, redactor)
+    else:
+        from compact.archives.s3 import S3Archive
+
+        archive = S3Archive(
+            settings.bucket or "",
+            settings.prefix,
+            redactor,
+            kms=settings.kms_key is not None,
+            kms_key_id=settings.kms_key,
+            endpoint_url=settings.endpoint_url,
+            region=settings.region,
+        )
+    if settings.on_failure == "abort":
+        return archive
+    from compact.archives.queue import QueuedArchive
+
+    return QueuedArchive(archive)
+
+
+def summarizer_for(
+    config: CompactConfig,
+    given: Any,
+    counter: TokenCounter,
+    redactor: Redactor,
+    environ: Mapping[str, str],
+) -> Any:
+    """The caller's summarizer, or the configured one, with the evidence ledger beside its prose."""
+    from compact.summarizers.callable import as_summarizer
+    from compact.summarizers.compose import Composer
+
+    prose = as_summarizer(given) if given is not None else _configured(config, counter, redactor, environ)
+    return Composer(
+        prose,
+        counter,
+        survival_floor=config.policy.survival_floor,
+        min_chars=config.policy.summary_min_chars,
+        is_secret=redactor.is_secret if redactor.enabled else None,
+    )
+
+
+def _configured(
+    config: CompactConfig, counter: TokenCounter, redactor: Redactor, environ: Mapping[str, str]
+) -> Any:
+    """The model that writes prose; None leaves it to the embedded summarizer."""
+    settings = config.summarizer
+    vendor = settings.name if settings.name != "auto" else _vendor_with_key(config, environ)
+    if vendor not in _VENDORS:
+        return None
+    fast_model, key_variable = _VENDORS[vendor]
+    model = settings.model or fast_model
+    if vendor == "openai":
+        from compact.summarizers.openai import OpenAISummarizer as Client
+    else:
+        from compact.summarizers.anthropic import AnthropicSummarizer as Client  # type: ignore[assignment]
+    from compact.summarizers.chunked import Chunked
+
+    client = Client(
+        model,
+        base_url=settings.base_url,
+        api_key=environ.get(settings.api_key_env or key_variable),
+        timeout=settings.timeout,
+        redact=redactor.text if redactor.enabled else None,
+    )
+    window = limits_for(model, config.models).window
+    return Chunked(client, counter, input_limit=window - config.policy.summary_max_tokens)
+
+
+def _vendor_with_key(config: CompactConfig, environ: Mapping[str, str]) -> str:
+    """The vendor whose key is there; `agent` asks OpenAI first, as its seed does (S0.2, S2.10)."""
+    order = ["openai", "anthropic"] if config.preset == "agent" else ["anthropic", "openai"]
+    return next((vendor for vendor in order if environ.get(_VENDORS[vendor][1])), "extractive")

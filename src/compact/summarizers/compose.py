@@ -87,7 +87,8 @@ class Composer:
         evidence: tuple[Evidence, ...],
         answer: Summary,
     ) -> Summary:
-        prose = check_summary(answer.text, asked, self._counter.count, min_chars=self._min_chars)
+        # The prose may take all that was allowed; what it leaves is the evidence's.
+        prose = check_summary(answer.text, request, self._counter.count, min_chars=self._min_chars)
         text, untrusted = prose, ""
         if request.strategy != "brief":
             reserved = request.max_tokens - asked.max_tokens
