@@ -16,6 +16,7 @@ import pytest
 from compact.archives.fs import FsArchive
 from compact.archives.memory import MemoryFileArchive
 from compact.archives.s3 import S3Archive
+from compact.redaction import Redactor
 from compact.testing.archives import HOSTILE_IDS, SUMMARY, TRANSCRIPT, ArchiveContract, transcript
 from support.s3_server import BUCKET, S3Server, aws_environment, moto, seaweed
 
@@ -24,7 +25,7 @@ __all__ = ["aws_environment", "moto", "seaweed"]
 
 class TestMemory(ArchiveContract):
     def make_archive(self) -> MemoryFileArchive:
-        return MemoryFileArchive()
+        return MemoryFileArchive(Redactor())
 
     def read(self, archive: MemoryFileArchive, folder: str, name: str) -> bytes:
         return archive.files[f"{folder}/{name}"]
@@ -39,7 +40,7 @@ class TestDisk(ArchiveContract):
         self.root = tmp_path / "archive"
 
     def make_archive(self) -> FsArchive:
-        return FsArchive(self.root)
+        return FsArchive(self.root, redactor=Redactor())
 
     def read(self, archive: FsArchive, folder: str, name: str) -> bytes:
         return (archive.root / folder / name).read_bytes()
@@ -65,6 +66,7 @@ class TestS3(ArchiveContract):
         return S3Archive(
             self.bucket,
             self.prefix,
+            redactor=Redactor(),
             endpoint_url=self.server.endpoint,
             kms_key_id=self.kms,
             part_size=5 << 20,
@@ -132,7 +134,7 @@ def readable(folder: Path) -> str:
 
 def test_kms_headers_are_on_the_wire(moto: S3Server) -> None:
     client = moto.client()
-    archive = S3Archive(BUCKET, kms=True, endpoint_url=moto.endpoint)
+    archive = S3Archive(BUCKET, redactor=Redactor(), kms=True, endpoint_url=moto.endpoint)
     sent: list[dict[str, str]] = []
     archive._client().meta.events.register(
         "before-send.s3.PutObject",

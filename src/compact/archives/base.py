@@ -8,9 +8,9 @@ from typing import Any
 
 from compact.archives.lines import RenderedTranscript, event_line, summary_json
 from compact.archives.naming import safe_name, summary_name, transcript_name
+from compact.archives.redacts import Redacts
 from compact.model.event import Event
 from compact.model.record import Transcript
-from compact.redaction import Redactor
 
 
 class FileArchive(ABC):
@@ -18,8 +18,8 @@ class FileArchive(ABC):
 
     name: str
 
-    def __init__(self, redactor: Redactor | None = None) -> None:
-        self.redactor = redactor or Redactor()
+    def __init__(self, redactor: Redacts) -> None:
+        self.redactor = redactor
 
     def write(self, transcript: Transcript) -> str:
         """Write transcript, then summary; returns where the transcript is. Raises ArchiveError."""

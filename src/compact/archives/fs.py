@@ -17,8 +17,8 @@ from pathlib import Path
 
 from compact.archives.base import FileArchive
 from compact.archives.naming import EVENTS, aside_name
+from compact.archives.redacts import Redacts
 from compact.errors import ArchiveError
-from compact.redaction import Redactor
 
 DEFAULT_ROOT = ".compact/archive"
 _TEMPORARY = ".tmp-"
@@ -35,7 +35,7 @@ class FsArchive(FileArchive):
 
     name = "fs"
 
-    def __init__(self, root: str | os.PathLike[str] = DEFAULT_ROOT, redactor: Redactor | None = None) -> None:
+    def __init__(self, root: str | os.PathLike[str] = DEFAULT_ROOT, *, redactor: Redacts) -> None:
         super().__init__(redactor)
         self.root = Path(root)
 

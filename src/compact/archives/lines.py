@@ -13,10 +13,10 @@ from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from typing import Any
 
+from compact.archives.redacts import Redacts
 from compact.model.event import Event
 from compact.model.message import Message
 from compact.model.record import Transcript
-from compact.redaction import Redactor
 
 FORMAT = "compact-transcript"
 VERSION = 1
@@ -25,7 +25,7 @@ VERSION = 1
 class RenderedTranscript:
     """The lines of one transcript; `digest` is known when they have been read to the end."""
 
-    def __init__(self, transcript: Transcript, redactor: Redactor) -> None:
+    def __init__(self, transcript: Transcript, redactor: Redacts) -> None:
         self._transcript = transcript
         self._redactor = redactor
         self.digest = ""
@@ -60,7 +60,7 @@ class RenderedTranscript:
             previous = message
 
 
-def summary_json(transcript: Transcript, transcript_name: str, digest: str, redactor: Redactor) -> bytes:
+def summary_json(transcript: Transcript, transcript_name: str, digest: str, redactor: Redacts) -> bytes:
     """The summary file: what stands in place of the transcript, and how to check both."""
     content = redactor.value(
         {
@@ -86,7 +86,7 @@ def summary_digest(content: Mapping[str, Any]) -> str:
     return sha256(_dumps(rest).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def event_line(event: Event | Mapping[str, Any], redactor: Redactor) -> bytes:
+def event_line(event: Event | Mapping[str, Any], redactor: Redacts) -> bytes:
     if isinstance(event, Event):
         event = {
             "name": event.name.value,
@@ -98,7 +98,7 @@ def event_line(event: Event | Mapping[str, Any], redactor: Redactor) -> bytes:
     return _line(redactor.value(event))
 
 
-def _message(message: Message, index: int, previous: Message | None, redactor: Redactor) -> dict[str, Any]:
+def _message(message: Message, index: int, previous: Message | None, redactor: Redacts) -> dict[str, Any]:
     ours: dict[str, Any] = {"index": index, "role": message.role.value, "digest": message.digest.hex()}
     if message.is_ours:
         ours["kind"] = message.kind.value

@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from compact.archives.base import FileArchive
 from compact.archives.naming import EVENTS, aside_name
+from compact.archives.redacts import Redacts
 from compact.model.record import Transcript
-from compact.redaction import Redactor
 
 
 class MemoryArchive:
@@ -28,7 +28,7 @@ class MemoryFileArchive(FileArchive):
 
     name = "memory"
 
-    def __init__(self, redactor: Redactor | None = None) -> None:
+    def __init__(self, redactor: Redacts) -> None:
         super().__init__(redactor)
         self.files: dict[str, bytes] = {}
         self._lock = threading.Lock()

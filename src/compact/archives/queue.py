@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from compact.model.event import Event
 from compact.model.record import Transcript
 
 DEFAULT_SPOOL = ".compact/spool"
+_SENDING = "sending-"
 
 
 class QueuedArchive:
@@ -34,7 +36,7 @@ class QueuedArchive:
     ) -> None:
         self.inner = inner
         self.name = inner.name
-        self._spool = FsArchive(spool, inner.redactor)
+        self._spool = FsArchive(spool, redactor=inner.redactor)
         self._max_bytes = max_bytes
         self._flushing = threading.Lock()
 
@@ -57,7 +59,7 @@ class QueuedArchive:
         return [f"{path.parent.name}/{path.name}" for path in self._waiting()]
 
     def flush(self) -> int:
-        """Send what waits, oldest step first; stops at the first failure and returns how many files went."""
+        """Send what waits, oldest first; stops at the first failure and returns how many files went."""
         if not self._flushing.acquire(blocking=False):
             return 0
         sent = 0
@@ -65,7 +67,7 @@ class QueuedArchive:
             for path in self._waiting():
                 try:
                     self._send(path)
-                except ArchiveError:
+                except (ArchiveError, OSError):
                     break
                 sent += 1
         finally:
@@ -92,29 +94,46 @@ class QueuedArchive:
             for path in folder.iterdir()
             if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
         ]
-        # A transcript goes before its summary, as when both are written at once.
-        return sorted(found, key=lambda path: (path.name == EVENTS, path.stat().st_mtime, path.name))
+        # By step, a transcript before its summary ("t" before "s"), events last, as they were written.
+        return sorted(
+            found, key=lambda path: (path.name.endswith(EVENTS), _step(path), path.name[0] != "t", path)
+        )
 
     def _send(self, path: Path) -> None:
         folder = path.parent.name
-        if path.name == EVENTS:
-            taken = path.with_name(f".sending-{os.getpid()}-{EVENTS}")
-            path.rename(taken)
-            with taken.open("rb") as lines:
-                for line in lines:
-                    self.inner.append(folder, line)
-            taken.unlink()
+        if path.name.endswith(EVENTS):
+            self._send_events(folder, path)
         else:
             self.inner.put(folder, path.name, _chunks(path))
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             path.parent.rmdir()
 
+    def _send_events(self, folder: str, path: Path) -> None:
+        """Line by line; what was not sent goes back on failure, so an event may come twice but never not."""
+        if path.name == EVENTS:
+            # New events go to a new file meanwhile.
+            taken = path.with_name(f"{_SENDING}{secrets.token_hex(4)}-{EVENTS}")
+            path.rename(taken)
+            path = taken
+        lines = path.read_bytes().splitlines(keepends=True)
+        for number, line in enumerate(lines):
+            try:
+                self.inner.append(folder, line)
+            except ArchiveError:
+                rest = path.with_name(f".tmp-{secrets.token_hex(4)}")
+                rest.write_bytes(b"".join(lines[number:]))
+                rest.replace(path)
+                raise
+        path.unlink()
 
-def _chunks(path: Path) -> Iterable[bytes]:
-    def read() -> Iterator[bytes]:
-        with path.open("rb") as file:
-            while chunk := file.read(1 << 20):
-                yield chunk
 
-    return read()
+def _step(path: Path) -> int:
+    digits = "".join(char for char in path.name.partition(".")[0] if char.isdigit())
+    return int(digits) if digits else 0
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            yield chunk

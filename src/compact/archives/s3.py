@@ -12,8 +12,8 @@ from typing import IO, Any
 
 from compact.archives.base import FileArchive
 from compact.archives.naming import aside_name
+from compact.archives.redacts import Redacts
 from compact.errors import ArchiveError, ConfigError, MissingExtra
-from compact.redaction import Redactor
 
 _IN_MEMORY = 8 << 20
 _PART = 8 << 20
@@ -33,8 +33,8 @@ class S3Archive(FileArchive):
         self,
         bucket: str,
         prefix: str = "",
-        redactor: Redactor | None = None,
         *,
+        redactor: Redacts,
         kms: bool = False,
         kms_key_id: str | None = None,
         endpoint_url: str | None = None,

@@ -1,0 +1,151 @@
+"""The archive on disk: links refused, modes tight, nothing half written."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from compact.archives.fs import FsArchive
+from compact.archives.none import NoArchive
+from compact.errors import ArchiveError
+from compact.model.message import MessageKind, Origin, Role, make
+from compact.model.record import Transcript
+from compact.redaction import Redactor
+from compact.testing.archives import HOSTILE_IDS, SUMMARY, TRANSCRIPT, messages_of, transcript
+
+
+def test_only_the_owner_may_read(tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    FsArchive(root, redactor=Redactor()).write(transcript())
+    FsArchive(root, redactor=Redactor()).append_event("demo", {"name": "x"})
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in root.rglob("*")}
+    assert modes.pop("demo") == 0o700
+    assert set(modes) == {".gitignore", TRANSCRIPT, SUMMARY, "events.jsonl"}
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(root.stat().st_mode) == 0o700
+
+
+def test_the_folder_ignores_itself_for_git(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    FsArchive(tmp_path / ".compact" / "archive", redactor=Redactor()).write(transcript())
+    command = ["git", "-C", str(tmp_path), "status", "--porcelain", "--untracked-files=all"]
+    assert subprocess.run(command, check=True, capture_output=True).stdout == b""
+
+
+def test_nothing_lands_outside(tmp_path: Path) -> None:
+    root = tmp_path / "a" / "archive"
+    archive = FsArchive(root, redactor=Redactor())
+    for session_id in HOSTILE_IDS:
+        archive.write(transcript(session_id))
+        archive.append_event(session_id, {"name": "x"})
+    assert {path.name for path in tmp_path.iterdir()} == {"a"}
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"archive"}
+    folders = [path for path in root.iterdir() if path.is_dir()]
+    assert len(folders) == len(HOSTILE_IDS)
+    assert all(
+        {file.name for file in folder.iterdir()} == {TRANSCRIPT, SUMMARY, "events.jsonl"}
+        for folder in folders
+    )
+
+
+def test_a_linked_session_folder_is_refused(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "archive", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    FsArchive(root, redactor=Redactor()).write(transcript("other"))
+    (root / "demo").symlink_to(elsewhere)
+    with pytest.raises(ArchiveError, match="links are refused"):
+        FsArchive(root, redactor=Redactor()).write(transcript())
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [TRANSCRIPT, SUMMARY, "events.jsonl"])
+def test_a_linked_file_is_refused(tmp_path: Path, name: str) -> None:
+    root, victim = tmp_path / "archive", tmp_path / "victim"
+    victim.write_text("untouched")
+    FsArchive(root, redactor=Redactor()).write(transcript("other"))
+    (root / "demo").mkdir()
+    (root / "demo" / name).symlink_to(victim)
+    with pytest.raises(ArchiveError, match="links are refused"):
+        FsArchive(root, redactor=Redactor()).write(transcript())
+        FsArchive(root, redactor=Redactor()).append_event("demo", {"name": "x"})
+    assert victim.read_text() == "untouched"
+
+
+def test_a_linked_root_is_refused_also_in_a_working_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / ".compact").symlink_to(elsewhere)
+    monkeypatch.chdir(copy)
+    with pytest.raises(ArchiveError, match="links are refused"):
+        FsArchive(redactor=Redactor()).write(transcript())
+    (tmp_path / "root").symlink_to(elsewhere)
+    with pytest.raises(ArchiveError, match="links are refused"):
+        FsArchive(tmp_path / "root", redactor=Redactor()).write(transcript())
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_pipe_in_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
+    folder = tmp_path / "archive" / "demo"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / TRANSCRIPT)
+    os.mkfifo(folder / "events.jsonl")
+    with pytest.raises(ArchiveError):
+        FsArchive(tmp_path / "archive", redactor=Redactor()).write(transcript())
+    with pytest.raises(ArchiveError):
+        FsArchive(tmp_path / "archive", redactor=Redactor()).append_event("demo", {"name": "x"})
+
+
+def test_what_a_dead_writer_left_is_cleared_away(tmp_path: Path) -> None:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    archive.write(transcript())
+    (archive.root / "demo" / ".tmp-0123").write_text("half")
+    archive.write(transcript(step=2))
+    assert not list((archive.root / "demo").glob(".tmp-*"))
+
+
+def test_a_session_id_that_is_a_secret_names_no_folder(tmp_path: Path) -> None:
+    secret = "gh" + "p_" + "a1B2" * 9
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    archive.write(transcript(secret))
+    assert all(secret not in str(path) for path in archive.root.rglob("*"))
+    assert all(secret not in path.read_text() for path in archive.root.rglob("*") if path.is_file())
+
+
+def test_messages_of_ours_and_shared_objects(tmp_path: Path) -> None:
+    source = {"role": "assistant", "parts": ["one", "two"]}
+    first, second = messages_of(source, source)
+    second = type(second)(
+        **{f: getattr(second, f) for f in second.__slots__} | {"origin": Origin(0, source, 1, 2)}
+    )
+    ours = make(MessageKind.SUMMARY, Role.ASSISTANT, "what was done; password=x")
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    archive.write(Transcript("demo", 1, [first, second, ours]))
+    lines = [json.loads(line) for line in (archive.root / "demo" / TRANSCRIPT).read_text().splitlines()]
+    assert lines[1]["parts"] == ["one", "two"]
+    assert set(lines[2]) == {"_compact"} and lines[2]["_compact"]["part"] == 1
+    assert lines[3]["parts"] == [{"type": "Text", "text": "what was done; password=<REDACTED>"}]
+    assert lines[3]["_compact"]["kind"] == "summary"
+
+
+def test_unredacted_by_choice_says_so_in_the_header(tmp_path: Path) -> None:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor(enabled=False))
+    archive.write(transcript("demo", {"content": "password=x"}))
+    lines = (archive.root / "demo" / TRANSCRIPT).read_text().splitlines()
+    assert json.loads(lines[0])["_compact"]["redacted"] is False
+    assert "password=x" in lines[1]
+
+
+def test_none_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert NoArchive().write(transcript()) == ""
+    NoArchive().append_event("demo", {"name": "x"})
+    assert list(tmp_path.iterdir()) == []
