@@ -55,7 +55,7 @@ def test_json_is_one_document_and_repeats(compact: Compact, runs: Path) -> None:
     assert result["interrupted"] is False
     first = result["rows"][0]
     assert first["hard"] == {"kept": 2, "of": 2, "share": 1.0}
-    assert 0 < first["ratio"] < 0.4
+    assert 0 < first["ratio"] < 0.6
     assert 0 < first["cache_hits"] < 1
     assert (first["violations"], first["failed"]) == (0, 0)
 
