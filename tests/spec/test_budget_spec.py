@@ -95,7 +95,7 @@ def test_the_budget_is_the_window_less_the_buffer() -> None:
 def test_at_108_800_of_128_000_compaction_runs_and_below_it_does_not() -> None:
     desk = Desk("budget", window=128_000)
     below, at = history_of(108_799), history_of(108_800)
-    assert desk.tokens(below, "x") == 108_799 and desk.tokens(at, "y") == 108_800
+    assert desk.tokens(below) == 108_799 and desk.tokens(at) == 108_800
     assert desk.preflight(below, "below") == below
     out = desk.preflight(at, "at")
     assert len(summaries(out)) == 1 and desk.tokens(out) < 108_800

@@ -67,14 +67,14 @@ class ContextLimit(Exception):
 @pytest.mark.spec("S4.19")
 def test_1000_runs_without_a_context_limit_error() -> None:
     print(f"TEST_SEED={SEED}")
-    window = 1_500
+    window = 1_400
     desks = {preset: Desk(preset, window=window) for preset in PRESETS}
     rounds = 0
     for run in range(1_000):
         random = Random(f"{SEED}/soak/{run}")
         desk = desks[PRESETS[run % len(PRESETS)]]
         session, history = f"run-{run}", [system(10)]
-        for number in range(1, 7):
+        for number in range(1, 5):
             turn = random_turn(random, number)
             while turn:
                 history.append(turn.pop(0))

@@ -7,10 +7,12 @@ takes 4 tokens more, and a prompt 3 on top of its messages.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from compact import CompactConfig, CompactManager, lint
+from compact import CompactConfig, CompactManager, count_tokens, lint
 from compact.archives.memory import MemoryArchive
+from compact.engine.drivers import Ports
 from compact.model.event import Event, EventName
 from compact.testing.scripted import CollectingExporter, EchoSummarizer
 
@@ -113,7 +115,9 @@ class Desk:
     """A manager with everything in memory, and what it told the world.
 
     In a small window the presets' reserve (1,500 or 4,096 tokens) would decide instead of their share of the
-    window, so there it is 100 unless a test says otherwise.
+    window, so there it is 100 unless a test says otherwise. `composed` puts the evidence ledger and the
+    checks between the engine and the summarizer, as in production; without it a test says exactly what the
+    engine is told.
     """
 
     def __init__(
@@ -125,12 +129,14 @@ class Desk:
         model: str = "gpt-4o",
         counter: str = "chars4",
         store: Any = None,
+        composed: bool = False,
         config: dict[str, Any] | None = None,
         **policy: Any,
     ) -> None:
         if window < SMALL_WINDOW:
             policy = {"output_reserve" if preset == "agent" else "hard_cap_buffer": 100} | policy
         self.summarizer = summarizer if summarizer is not None else EchoSummarizer()
+        self._model, self._counter = model, counter
         self.archive = MemoryArchive()
         self.exporter = CollectingExporter()
         settings: dict[str, Any] = {
@@ -144,6 +150,13 @@ class Desk:
         self.manager = CompactManager(
             CompactConfig(**settings), self.summarizer, store, self.archive, [self.exporter]
         )
+        if not composed:
+            self.manager._ports = self.bare_ports  # type: ignore[method-assign, assignment]
+
+    def bare_ports(self, session_id: str) -> Ports:
+        """The summarizer as it is: no evidence beside its prose, no checks but the flow's own."""
+        engine = self.manager._engine
+        return Ports(engine.store, self.archive, self.summarizer, partial(engine.events.emit, session_id))
 
     def preflight(self, messages: Sequence[Raw], session: str = "s", **more: Any) -> list[Raw]:
         out: list[Raw] = self.manager.preflight(session, messages, **more)
@@ -152,9 +165,9 @@ class Desk:
     def prepare(self, messages: Sequence[Raw], session: str = "s", **more: Any) -> Any:
         return self.manager.prepare(session, messages, **more)
 
-    def tokens(self, messages: Sequence[Raw], session: str = "elsewhere", **more: Any) -> int:
-        """What these messages take as they stand, in a session that was never compacted."""
-        return self.manager.usage(session, messages, **more).tokens
+    def tokens(self, messages: Sequence[Raw], **more: Any) -> int:
+        """What these messages take as they stand, counted afresh."""
+        return count_tokens(messages, self._model, counter=self._counter, **more)
 
     def events(self, name: EventName) -> list[Event]:
         return self.exporter.named(name)

@@ -1,0 +1,147 @@
+"""The two drivers: summarizers of every kind, leases, archives that fail, cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from compact.errors import ArchiveError, SessionBusy
+from compact.model.event import EventName
+from compact.model.record import Transcript
+from compact.model.summary import Summary, SummaryRequest
+from compact.stores.memory import MemoryStore
+from support.raw import LONG_ENOUGH, Desk, pairs, summaries, user
+
+HISTORY = [*pairs(35), user("new")]
+"""3,553 tokens: over the trigger of a window of 4,000 (3,400), within its budget (3,900)."""
+TOO_MUCH = [*pairs(45), user("new")]
+
+
+async def coroutine(request: SummaryRequest) -> str:
+    await asyncio.sleep(0)
+    return LONG_ENOUGH
+
+
+class Asynchronous:
+    async def summarize(self, request: SummaryRequest) -> str:
+        return LONG_ENOUGH
+
+
+class Both:
+    def summarize(self, request: SummaryRequest) -> str:
+        raise AssertionError("an async caller must not block")
+
+    async def asummarize(self, request: SummaryRequest) -> Summary:
+        return Summary(LONG_ENOUGH)
+
+
+@pytest.mark.parametrize("summarizer", [lambda request: LONG_ENOUGH, coroutine, Asynchronous()])
+def test_any_callable_will_do(summarizer: Any) -> None:
+    out = Desk(summarizer=summarizer).preflight(HISTORY)
+    assert LONG_ENOUGH in summaries(out)[0]["content"]
+
+
+@pytest.mark.parametrize("summarizer", [lambda request: LONG_ENOUGH, coroutine, Asynchronous(), Both()])
+async def test_also_for_async_callers(summarizer: Any) -> None:
+    out = await Desk(summarizer=summarizer).manager.apreflight("s", HISTORY)
+    assert LONG_ENOUGH in summaries(out)[0]["content"]
+
+
+@pytest.mark.parametrize("answer", [None, 42, {"text": "no"}])
+def test_what_is_no_text_is_a_failure_and_no_crash(answer: Any) -> None:
+    desk = Desk(summarizer=lambda request: answer)
+    assert summaries(desk.preflight(HISTORY)) == []
+    assert desk.events(EventName.ERROR)[0].data["fallback"] == "pruning-only"
+
+
+def test_a_sync_call_inside_a_running_loop_still_works_with_a_plain_summarizer() -> None:
+    async def inside() -> list[Any]:
+        return Desk().preflight(HISTORY)
+
+    assert len(summaries(asyncio.run(inside()))) == 1
+
+
+class FullDisk:
+    def write(self, transcript: Transcript) -> str:
+        raise ArchiveError("The disk is full. Nothing was compacted.")
+
+
+def test_without_an_archive_nothing_is_compacted_while_it_fits() -> None:
+    desk = Desk()
+    desk.archive = FullDisk()  # type: ignore[assignment]
+    prepared = desk.prepare(HISTORY)
+    assert prepared.messages == HISTORY and desk.manager.records("s") == ()
+    assert "disk is full" in prepared.debug.reason
+    with pytest.raises(ArchiveError):
+        desk.preflight(TOO_MUCH, session="t")
+    desk.exporter.assert_balanced()
+
+
+def test_archive_is_written_before_the_record() -> None:
+    desk = Desk()
+    desk.preflight(HISTORY)
+    names = [event.name for event in desk.exporter.events]
+    assert names.index(EventName.ARCHIVAL) < names.index(EventName.PRUNED_MESSAGES)
+    transcript = desk.archive.transcripts["s", 1]
+    assert len(transcript.messages) == len(HISTORY) and transcript.tokens_before == 3_553
+
+
+def test_a_busy_session_keeps_its_view_while_that_fits_else_says_so() -> None:
+    store = MemoryStore()
+    desk = Desk(store=store)
+    desk.manager._engine._busy_wait = 0.0
+    with store.lease("s", 60) as granted:
+        assert granted
+        prepared = desk.prepare(HISTORY)
+        assert prepared.messages == HISTORY and prepared.debug.reason == "busy"
+        with pytest.raises(SessionBusy, match="currently being optimized"):
+            desk.preflight(TOO_MUCH)
+    assert len(summaries(desk.preflight(TOO_MUCH))) == 1
+
+
+def test_a_lease_ends_with_the_call() -> None:
+    store = MemoryStore()
+    Desk(store=store).preflight(HISTORY)
+    with store.lease("s", 1) as granted:
+        assert granted
+
+
+def test_many_threads_make_one_summary() -> None:
+    desk = Desk()
+    results: list[Any] = []
+    threads = [threading.Thread(target=lambda: results.append(desk.preflight(TOO_MUCH))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 8 and all(result == results[0] for result in results)
+    assert len(desk.manager.records("s")) == 1
+
+
+async def test_many_tasks_make_one_record() -> None:
+    desk = Desk(summarizer=coroutine)
+    results = await asyncio.gather(*(desk.manager.apreflight("s", TOO_MUCH) for _ in range(6)))
+    assert all(result == results[0] for result in results)
+    assert len(desk.manager.records("s")) == 1
+
+
+async def test_a_cancelled_summary_leaves_everything_as_it_was() -> None:
+    started = asyncio.Event()
+
+    async def never(request: SummaryRequest) -> str:
+        started.set()
+        await asyncio.sleep(3_600)
+        return LONG_ENOUGH
+
+    desk = Desk(summarizer=never)
+    task = asyncio.create_task(desk.manager.apreflight("s", HISTORY))
+    await asyncio.wait_for(started.wait(), 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert desk.manager.records("s") == () and desk.archive.transcripts == {}
+    with desk.manager._engine.store.lease("s", 1) as granted:
+        assert granted

@@ -1,0 +1,94 @@
+"""Looking without touching: usage, calibration, recall."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from compact.core.view import handle
+from compact.engine.inspect import prompt_tokens
+from compact.model.event import EventName
+from compact.model.message import Usage
+from support.raw import PRIMING, Desk, pairs, steps, system, tool, user
+
+
+def test_usage_by_share() -> None:
+    desk = Desk(window=4_000)
+    history = [system(20), {"role": "developer", "content": "x" * 40}, *pairs(5)]
+    usage = desk.manager.usage("s", history, tools=[tool("read_file")])
+    shares = usage.breakdown
+    assert (shares["system"], shares["developer"], shares["messages"]) == (24, 14, 500)
+    assert shares["summary"] == 0 and shares["tools"] > 0
+    assert usage.tokens == PRIMING + sum(v for name, v in shares.items() if name != "free")
+    assert shares["free"] == 4_000 - usage.tokens
+    assert usage.percent == round(100 * usage.tokens / 4_000, 2)
+    assert (usage.window, usage.budget, usage.trigger, usage.exact) == (4_000, 3_900, 3_400, False)
+
+
+def test_usage_after_a_compaction_counts_the_summary_apart() -> None:
+    desk = Desk(window=4_000)
+    history = [*pairs(40), user("new")]
+    out = desk.preflight(history)
+    usage = desk.manager.usage("s", history)
+    assert usage.tokens == desk.tokens(out) and usage.breakdown["summary"] > 50
+
+
+def test_looking_does_nothing() -> None:
+    desk = Desk(window=4_000)
+    history = [*pairs(40), user("new")]
+    desk.manager.usage("s", history)
+    desk.manager.overflow("s", history)
+    plan = desk.manager.plan("s", history)
+    assert plan.triggered and plan.replaced
+    assert desk.manager.records("s") == () and desk.summarizer.calls == 0
+    assert desk.events(EventName.TRIGGER_DECISION) == []
+
+
+def test_the_providers_count_corrects_the_estimate() -> None:
+    desk = Desk(window=4_000)
+    history = pairs(20)
+    assert desk.manager.observe("s", history, {"prompt_tokens": 3_004}) == pytest.approx(3_004 / 2_003)
+    corrected = desk.manager.usage("s", history)
+    assert corrected.tokens == 3_004
+    # What we count as 2,553 is 3,829 to the provider: over 85 % of the window, so it is time.
+    more = [*pairs(25), user("new")]
+    assert desk.prepare(more).was_compacted
+    other = [*pairs(25, first=50), user("new")]
+    assert desk.manager.usage("other", other).tokens == 2_553
+
+
+def test_a_count_that_cannot_be_meant_for_this_prompt_is_bounded() -> None:
+    desk = Desk()
+    assert desk.manager.observe("s", pairs(1), 1_000_000) == 4.0
+    assert desk.manager.observe("s", pairs(1), 1) == 0.5
+    assert desk.manager.observe("s", pairs(1), {}) == 0.5  # nothing reported, nothing changed
+
+
+@pytest.mark.parametrize(
+    ("reported", "tokens"),
+    [
+        (120, 120),
+        ({"prompt_tokens": 120, "completion_tokens": 5}, 120),
+        ({"input_tokens": 20, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 10}, 120),
+        (SimpleNamespace(prompt_tokens=120), 120),
+        (SimpleNamespace(input_tokens=120, cache_read_input_tokens=None), 120),
+        (Usage(input=120, cache_read=100), 120),
+        ({}, 0),
+    ],
+)
+def test_usage_in_every_vendors_words(reported: Any, tokens: int) -> None:
+    assert prompt_tokens(reported) == tokens
+
+
+def test_recall_by_handle_and_by_words() -> None:
+    desk = Desk("agent", window=10_000)
+    history = [user("find the berth of ship LH-204"), *steps(20, 400)]
+    desk.preflight(history)
+    (by_handle,) = desk.manager.recall("s", handle("call_003"))[:1]
+    assert by_handle.text.startswith("output call_003") and handle("call_003") in by_handle.handles
+    assert desk.manager.recall("s", "ship LH-204")[0].role == "user"
+    assert len(desk.manager.recall("s", "output", limit=3)) == 3
+    assert desk.manager.recall("s", "zeppelin") == []
+    assert desk.events(EventName.RECALL)[-1].data == {"query": "zeppelin", "found": []}

@@ -1,0 +1,139 @@
+"""A compaction is found again: by full history, by adopted list, by a mixture, after a restart."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from compact.policies import PRESETS
+from compact.stores.memory import MemoryStore
+from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
+from support.raw import Desk, Raw, assistant, pairs, steps, summaries, system, user
+
+SUMMARIZING = [name for name in PRESETS if name != "window"]
+HISTORY = [system(), *pairs(40), user("question 41")]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_second_call_gives_the_same_bytes_and_asks_nobody(preset: str) -> None:
+    desk = Desk(preset)
+    first = desk.preflight(HISTORY)
+    calls = desk.summarizer.calls
+    assert len(first) < len(HISTORY)
+    assert desk.preflight(HISTORY) == first
+    assert desk.preflight(copy.deepcopy(HISTORY)) == first
+    assert desk.preflight(first) == first
+    assert desk.summarizer.calls == calls
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_full_and_adopting_callers_get_the_same(preset: str) -> None:
+    full, adopting = Desk(preset), Desk(preset)
+    history: list[Raw] = [system()]
+    adopted: list[Raw] = [system()]
+    for number in range(1, 90):
+        question = user(f"question {number}")
+        history.append(question)
+        adopted.append(question)
+        sent = full.preflight(history)
+        adopted = list(adopting.preflight(adopted))
+        assert sent == adopted, number
+        history.append(assistant(f"answer {number}"))
+        adopted.append(history[-1])
+    assert len(full.manager.records("s")) == len(adopting.manager.records("s")) >= 2
+
+
+@pytest.mark.parametrize("preset", SUMMARIZING)
+def test_a_retry_a_fork_and_a_clock_in_the_system_prompt_ask_nobody(preset: str) -> None:
+    summarizer = EchoSummarizer()
+    desk = Desk(preset, summarizer=summarizer)
+    first = desk.preflight(HISTORY)
+    calls = summarizer.calls
+    retried = desk.preflight([*HISTORY[:-1], user("another question 41")])
+    assert retried[:-1] == first[:-1]
+    fork = desk.preflight([*HISTORY[:-3], user("a fork")], session="s")
+    assert summaries(fork) == summaries(first)
+    clocked = [{"role": "system", "content": "You are careful. It is 12:01."}, *HISTORY[1:]]
+    assert desk.preflight(clocked)[1:] == first[1:]
+    assert summarizer.calls == calls
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_restart_finds_the_record_in_the_store(preset: str) -> None:
+    store = MemoryStore()
+    before = Desk(preset, store=store)
+    first = before.preflight(HISTORY)
+    after = Desk(preset, store=store, summarizer=ScriptedSummarizer())
+    assert after.preflight(copy.deepcopy(HISTORY)) == first
+    adopted = Desk(preset, store=store, summarizer=ScriptedSummarizer())
+    assert adopted.preflight([*first, assistant("answer 41"), user("next")])[: len(first)] == first
+
+
+def test_an_edit_of_what_was_summarized_is_another_branch() -> None:
+    desk = Desk("budget")
+    first = desk.preflight(HISTORY)
+    edited = copy.deepcopy(HISTORY)
+    edited[3]["content"] = "I never said that."
+    again = desk.preflight(edited)
+    assert desk.summarizer.calls == 2
+    assert summaries(again) != summaries(first)
+    # The original branch is still there.
+    assert desk.preflight(HISTORY) == first and desk.summarizer.calls == 2
+
+
+def test_an_edit_in_place_is_seen() -> None:
+    desk = Desk("budget")
+    history = copy.deepcopy(HISTORY)
+    desk.preflight(history)
+    history[5]["content"] = "changed behind our back"
+    desk.preflight(history)
+    assert desk.summarizer.calls == 2
+
+
+def test_the_record_is_found_by_content_whatever_the_session_is_called() -> None:
+    desk = Desk("budget")
+    first = desk.preflight(HISTORY, session="one")
+    assert desk.preflight(HISTORY, session="two") == first
+    other = [system(), *pairs(40, first=100), user("question 41")]
+    assert summaries(desk.preflight(other, session="one")) != summaries(first)
+
+
+def test_prompts_between_two_compactions_begin_with_the_one_before() -> None:
+    desk = Desk("budget")
+    history: list[Raw] = [system()]
+    sent: list[Raw] = []
+    breaks = 0
+    for number in range(1, 120):
+        history.append(user(f"question {number}"))
+        records = len(desk.manager.records("s"))
+        out = desk.preflight(history)
+        if len(desk.manager.records("s")) == records:
+            assert out[: len(sent)] == sent
+        else:
+            breaks += 1
+        sent = out
+        history.append(assistant(f"answer {number}"))
+    assert breaks == desk.summarizer.calls >= 3
+
+
+def test_cleared_outputs_stay_cleared_for_both_kinds_of_callers() -> None:
+    desk = Desk("agent", window=10_000)
+    history = [user("task"), *steps(20, 400)]
+    first = desk.prepare(history)
+    assert first.was_pruned
+    for messages in (history, first.messages):
+        later = desk.prepare([*messages, *steps(1, 20, first=50)])
+        assert later.messages[: len(first.messages)] == first.messages
+    assert len(desk.manager.records("s")) == 1
+
+
+def test_restore_brings_the_originals_back_and_the_next_compaction_is_new() -> None:
+    desk = Desk("budget")
+    desk.preflight(HISTORY)
+    restored = desk.manager.restore("s", 1)
+    assert restored == HISTORY[1:]
+    assert desk.manager.usage("s", HISTORY).tokens == desk.tokens(HISTORY)
+    again = desk.preflight(HISTORY)
+    assert desk.summarizer.calls == 2 and len(summaries(again)) == 1
+    assert desk.manager.usage("s", HISTORY).tokens < desk.tokens(HISTORY)

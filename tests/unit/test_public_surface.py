@@ -1,0 +1,66 @@
+"""What `import compact` gives, and what it does not load."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import compact
+
+VENDORS = (
+    "agents anthropic boto3 genai_prices httpx openai psycopg pydantic re2 requests sqlalchemy tiktoken yaml"
+).split()
+
+
+def loaded_by(code: str) -> set[str]:
+    """Top-level packages that a fresh interpreter has loaded after running the code."""
+    report = "import json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; {report}"], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_the_list_of_names_is_sorted_and_complete() -> None:
+    assert compact.__all__ == sorted(compact.__all__)
+    assert set(compact.__all__) == {
+        "CompactConfig",
+        "CompactError",
+        "CompactManager",
+        "InsufficientBudget",
+        "Policy",
+        "SessionBusy",
+        "count_tokens",
+        "lint",
+        "summarize",
+    }
+    assert set(compact.__all__) <= set(dir(compact))
+
+
+@pytest.mark.parametrize("name", compact.__all__)
+def test_every_name_is_there(name: str) -> None:
+    assert callable(getattr(compact, name))
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        compact.nothing  # noqa: B018
+
+
+def test_importing_loads_no_vendor_package() -> None:
+    assert loaded_by("import compact") & set(VENDORS) == set()
+
+
+def test_a_manager_loads_no_package_of_a_provider() -> None:
+    config = "compact.CompactConfig(counter='chars4', max_context_tokens=9000, archive={'adapter': 'none'})"
+    code = f"import compact; compact.CompactManager({config})"
+    # Settings are checked by pydantic; what leaves the process is redacted with re2.
+    assert loaded_by(code) & set(VENDORS) <= {"pydantic", "re2"}
+
+
+def test_errors_are_one_tree() -> None:
+    assert issubclass(compact.InsufficientBudget, compact.CompactError)
+    assert issubclass(compact.SessionBusy, compact.CompactError)
