@@ -219,7 +219,8 @@ def _picture_file(name: str | None) -> Path | None:
 def _draw(path: Path, found: Found, trial: Trial, context: Context) -> None:
     from compact.evaluation.picture import draw
 
-    subtitle = _told(Found(conversations=found.conversations), trial, " · ")
+    compacted = len({(outcome.source, outcome.case) for outcome in found.outcomes})
+    subtitle = _told(Found(conversations=compacted), trial, " · ")
     windows = ", ".join(window.label for window in trial.windows)
     path.write_text(draw(found.outcomes, f"{subtitle} · windows {windows}"), encoding="utf-8")
     context.note(f"drawn: {path}")
