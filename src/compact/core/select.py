@@ -124,7 +124,10 @@ def reductions(layout: Layout) -> Iterator[Counts]:
     if counts.turns is not None and layout.policy.turn_unit is TurnUnit.USER:
         if counts.steps is None:
             newest = layout.user_turns[-1] if layout.user_turns else range(0)
-            for steps in range(sum(1 for n in layout.steps if n in newest), 0, -1):
+            steps = sum(1 for n in layout.steps if n in newest)
+            # By halves: one step less at a time would leave no room, and the next call would compact again.
+            while steps > 1:
+                steps //= 2
                 counts = replace(counts, steps=steps)
                 yield counts
         counts = replace(counts, old_steps=False)

@@ -103,3 +103,9 @@ def test_a_run_without_any_user_message_keeps_its_end() -> None:
     messages = [m for n in range(5) for m in step(n)]
     assert kept(messages, counts=Counts(1, None, 2)) == ["step", "step"]
     assert kept(messages, "agent", Counts(1, None, 2, old_steps=False)) == ["step", "step"]
+
+
+def test_where_no_count_limits_the_steps_they_go_by_halves() -> None:
+    messages = [user("the task"), *[m for n in range(100) for m in step(n)]]
+    found = layout(messages, "rolling")
+    assert [c.steps for c in reductions(found)][-8:-2] == [50, 25, 12, 6, 3, 1]
