@@ -202,13 +202,18 @@ def check_roles_for_anthropic(messages: Sequence[Message], report: Report) -> No
 
 
 def check_thinking(messages: Sequence[Message], report: Report) -> None:
-    """Thinking blocks in Anthropic's turns; consecutive assistant messages are one turn there."""
+    """Thinking blocks in Anthropic's turns; consecutive assistant messages are one turn there.
+
+    Where thinking stands matters only since the newest user text: older thinking is not read again.
+    """
+    users = [at for at, message in enumerate(messages) if message.role is Role.USER and not message.results]
+    newest = users[-1] if users else -1
     turn: list[tuple[int, bool]] = []
     has_thinking = False
     for position, message in enumerate(messages):
         if message.role is not Role.ASSISTANT:
             if has_thinking:
-                _check_turn(turn, report)
+                _check_turn(turn, newest, report)
             turn, has_thinking = [], False
             continue
         for part in message.parts:
@@ -226,15 +231,15 @@ def check_thinking(messages: Sequence[Message], report: Report) -> None:
             elif not isinstance(part, StepStart) and not (isinstance(part, Text) and is_blank(part.text)):
                 turn.append((position, False))
     if has_thinking:
-        _check_turn(turn, report)
+        _check_turn(turn, newest, report)
 
 
-def _check_turn(turn: list[tuple[int, bool]], report: Report) -> None:
-    if not turn[0][1]:
-        position = next(at for at, thinking in turn if thinking)
+def _check_turn(turn: list[tuple[int, bool]], newest: int, report: Report) -> None:
+    position, starts_with_thinking = turn[0]
+    if position > newest and not starts_with_thinking:
         report.add(
             ViolationCode.THINKING_NOT_FIRST,
-            position,
+            next(at for at, thinking in turn if thinking),
             "An assistant turn with thinking must start with it; put a user message between, "
             "or keep the thinking first.",
         )

@@ -80,7 +80,9 @@ class Report:
 
 def field_of(source: Any, name: str) -> Any:
     """A field of a caller's object, which is a mapping or an SDK's own class."""
-    return source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+    if type(source) is dict or isinstance(source, Mapping):
+        return source.get(name)
+    return getattr(source, name, None)
 
 
 def is_chat_call(message: Message) -> bool:

@@ -266,6 +266,11 @@ ONE_PROVIDER: dict[
         [],
         [(CODES.THINKING_NOT_FIRST, 2)],
     ),
+    "text before thinking in an older turn": (
+        [user(), says("Summary."), thinks(SIGNED, ToolCall("a", "read", {})), result("a"), says(), user()],
+        [],
+        [],
+    ),
     "thinking alone": (
         [user(), thinks(SIGNED), user()],
         [(CODES.EMPTY_CONTENT, 1)],
