@@ -60,7 +60,7 @@ def _run(job: Job, plan: Plan) -> Flow:
                 return Unchanged(plan.reason)
     items = _new_view(job, plan, summary)
     after = job.limits.fixed + sum(item.tokens for item in items)
-    if after >= plan.before and plan.reason is not Reason.TURNS:
+    if after >= plan.before and plan.reason is not Reason.TURNS and plan.before <= plan.limits.budget:
         return Unchanged(Reason.NOT_SMALLER)
     broken = _broken(job, items)
     if broken is not None:
@@ -169,7 +169,7 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
         ours = summary_messages(_summary_text(job, plan, summary), next_version(job.base), job.policy)
     elif plan.mode is Mode.DISCARD and job.policy.rest == "discard":
         ours = [marker_message(dropped_turns(job, plan))]
-    elif plan.mode is Mode.DISCARD:
+    elif plan.mode is Mode.DISCARD and plan.carries_summary:
         kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
         ours = [item.message for item in job.items if item.message.kind in kinds]
     if plan.mode is Mode.PRUNE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor
 
 from compact.core.boundaries import GroupKind
@@ -74,67 +74,119 @@ def _shorten(
     layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason, summary_possible: bool = True
 ) -> Plan:
     """Keep what the counts say, fewer where it does not fit; the rest goes into the summary or away."""
-    wants_summary = summary_possible and layout.policy.rest is Rest.SUMMARIZE
-    carried = 0 if wants_summary else _carried_summary(layout)
-    allowance = limits.summary if wants_summary else carried
-    trims = layout.policy.rest is Rest.DISCARD
-    frame = _marker_tokens(sizes) if trims else sizes.frame
-    # A trim costs no model call, so it lowers its counts until the trigger is out of reach again (S1.10).
-    target = _below_trigger(limits, layout.policy) if trims else limits.budget
-    kept: frozenset[int] = frozenset()
-    total = before
-    for counts in reductions(layout):
-        kept = select(layout, counts)
-        total = limits.fixed + _tokens(layout, kept) + allowance + frame
-        if total <= target:
-            break
-    least = limits.fixed + _tokens(layout, kept) + frame
-    if total > limits.budget and wants_summary and least + SMALLEST_SUMMARY <= limits.budget:
-        allowance = limits.budget - least
-        total = limits.budget
-    elif total > limits.budget and wants_summary and least <= limits.budget:
-        return _shorten(layout, limits, before, sizes, reason, summary_possible=False)
-    replaced = [n for n, _ in enumerate(layout.groups) if n not in kept]
-    gone = [n for n in replaced if layout.groups[n].kind is not GroupKind.OURS]
-    if total > limits.budget:
+    if layout.policy.rest is Rest.DISCARD:
+        return _trim_plan(layout, limits, before, sizes, reason)
+    if summary_possible:
+        plan = _summary_plan(layout, limits, before, sizes, reason)
+        if plan is not None:
+            return plan
         if before <= limits.budget:
             return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
-        return _insufficient(layout, limits, before, kept, allowance + frame, reason)
-    if not gone:
+    return _drop_plan(layout, limits, before, sizes, reason)
+
+
+def _largest_fit(layout: Layout, target: int) -> frozenset[int]:
+    """The most that the policy keeps within `target` tokens; the least it can keep where nothing fits."""
+    kept: frozenset[int] = frozenset()
+    for counts in reductions(layout):
+        kept = select(layout, counts)
+        if _tokens(layout, kept) <= target:
+            break
+    return kept
+
+
+def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan | None:
+    """None where no summary fits, or none would be smaller than what it replaces."""
+    room = limits.budget - limits.fixed - sizes.frame
+    kept = _largest_fit(layout, room - limits.summary)
+    # At the floor a smaller summary is better than none.
+    allowance = min(limits.summary, room - _tokens(layout, kept))
+    replaced = _not(kept, layout)
+    if allowance < SMALLEST_SUMMARY or not _originals(layout, replaced):
+        return None
+    replaced_tokens = _tokens(layout, replaced)
+    smallest = 256 if reason is Reason.TURNS else SMALLEST_SUMMARY
+    allowance = min(allowance, max(smallest, replaced_tokens // 2))
+    if reason is not Reason.TURNS and replaced_tokens <= allowance + sizes.frame:
+        return None
+    plan = _cut_plan(layout, limits, before, reason, kept, Mode.SUMMARIZE, allowance)
+    return replace(plan, summary_tokens=allowance, strategy=layout.policy.strategy)
+
+
+def _drop_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan:
+    """No new summary: the span goes, the earlier summary stays, unless only without it the prompt fits."""
+    room = limits.budget - limits.fixed - sizes.frame
+    for carried in dict.fromkeys((_carried_summary(layout), 0)):
+        kept = _largest_fit(layout, room - carried)
+        if _tokens(layout, kept) + carried <= room:
+            break
+    else:
+        if before <= limits.budget:
+            return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
+        return _insufficient(layout, limits, before, kept, sizes.frame, reason)
+    if not _originals(layout, _not(kept, layout)):
         return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
+    plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, carried)
+    return replace(plan, carries_summary=carried > 0)
+
+
+def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan:
+    """The span goes and a marker says so.
+
+    A trim costs no model call, so it lowers its counts until the trigger is out of reach again (S1.10).
+    """
+    marker = _marker_tokens(sizes)
+    kept = _largest_fit(layout, _below_trigger(limits, layout.policy) - limits.fixed - marker)
+    if limits.fixed + _tokens(layout, kept) + marker > limits.budget:
+        if before <= limits.budget:
+            return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
+        return _insufficient(layout, limits, before, kept, marker, reason)
+    if not _originals(layout, _not(kept, layout)):
+        return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
+    plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, marker)
+    _, recent = split_layers(layout, kept)
+    first = min(layout.policy.keep_first_turns, len(layout.turns))
+    last = sum(1 for turn in layout.turns if turn.start in recent)
+    warning = Step(Action.WARN, None, 0, 0, trimmed_line(first, last))
+    return replace(plan, steps=(*plan.steps, warning), carries_summary=False)
+
+
+def _cut_plan(
+    layout: Layout,
+    limits: Limits,
+    before: int,
+    reason: Reason,
+    kept: frozenset[int],
+    mode: Mode,
+    injected: int,
+) -> Plan:
     leading, recent = split_layers(layout, kept)
-    mode = Mode.SUMMARIZE if wants_summary else Mode.DISCARD
-    action = Action.SUMMARIZE if wants_summary else Action.DROP
+    replaced = _not(kept, layout)
+    action = Action.SUMMARIZE if mode is Mode.SUMMARIZE else Action.DROP
     actions = dict.fromkeys(_indexes(layout, replaced), action)
     actions.update(dict.fromkeys(_indexes(layout, kept & layout.pinned), Action.PIN))
-    replaced_tokens = _tokens(layout, replaced)
-    if wants_summary:
-        smallest = 256 if reason is Reason.TURNS else SMALLEST_SUMMARY
-        allowance = min(allowance, max(smallest, replaced_tokens // 2))
-        if reason is not Reason.TURNS and replaced_tokens <= allowance + frame:
-            # The summary would take as much as what it replaces: not worth asking for.
-            return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
-    after = limits.fixed + _tokens(layout, kept) + allowance
-    steps = _steps(layout, actions, inject=allowance if wants_summary else 0)
-    if trims:
-        first = min(layout.policy.keep_first_turns, len(layout.turns))
-        last = sum(1 for turn in layout.turns if turn.start in recent)
-        steps = (*steps, Step(Action.WARN, None, 0, 0, trimmed_line(first, last)))
     return Plan(
         mode=mode,
         reason=reason,
         triggered=True,
         limits=limits,
         before=before,
-        after=after,
-        steps=steps,
+        after=limits.fixed + _tokens(layout, kept) + injected,
+        steps=_steps(layout, actions, inject=injected),
         kept_counts=_kept_counts(layout, kept),
         leading=tuple(_indexes(layout, leading)),
         recent=tuple(_indexes(layout, recent)),
         replaced=tuple(_indexes(layout, replaced)),
-        summary_tokens=allowance if wants_summary else 0,
-        strategy=layout.policy.strategy if wants_summary else "",
     )
+
+
+def _not(kept: frozenset[int], layout: Layout) -> list[int]:
+    return [n for n in range(len(layout.groups)) if n not in kept]
+
+
+def _originals(layout: Layout, numbers: Sequence[int]) -> bool:
+    """Whether anything of the caller's is among these groups."""
+    return any(layout.groups[n].kind is not GroupKind.OURS for n in numbers)
 
 
 def _prune_plan(layout: Layout, pruning: Pruning, limits: Limits, before: int, reason: Reason) -> Plan:

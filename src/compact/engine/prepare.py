@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 from compact.core.flow import compaction
@@ -147,7 +148,7 @@ class Engine:
 
     def _with_margin(self, tokens: int) -> int:
         margin = self.counter.margin
-        return tokens if margin == 1.0 else -int(-tokens * margin // 1)
+        return tokens if margin == 1.0 else ceil(tokens * margin)
 
     def count_text(self, text: str) -> int:
         return self._with_margin(self.counter.count(text))

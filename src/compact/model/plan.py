@@ -82,6 +82,8 @@ class Plan:
     cleared_tools: tuple[str, ...] = ()
     summary_tokens: int = 0
     strategy: str = ""
+    carries_summary: bool = True
+    """Whether the earlier summary stays where no new one is made."""
     messages: tuple[Message, ...] = ()
     """The view the indexes refer to, for showing."""
     insufficient: Mapping[str, int] | None = None
