@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements.lock
+NODEPS := requirements-nodeps.txt
 # In the virtual environment, so that deleting it also forgets that it was set up.
 STAMP := $(VENV)/.setup-stamp
 WORKERS ?= 2
@@ -23,15 +24,15 @@ help:  ## show this list
 setup: $(STAMP)  ## make .venv with everything that tests and benchmarks need
 	@:
 
-$(STAMP): pyproject.toml $(LOCK)
+$(STAMP): pyproject.toml $(LOCK) $(NODEPS)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@key=$$(cat pyproject.toml $(LOCK) | cksum); \
+	@key=$$(cat pyproject.toml $(LOCK) $(NODEPS) | cksum); \
 	if [ ! -f $@ ] || [ "$$(cat $@)" != "$$key" ]; then \
 		echo "Setting up $(VENV) ..." >&2; \
 		test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; \
 		export UV_PYTHON_DOWNLOADS=never; \
 		$(BIN)/uv pip install --quiet --python $(BIN)/python -r $(LOCK); \
-		$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .; \
+		$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -r $(NODEPS) -e .; \
 		echo "$$key" > $@; \
 	else touch $@; fi
 
