@@ -18,6 +18,7 @@ from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
 from compact.ports import Archive, Exporter, Store, TokenCounter
 from compact.stores import store_for
+from compact.tracing.archived import ArchivedEvents, EventLog
 from compact.tracing.stream import EventStream
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ def wire(
     """The engine, and the ports a session's flow runs on."""
     environ = os.environ if environ is None else environ
     redactor = redactor_for(config)
+    archive = archive if archive is not None else archive_for(config, redactor)
+    if config.archive.adapter != "none" and isinstance(archive, EventLog):
+        exporters = [*exporters, ArchivedEvents(archive)]
     events = EventStream(exporters, time.time, redact=redactor.value if redactor.enabled else None)
     for warning in filter(None, [redactor.warning_when_disabled()]):
         events.emit("", EventName.WARNING, {"severity": "high", "message": warning})
@@ -69,7 +73,6 @@ def wire(
         strip_meta=config.strip_meta,
         format=format,
     )
-    archive = archive if archive is not None else archive_for(config, redactor)
     composed = summarizer_for(config, summarizer, Margined(counter), redactor, environ)
 
     @lru_cache(maxsize=1_000)
@@ -114,14 +117,14 @@ def archive_for(config: CompactConfig, redactor: Redactor) -> Archive:
     if settings.adapter == "fs":
         from compact.archives.fs import FsArchive
 
-        archive: FileArchive = FsArchive(settings.path, redactor)
+        archive: FileArchive = FsArchive(settings.path, redactor=redactor)
     else:
         from compact.archives.s3 import S3Archive
 
         archive = S3Archive(
             settings.bucket or "",
             settings.prefix,
-            redactor,
+            redactor=redactor,
             kms=settings.kms_key is not None,
             kms_key_id=settings.kms_key,
             endpoint_url=settings.endpoint_url,

@@ -27,7 +27,9 @@ class EventStream:
         keep: int = 1_000,
     ) -> None:
         self._redact = redact
-        self._exports = [getattr(exporter, "export", exporter) for exporter in exporters]
+        self._exports: list[Callable[[Event], None]] = [
+            exporter if callable(exporter) else exporter.export for exporter in exporters
+        ]
         self._clock = clock
         self._lock = Lock()
         self._sequence = 0

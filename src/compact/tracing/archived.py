@@ -1,0 +1,38 @@
+"""The archive's event log: what led to each compaction and how it ended, beside its transcript (S4.14)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Protocol, runtime_checkable
+
+from compact.model.event import Event, EventName
+
+_QUIET = (EventName.TOKEN_ESTIMATE, EventName.TRIGGER_DECISION)
+_ENDS = (EventName.COMPLETE, EventName.FAILED, EventName.ERROR, EventName.RESTORED)
+
+
+@runtime_checkable
+class EventLog(Protocol):
+    def append_event(self, session_id: str, event: Event) -> None: ...
+
+
+class ArchivedEvents:
+    """An exporter that writes when something happened; of estimates only the last one before it is kept.
+
+    Otherwise every preflight would be a write.
+    """
+
+    def __init__(self, archive: EventLog) -> None:
+        self._archive = archive
+        self._waiting: defaultdict[str, list[Event]] = defaultdict(list)
+
+    def export(self, event: Event) -> None:
+        if not event.session_id:
+            return
+        waiting = self._waiting[event.session_id]
+        if event.name is EventName.TOKEN_ESTIMATE:
+            waiting[:] = [kept for kept in waiting if kept.name not in _QUIET]
+        waiting.append(event)
+        if event.name in _ENDS:
+            for kept in self._waiting.pop(event.session_id):
+                self._archive.append_event(event.session_id, kept)
