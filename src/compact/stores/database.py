@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,9 @@ class Database:
         if memory:
             options["poolclass"] = StaticPool
         else:
-            Path(str(self.url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
+            with suppress(OSError):
+                # Where it cannot be made, opening the file says so.
+                Path(str(self.url.database)).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(self.url, **options)
 
         @event.listens_for(engine, "connect")

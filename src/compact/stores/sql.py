@@ -282,10 +282,11 @@ class SqlStore(Threads):
                     self._give_back(owner, session_id)
 
     def _take(self, session_id: str, owner: str, seconds: float) -> bool:
-        now = self.database.now()
         with self.database.writing() as connection:
             session = self.session_row(connection, session_id)
             assert session is not None
+            # Read under the lock: else whoever took the lease while we waited would seem to hold a future one.
+            now = self.database.now()
             values = {
                 "currently_compacting": owner,
                 "compacting_since": now,

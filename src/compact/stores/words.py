@@ -12,6 +12,7 @@ _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COMPOUND = re.compile(r"\w(?:[\w./:@#%+=-]*\w)?")
+_SPACED = {n: " " for n in range(128) if not (chr(n).isalnum() or chr(n) == "_")}
 _LONGEST = 200
 MAX_TERMS = 24
 HANDLE = re.compile(r"r-[0-9a-f]{10}")
@@ -20,7 +21,9 @@ HANDLE = re.compile(r"r-[0-9a-f]{10}")
 def words_of(text: str) -> set[str]:
     """Every word to index: whole, and the parts of snake_case and camelCase names."""
     found: set[str] = set()
-    for word in set(_WORD.findall(text)):
+    # Ten times as fast, and most large texts are plain.
+    words = text.translate(_SPACED).split() if text.isascii() else _WORD.findall(text)
+    for word in set(words):
         found.update(_forms(word))
     return found
 
