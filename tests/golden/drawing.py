@@ -82,9 +82,7 @@ def _after(history: Sequence[Raw], prepared: Any) -> list[str]:
         drawn = [_line(n, _kind(sent[n], names), tokens(sent[n]), notes[n]) for n in numbers]
         if len(drawn) > LONG_RUN:
             hidden = numbers[3:-3]
-            drawn[3:-3] = [
-                _line("⋮", f"{len(hidden)} more", sum(tokens(sent[n]) for n in hidden), "alike")
-            ]
+            drawn[3:-3] = [_line("⋮", f"{len(hidden)} more", sum(tokens(sent[n]) for n in hidden), "alike")]
         lines += drawn
     return lines
 
