@@ -12,7 +12,8 @@ from typing import Any
 from compact.model.event import Event, EventName
 from compact.ports import Clock, Exporter
 
-_WITHOUT_TEXT = frozenset({EventName.TOKEN_ESTIMATE, EventName.LEASE})
+# Numbers and words of our own, unless a caller's note is among them; these come with every preflight.
+_WITHOUT_TEXT = frozenset({EventName.TOKEN_ESTIMATE, EventName.TRIGGER_DECISION, EventName.LEASE})
 
 
 class EventStream:
@@ -40,7 +41,7 @@ class EventStream:
             self._sequence += 1
             event = Event(name, session_id, self._sequence, self._clock(), data)
             self.recent.append(event)
-        if self._exports and self._redact is not None and name not in _WITHOUT_TEXT:
+        if self._exports and self._redact is not None and (name not in _WITHOUT_TEXT or "note" in data):
             # Exporters get a redacted copy; what stays in the process stays as it is.
             event = replace(event, data=self._redact(data))
         for export in self._exports:
