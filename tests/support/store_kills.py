@@ -70,6 +70,9 @@ class Boundaries:
                 self()
 
         event.listen(engine, "before_cursor_execute", statement)
+        if not store.database.is_sqlite:
+            # A server may have done what it was told when the one who told it is gone.
+            event.listen(engine, "after_cursor_execute", statement)
         # Before the commit reaches the database, and when it has returned.
         event.listen(engine, "commit", self)
         event.listen(engine, "checkin", self)

@@ -11,8 +11,8 @@ from compact.model.message import Message
 from compact.ports import Hit
 from compact.stores import fulltext
 from compact.stores.schema import line_segments, message_parts, messages, sessions
-from compact.stores.serialization import decode_rows, part_content
-from compact.stores.words import HANDLE, closeness, terms_of, weighed
+from compact.stores.serialization import decode_rows
+from compact.stores.words import HANDLE, closeness, terms_of, text_of, weighed
 
 _LOOKED_AT = 40
 """So many of the best by words are read to be ranked by their text."""
@@ -35,11 +35,6 @@ def find_messages(
         hits.append(Hit(row.position, message, scores[row.id] + closeness(query, text, rarest)))
     hits.sort(key=lambda hit: (-hit.score, -hit.position))
     return hits[:limit]
-
-
-def text_of(message: Message) -> str:
-    """All that a message says: prose, calls and outputs."""
-    return "\n".join(part_content(part) for part in message.parts).strip()
 
 
 def _by_words(connection: Connection, session: Row[Any], query: str) -> tuple[dict[int, float], float]:

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
-from compact.core.view import START, link
+from compact.core.view import START, handle, link
 from compact.model.message import Message
 from compact.model.record import Record
+from compact.ports import Hit
+from compact.stores.words import HANDLE, closeness, terms_of, text_of, weighed, words_of
 
 
 class _Original(NamedTuple):
@@ -93,6 +95,30 @@ class MemoryStore:
     def records(self, session_id: str) -> Sequence[Record]:
         return tuple(self._records.get(session_id, ()))
 
+    def search(self, session_id: str, query: str, limit: int = 5) -> list[Hit]:
+        """Originals by handle or by words, as a database finds them; every message is looked at."""
+        session = self._sessions.get(session_id)
+        line = list(session.line) if session is not None else []
+        wanted = query.strip()
+        if HANDLE.fullmatch(wanted):
+            named = [one for one in line if any(handle(r.call_id) == wanted for r in one.message.results)]
+            return [Hit(one.position, one.message, float("inf")) for one in reversed(named)][:limit]
+        texts = [text_of(original.message) for original in line]
+        indexed = [words_of(text) for text in texts]
+        found: dict[str, list[int]] = {}
+        for whole, *pieces in terms_of(query):
+            found[whole] = _holding(indexed, whole)
+            if not found[whole]:
+                found.update((piece, _holding(indexed, piece)) for piece in pieces)
+        scores = weighed(found, len(line))
+        best = max(scores.values(), default=0.0)
+        hits = [
+            Hit(line[n].position, line[n].message, score + closeness(query, texts[n], best))
+            for n, score in scores.items()
+        ]
+        hits.sort(key=lambda hit: (-hit.score, -hit.position))
+        return hits[:limit]
+
     @contextmanager
     def lease(self, session_id: str, seconds: float) -> Iterator[bool]:
         owner = object()
@@ -127,6 +153,10 @@ class MemoryStore:
                     self._by_key[key] = left
                 else:
                     self._by_key.pop(key, None)
+
+
+def _holding(indexed: Sequence[set[str]], word: str) -> list[int]:
+    return [n for n, words in enumerate(indexed) if word in words]
 
 
 def _passes(session: _Session, chain: bytes) -> bool:

@@ -25,11 +25,11 @@ from compact.model.message import (
     Text,
     ToolCall,
     ToolResult,
-    arguments_text,
     digest_of,
 )
 from compact.model.record import Cleared, Entry, Injected, Kept, Record, RecordKind
 from compact.model.summary import Evidence, EvidenceKind
+from compact.stores.words import part_content
 
 _BYTES = "$bytes"
 
@@ -190,22 +190,6 @@ def part_type(part: Part) -> str:
         Opaque: "opaque",
     }
     return names[type(part)]
-
-
-def part_content(part: Part) -> str:
-    """What a part says, as text."""
-    match part:
-        case Text(text=text) | ToolResult(text=text) | Reasoning(text=text) | Opaque(text=text):
-            return text
-        case ToolCall():
-            return f"{part.name} {arguments_text(part.arguments)}"
-        case CompactionMarker(summary=summary):
-            return summary
-        case Image(source=source) | File(source=source):
-            # Inline pictures stand in `raw` already.
-            return source if not source.startswith("data:") else source[:100]
-        case _:
-            return ""
 
 
 def record_row(record: Record) -> dict[str, Any]:

@@ -285,7 +285,7 @@ class SqlStore(Threads):
         with self.database.writing() as connection:
             session = self.session_row(connection, session_id)
             assert session is not None
-            # Read under the lock: else whoever took the lease while we waited would seem to hold a future one.
+            # Read under the lock: a lease taken while we waited for it would else begin in the future.
             now = self.database.now()
             values = {
                 "currently_compacting": owner,

@@ -7,6 +7,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from compact.model.message import (
+    CompactionMarker,
+    File,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    arguments_text,
+)
+
 _WORD = re.compile(r"\w+")
 # Scripts without spaces between words: neighbors are indexed as pairs.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
@@ -16,6 +30,27 @@ _SPACED = {n: " " for n in range(128) if not (chr(n).isalnum() or chr(n) == "_")
 _LONGEST = 200
 MAX_TERMS = 24
 HANDLE = re.compile(r"r-[0-9a-f]{10}")
+
+
+def text_of(message: Message) -> str:
+    """All that a message says: prose, calls and outputs."""
+    return "\n".join(part_content(part) for part in message.parts).strip()
+
+
+def part_content(part: Part) -> str:
+    """What a part says, as text."""
+    match part:
+        case Text(text=text) | ToolResult(text=text) | Reasoning(text=text) | Opaque(text=text):
+            return text
+        case ToolCall():
+            return f"{part.name} {arguments_text(part.arguments)}"
+        case CompactionMarker(summary=summary):
+            return summary
+        case Image(source=source) | File(source=source):
+            # Inline pictures are no words, and stand in the message itself.
+            return source if not source.startswith("data:") else source[:100]
+        case _:
+            return ""
 
 
 def words_of(text: str) -> set[str]:
