@@ -20,7 +20,8 @@ from compact.redaction.grammar import (
 
 _KEY_NAMES = (
     r"(?:secret|access|private|signing|encryption|master|account|shared|auth|storage|service|deploy|license|"
-    r"consumer|session|webhook|app|client|jwt|hmac|ssh|gpg|admin|bot|subscription|integration)[_-]?key"
+    r"consumer|session|webhook|app|client|jwt|hmac|ssh|gpg|admin|bot|subscription|integration)[ _-]?key|"
+    r"api key"
 )
 _SUFFIX = (
     r"(?:s|[_-]?(?:value|string|str|data|b64|base64|plain|raw|prod|dev|test|live|staging|old|new|primary|"
@@ -131,6 +132,29 @@ NAMED: tuple[Rule, ...] = (
         r"[^\s\"'`,;]+",
         "password|passphrase|passcode",
         _key_run,
+    ),
+    Rule(
+        "prose",
+        r"(?i)(?:key|token|secret)\s+(?:is|was|set\s+to)\s*:?\s*[\"'`]?",
+        r"[^\s\"'`,;]+",
+        "key|token|secret",
+        lambda value, before, after: len(value) >= 16 and plausible.has_key_run(value),
+    ),
+    Rule(
+        "prose",
+        r"(?i)password\s+",
+        r"[^\s\"'`,;:=][^\s\"'`,;]+",
+        "password",
+        value_only(plausible.is_typed_password),
+        retry_inside=True,
+    ),
+    Rule(
+        "assignment",
+        rf"(?i)\b(?:key|auth|session){CLOSE}{SEP}(?:\\*[\"'])?",
+        BARE,
+        "key|auth|session",
+        value_only(plausible.is_surely_random),
+        retry_inside=True,
     ),
     Rule(
         "markup",

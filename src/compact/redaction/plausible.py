@@ -31,6 +31,21 @@ def has_key_run(value: bytes) -> bool:
     return False
 
 
+def is_surely_random(value: bytes) -> bool:
+    """Twenty or more in one run, capitals, small letters and digits: no name and no hash looks so."""
+    for run in _RUNS.findall(value):
+        if len(run) >= 20 and not run.islower() and not run.isupper() and _DIGIT.search(run):
+            return True
+    return False
+
+
+def is_typed_password(value: bytes) -> bool:
+    """What people type as a password, as against the words that follow "password" in prose."""
+    mixed = not value.islower() and not value.isupper()
+    special = any(char in b"!@#$%^&*+?" for char in value)
+    return len(value) >= 8 and has_key_run(value) and (mixed or special)
+
+
 def is_placeholder(value: bytes) -> bool:
     stripped = value.strip(b" \t\"'`")
     return (

@@ -47,8 +47,7 @@ class Redactor:
         self.enabled = enabled
         self.pii = pii
         self.has_user_patterns = bool(patterns)
-        rules, may_hold = builtin_rules(pii)
-        self._scanner = Scanner(rules, may_hold, compile_user(patterns))
+        self._scanner = Scanner(builtin_rules(pii), compile_user(patterns))
 
     def warning_when_disabled(self) -> str | None:
         """The high-severity warning that goes out before the first unredacted export, or None."""

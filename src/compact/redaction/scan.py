@@ -41,8 +41,8 @@ class CompiledRule:
         """One run over the matches; returns where to start again after a refusal, None at the end."""
         head, tail, check = self._head, self._tail, self._check
         for match in self._regex.finditer(data, position):
-            begin: int = match.start()
-            end: int = match.end()
+            span: Span = match.span()
+            begin, end = span
             start = begin
             end -= tail
             if head is not None:
@@ -60,19 +60,38 @@ def _leads_on(data: bytes, end: int) -> bool:
     return data[end : end + 16].lstrip(_MAY_LEAD_ON)[:1] in (b"=", b":", b"\xef")
 
 
+class RuleSet:
+    """All built-in rules, and one pass over a text that tells which of them it needs at all."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        re2 = _re2()
+        self._rules = [CompiledRule(rule) for rule in rules]
+        self._needed = re2.Set.SearchSet(_options(latin=True))
+        for rule in rules:
+            self._needed.Add((rule.pattern if rule.needs is None else f"(?i:{rule.needs})").encode("latin-1"))
+        # Matches every text: when it is not among the answers the set ran out of memory, and all rules run.
+        self._canary = self._needed.Add(b"")
+        self._needed.Compile()
+
+    def find(self, data: bytes, found: list[Span]) -> None:
+        needed = self._needed.Match(data) or ()
+        if self._canary not in needed:
+            needed = range(len(self._rules))
+        for index in needed:
+            if index != self._canary:
+                self._rules[index].find(data, found)
+
+
 class Scanner:
     """All rules over one text; what they find is merged, so that rules never see each other's output."""
 
-    def __init__(self, rules: Sequence[CompiledRule], may_hold: Any, user: Sequence[Any]) -> None:
+    def __init__(self, rules: RuleSet, user: Sequence[Any]) -> None:
         self._rules = rules
-        self._may_hold = may_hold
         self._user = user
 
     def spans(self, data: bytes) -> list[Span]:
         found: list[Span] = []
-        if self._may_hold.search(data) is not None:
-            for rule in self._rules:
-                rule.find(data, found)
+        self._rules.find(data, found)
         for pattern in self._user:
             find_user(pattern, data, found)
         return merged(found) if found else found
@@ -107,13 +126,8 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 @functools.cache
-def builtin_rules(pii: bool) -> tuple[tuple[CompiledRule, ...], Any]:
-    """The compiled rules and the one-pass test that tells most texts need none of them."""
-    rules = NAMED + SHAPES + (PII if pii else ())
-    needs = dict.fromkeys(
-        f"(?:{rule.pattern})" if rule.needs is None else f"(?i:{rule.needs})" for rule in rules
-    )
-    return tuple(CompiledRule(rule) for rule in rules), compile_bytes("|".join(needs))
+def builtin_rules(pii: bool) -> RuleSet:
+    return RuleSet(NAMED + SHAPES + (PII if pii else ()))
 
 
 def compile_user(patterns: Sequence[str], path: str = "redaction.patterns") -> tuple[Any, ...]:
@@ -124,8 +138,7 @@ def compile_user(patterns: Sequence[str], path: str = "redaction.patterns") -> t
 def _compile_user(pattern: str, path: str) -> Any:
     if not isinstance(pattern, str):
         raise ConfigError(f"{path} must be a regular expression (text), not {type(pattern).__name__}.", path)
-    import re2
-
+    re2 = _re2()
     try:
         compiled = _compile(pattern.encode("utf-8"), latin=False)
     except (re2.error, UnicodeEncodeError) as problem:
@@ -152,15 +165,24 @@ def compile_bytes(pattern: str) -> Any:
 
 
 def _compile(pattern: bytes, *, latin: bool) -> Any:
-    import re2
+    return _re2().compile(pattern, _options(latin))
 
+
+def _re2() -> Any:
+    import re2  # Takes a while to load, so only when a redactor is made.
+
+    return re2
+
+
+def _options(latin: bool) -> Any:
+    re2 = _re2()
     options = re2.Options()
     options.max_mem = _MEMORY
     options.log_errors = False
     if latin:
         # Bytes one by one: lone surrogates and broken UTF-8 can't hide a secret from a negated class.
         options.encoding = re2.Options.Encoding.LATIN1
-    return re2.compile(pattern, options)
+    return options
 
 
 @functools.cache

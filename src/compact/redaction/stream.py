@@ -140,9 +140,8 @@ def _tail(data: bytes) -> bytes:
 @functools.cache
 def _waiting(pii: bool) -> Any:
     """Matches at the end of a text whatever may become a secret when more arrives."""
-    name = (
-        rf"(?:{API_KEY}|{PASSWORD}|pass|pwd|secret|token|credential|key|psw|_pat|_auth|_salt|_dsn)[a-z0-9_-]*"
-    )
+    names = "pass|pwd|secret|token|credential|key|auth|session|psw|_pat|_salt|_dsn"
+    name = rf"(?:{API_KEY}|{PASSWORD}|{names})[a-z0-9_-]*"
     quote = r"(?:\\*[\"'`*\]]?){0,4}"
     open_value = (
         rf"(?:{WS}|[:=>|*~`?+]|[A-Za-z_][A-Za-z_.|\[\] ]{{0,32}}=)*[bfru]{{0,2}}"
@@ -153,7 +152,7 @@ def _waiting(pii: bool) -> Any:
         r"|(?:curl|mysql)[^\n]*|\s--?[a-z-]+[ \t]*[\"']?"
     )
     key = r"-{4,5} ?(?:BEGIN [A-Z0-9 ]*)?|-{4,5} ?BEGIN [A-Z0-9 ]{0,40}KEY[^{}\[\]]*|Private-Lines:[^{}]*"
-    prose = r"pass(?:word|phrase|code)\s+[a-z ]{0,16}[:\s]*"
+    prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"
     pair = r"(?-i:(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;|/\"'\\]*)"
     shapes = [rf"{name}{quote}{open_value}", header, key, prose, pair]
     if pii:

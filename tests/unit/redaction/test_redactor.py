@@ -192,3 +192,26 @@ def test_switched_off_passes_everything_and_says_so() -> None:
 def test_lone_surrogates_hide_nothing(redactor: Redactor) -> None:
     clean = redactor.text("\ud800password=\udfffabc\udfff end")
     assert clean == f"\ud800password={REDACTED} end"
+
+
+def test_every_rule_is_reached_through_what_it_needs() -> None:
+    """The one-pass test that picks the rules must never leave out one that would have matched."""
+    from compact.redaction.named import NAMED
+    from compact.redaction.scan import CompiledRule, builtin_rules
+    from compact.redaction.shapes import PII, SHAPES
+
+    texts = [
+        "api_key=x password=y",
+        "ap\u0130_\u212aey=x pa\u017f\u017fword : y API\uff1dx",
+        "my secret key: 'a1b2c3d4e5f6' PASSCODE=\"a1\" connection_string='x' --auth-token a1b2c3d4e5",
+        "bob@example.com +1 415 555 0100 4111 1111 1111 1111",
+    ]
+    rules = (*NAMED, *SHAPES, *PII)
+    for text in texts:
+        data = text.encode()
+        alone: list[tuple[int, int]] = []
+        for rule in rules:
+            CompiledRule(rule).find(data, alone)
+        together: list[tuple[int, int]] = []
+        builtin_rules(True).find(data, together)
+        assert alone and sorted(together) == sorted(alone)
