@@ -31,10 +31,7 @@ def conversations(paths: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     files = [file for path in paths for file in (sorted(path.glob("*.jsonl*")) if path.is_dir() else [path])]
     for file in files:
         name = file.name.split(".jsonl")[0]
-        opened = (
-            gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
-        )
-        with opened as lines:
+        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
             for line in lines:
                 yield name, json.loads(line)
 

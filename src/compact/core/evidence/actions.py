@@ -97,14 +97,14 @@ _JSON_ERROR = re.compile(
 def steps_of(messages: Sequence[Message]) -> list[Step]:
     """Every tool call of the span with its result, in order."""
     results: dict[str, tuple[int, ToolResult]] = {}
+    calls: list[tuple[int, ToolCall]] = []
     for index, message in enumerate(messages):
-        for result in message.results:
-            results.setdefault(result.call_id, (index, result))
-    return [
-        _step(index, call, results.get(call.call_id))
-        for index, message in enumerate(messages)
-        for call in message.calls
-    ]
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                results.setdefault(part.call_id, (index, part))
+            elif isinstance(part, ToolCall):
+                calls.append((index, part))
+    return [_step(index, call, results.get(call.call_id)) for index, call in calls]
 
 
 def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None) -> Step:

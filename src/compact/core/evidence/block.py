@@ -43,10 +43,14 @@ class Coverage:
 
     def add(self, text: str) -> None:
         self._held.add(text)
-        for run in RUN.findall(text):
+        held = self._held
+        for run in set(RUN.findall(text)):
+            if run.isalnum():
+                held.add(run)
+                continue
             value = trim(run)
-            if value and value not in self._held:
-                self._held.add(value)
+            if value and value not in held:
+                held.add(value)
                 self._add_pieces(value)
 
     def holds(self, value: str) -> bool:

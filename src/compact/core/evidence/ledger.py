@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from compact.core.evidence.actions import Step, StepKind
+from compact.core.evidence.reading import Reading, read
 from compact.core.evidence.rules import answers_in, newest, rules_in
 from compact.core.evidence.scan import ASSISTANT, CALL, TOOL, USER, Scanner, Sighting
 from compact.model.message import Message
@@ -40,6 +41,8 @@ class Ledger:
     steps: tuple[Step, ...] = ()
     """Their indexes count within the span; `positions` turns them into logical positions."""
     positions: tuple[int, ...] = ()
+    reading: Reading | None = None
+    """The span as it was read, so that whoever writes prose need not read it again."""
 
 
 def extract(
@@ -51,20 +54,21 @@ def extract(
     """All evidence of `messages`, without a model. What `is_secret` recognizes is left out."""
     where = tuple(positions) or tuple(range(len(messages)))
     scanner = Scanner()
-    steps = scanner.scan(messages)
+    reading = read(messages)
+    steps = scanner.scan(reading)
     count = max(1, len(messages))
     sightings = _without_partial_paths(scanner.sightings.values())
     visits = {seen.value: sum(seen.messages) for seen in sightings if seen.kind is EvidenceKind.PATH}
-    items = [_as_evidence(seen, count, visits.get(seen.subject, 0), where, messages) for seen in sightings]
+    items = [_as_evidence(seen, count, visits.get(seen.subject, 0), where, reading) for seen in sightings]
     items.extend(_step_evidence(steps, count, where))
     items.extend(
-        replace(answer, message=where[answer.message], rank=_APPROVAL_RANK) for answer in answers_in(messages)
+        replace(answer, message=where[answer.message], rank=_APPROVAL_RANK) for answer in answers_in(reading)
     )
-    rules = newest((rule.text, rule.index) for rule in rules_in(messages))
+    rules = newest((rule.text, rule.index) for rule in rules_in(reading))
     items.extend(Evidence(EvidenceKind.RULE, text, where[index], "user", RULE_RANK) for text, index in rules)
     if is_secret is not None:
         items = [item for item in items if not is_secret(item.value)]
-    return Ledger(_ranked(items)[:MAX_ITEMS], tuple(steps), where)
+    return Ledger(_ranked(items)[:MAX_ITEMS], tuple(steps), where, reading)
 
 
 def merge(old: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, ...]:
@@ -128,7 +132,7 @@ def _rank(seen: Sighting, count: int, visits: int) -> float:
 
 
 def _as_evidence(
-    seen: Sighting, count: int, visits: int, where: tuple[int, ...], messages: Sequence[Message]
+    seen: Sighting, count: int, visits: int, where: tuple[int, ...], reading: Reading
 ) -> Evidence:
     context = seen.label
     if seen.kind is EvidenceKind.PATH and seen.lines:
@@ -140,7 +144,7 @@ def _as_evidence(
         and seen.kind in (EvidenceKind.NUMBER, EvidenceKind.ID, EvidenceKind.DATE)
         and not seen.only_tools
     ):
-        context = _words_before(messages[seen.at].text, seen.value)
+        context = _words_before(reading.texts[seen.at], seen.value)
     return Evidence(
         seen.kind, seen.value, where[seen.at], context, _rank(seen, count, visits), seen.only_tools
     )

@@ -9,7 +9,7 @@ from compact.model.summary import EvidenceKind
 RUN = re.compile(
     r"[$€£]?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?|(?:(?<!<)/|[\w$#€£~@.])[\w./:@#%+\-~$€£]*|--[A-Za-z][\w-]*"
 )
-"""One pass over a text: everything that could be a value, with its inner punctuation."""
+"""Everything in a text that could be a value, with its inner punctuation. None of it holds a blank."""
 
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
@@ -19,10 +19,9 @@ DATE_WORDS = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b(?:,? \d{{4}})?"
     rf"|{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|{_MONTH} \d{{4}}\b)"
 )
-NAMES = re.compile(
-    r"\b[A-Z][a-z]+(?: (?:of |the |de |van |von )?[A-Z][a-z]+){1,3}\b|(?<=[a-z,;] )[A-Z][a-z]{2,}\b"
-)
-"""People, places, products: capitalized sequences, or one capitalized word amid a sentence."""
+NAMES = re.compile(r"[A-Z][a-z]+(?: (?:of |the |de |van |von )?[A-Z][a-z]+)+(?![a-zA-Z0-9_])")
+NAME_AMID = re.compile(r"[a-z,;] ([A-Z][a-z]{2,})(?![a-zA-Z0-9_])")
+"""People, places, products: capitalized sequences, and one capitalized word amid a sentence."""
 
 _EXTENSIONS = frozenset(
     "py pyi pyx ipynb js jsx ts tsx mjs cjs vue svelte java kt kts scala go rs rb php pl pm lua c h cc cpp "
@@ -81,7 +80,8 @@ _COMMON_ROOTS = frozenset(
 )
 """Libraries that every model knows by heart; `os.path.join` needs no keeping."""
 _COMMON_ERROR = re.compile(
-    r"(?:Value|Type|Key|Index|Attribute|Import|ModuleNotFound|Name|Runtime|Assertion|Syntax|OS|IO|FileNotFound|"
+    r"(?:Value|Type|Key|Index|Attribute|Import|ModuleNotFound|Name|Runtime|Assertion|Syntax|OS|IO|"
+    r"FileNotFound|"
     r"NotImplemented|StopIteration|Deprecation|User|Future|Reference|Range)(?:Error|Warning)?"
 )
 _SEGMENT = re.compile(r"[\w.@+~$-]+")

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from compact.model.message import Message, MessageKind, Role
+from compact.core.evidence.reading import Reading, without_bullet
+from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
 
 MAX_RULE_CHARS = 400
 _MAX_APPROVAL_CHARS = 240
-
-SENTENCE = re.compile(
-    r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bMr\.)(?<!\bDr\.)"
-    r"(?<!\bMrs\.)(?<!\bNo\.)\s+(?=[\"'“‘(\[*_`]*[^\sa-z])|\n+(?![a-z])|\n{2,}|(?<=[。！？])"
-)
-"""Where one sentence ends. A line break before a small letter is only a wrapped line."""
-SPEAKER = re.compile(r"^([^\W\d_][\w.'’ -]{0,30}?): (?=\S)")
-_BULLET = re.compile(r"^(?:[-*•>#]+|\d{1,2}[.)])\s+")
+_ORDERING = frozenset({Role.USER, Role.SYSTEM, Role.DEVELOPER})
 
 # The words that make a sentence an order. "I have never been there" and "it must be fun" are none, so who is
 # meant counts too: nobody (an imperative), you, or a thing that is to be somehow.
@@ -79,6 +73,15 @@ _OBLIGATION = re.compile(
     r"|\b(?:under\s+no\s+circumstances|without\s+asking|without\s+my|unless\s+I\s|until\s+I\s|"
     r"unless\s+(?:you|told))\b",
     re.IGNORECASE,
+)
+_CUES = frozenset(
+    word + mark
+    for word in (
+        "must mustn't mustn’t shall may should cannot can't can’t allowed forbidden off off-limits required "
+        "mandatory read-only capped be never needs need have are budget deadline limit cap ceiling maximum "
+        "minimum want expect require insist prefer i'd i’d rather circumstances asking my unless until only"
+    ).split()
+    for mark in ("", ".", ",")
 )
 _STANDING = re.compile(
     r"\b(?:always|never|from now on|going forward|under no circumstances|rule|must(?: not)?)\b", re.IGNORECASE
@@ -144,23 +147,27 @@ class Rule:
     replaces: bool
 
 
-def rules_in(messages: Sequence[Message]) -> list[Rule]:
+def rules_in(reading: Reading) -> list[Rule]:
     """Orders given by user, system or developer, in the order given. Tool output can order nothing."""
     found: list[Rule] = []
-    people = speaker_names(messages)
-    for index, message in enumerate(messages):
-        if (
-            message.role not in (Role.USER, Role.SYSTEM, Role.DEVELOPER)
-            or message.kind is not MessageKind.ORIGINAL
-        ):
+    people = bool(reading.speakers)
+    for index, message in enumerate(reading.messages):
+        if message.role not in _ORDERING or not reading.is_original(index):
             continue
-        for sentence in _sentences(message.text):
-            if people:
-                named = SPEAKER.match(sentence)
-                sentence = sentence[named.end() :] if named and named.group(1) in people else sentence
-            if is_rule(sentence, among_people=bool(people)):
+        if people and not may_hold_standing_rule(reading.texts[index]):
+            continue
+        for sentence in reading.sentences(index):
+            sentence = reading.after_speaker(without_bullet(sentence))[1]
+            if is_rule(sentence, among_people=people):
                 found.append(Rule(sentence, index, _topic(sentence), bool(_REPLACES.search(sentence))))
     return found
+
+
+def may_hold_standing_rule(text: str) -> bool:
+    low = text.lower()
+    return any(
+        word in low for word in ("always", "never", "must", "rule", "now on", "forward", "circumstances")
+    )
 
 
 def is_rule(sentence: str, *, among_people: bool = False) -> bool:
@@ -173,8 +180,13 @@ def is_rule(sentence: str, *, among_people: bool = False) -> bool:
         return False
     if among_people and (sentence.endswith("!") or not _STANDING.search(sentence)):
         return False
-    ordered = _IMPERATIVE.match(sentence) or _OBLIGATION.search(sentence)
-    return ordered is not None and _NO_RULE.search(sentence) is None
+    # The words are cheaper to look for than the pattern, and most sentences have none of them.
+    ordered = _IMPERATIVE.match(sentence) or (
+        not _CUES.isdisjoint(sentence.lower().split()) and _OBLIGATION.search(sentence)
+    )
+    if not ordered:
+        return False
+    return _NO_RULE.search(sentence) is None
 
 
 def newest(rules: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -198,48 +210,27 @@ def _takes_back(new: Rule, old: Rule) -> bool:
     return shared / len(new.topic | old.topic) > 0.6
 
 
-def answers_in(messages: Sequence[Message]) -> list[Evidence]:
+def answers_in(reading: Reading) -> list[Evidence]:
     """What the user approved or turned down, with the question it answers."""
     found: list[Evidence] = []
     asked = ""
-    for index, message in enumerate(messages):
-        if message.role is Role.ASSISTANT and message.text.strip():
-            asked = _last_question(message.text)
-        elif message.role is Role.USER and message.kind is MessageKind.ORIGINAL:
-            first = next(_sentences(message.text), "")
-            verdict = "approved" if _YES.match(first) else "refused" if _NO.match(first) else ""
-            if verdict and asked and not is_rule(first):
-                value = " ".join(message.text.split())[:_MAX_APPROVAL_CHARS]
+    for index, message in enumerate(reading.messages):
+        text = reading.texts[index]
+        if message.role is Role.ASSISTANT and text.strip():
+            asked = _last_question(reading.sentences(index)) if "?" in text[-1200:] else ""
+        elif message.role is Role.USER and reading.is_original(index):
+            start = text.lstrip()
+            verdict = "approved" if _YES.match(start) else "refused" if _NO.match(start) else ""
+            if verdict and asked and not is_rule(next(iter(reading.sentences(index)), "")):
+                value = " ".join(text.split())[:_MAX_APPROVAL_CHARS]
                 found.append(Evidence(EvidenceKind.APPROVAL, value, index, f"{verdict}: {asked}"))
             asked = ""
     return found
 
 
-def _last_question(text: str) -> str:
-    asked = [sentence for sentence in _sentences(text[-1200:]) if sentence.endswith("?")]
-    return " ".join(asked[-1].split())[:160] if asked else ""
-
-
-def speaker_names(messages: Sequence[Message]) -> frozenset[str]:
-    """Names that stand before texts ("Nate: …") often enough to be who speaks, not a label."""
-    counts: dict[str, int] = {}
-    texts = 0
-    for message in messages:
-        if message.role in (Role.USER, Role.ASSISTANT) and message.text:
-            texts += 1
-            found = SPEAKER.match(message.text.rsplit("]\n", 1)[-1][:80])
-            if found:
-                counts[found.group(1)] = counts.get(found.group(1), 0) + 1
-    if sum(counts.values()) < max(3, texts // 2):
-        return frozenset()
-    return frozenset(name for name, count in counts.items() if count > 1 or name[0].isupper())
-
-
-def _sentences(text: str) -> Iterator[str]:
-    for piece in SENTENCE.split(text):
-        sentence = _BULLET.sub("", piece.strip()).strip()
-        if sentence:
-            yield sentence
+def _last_question(sentences: Sequence[str]) -> str:
+    asked = [sentence for sentence in sentences[-8:] if sentence.endswith("?")]
+    return " ".join(without_bullet(asked[-1]).split())[:160] if asked else ""
 
 
 def _topic(sentence: str) -> frozenset[str]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compact.core.evidence.actions import Step, StepKind, steps_of
-from compact.core.evidence.lexicon import DATE_WORDS, NAMES, RUN, classify, trim
-from compact.model.message import Message, MessageKind, Role, Text, ToolCall, ToolResult
+from compact.core.evidence.lexicon import DATE_WORDS, NAME_AMID, NAMES, RUN, classify, trim
+from compact.core.evidence.reading import Reading
+from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
 
 USER, CALL, ASSISTANT, TOOL = range(4)
@@ -27,6 +28,9 @@ _TEXT_KEYS = frozenset(
     {"command", "cmd", "code", "script", "content", "text", "input", "query", "message", "thought"}
 )
 _PROSE_IN_JSON = 60
+_LONGEST_KNOWN = 200
+_SENTENCE_MARKS = ".,;:!?\"'()*`"
+_DIGIT = re.compile(r"\d")
 _NOT_NAMES = frozenset(
     "I The This That These Those It Its He She We They You Your My Our His Her Their And But So If In On "
     "At For From With "
@@ -66,15 +70,17 @@ Found = dict[str, tuple[EvidenceKind, str, str]]
 
 
 class Scanner:
-    """Collects sightings; keeps what each run of characters is, since the same runs come again and again."""
+    """Collects sightings; remembers what each word is, since the same words come again and again."""
 
     def __init__(self) -> None:
         self.sightings: dict[str, Sighting] = {}
         self._names: dict[str, str] = {}
+        self._plain: set[str] = set()
         self._kinds: dict[str, tuple[tuple[str, EvidenceKind, str], ...]] = {}
 
-    def scan(self, messages: Sequence[Message]) -> list[Step]:
+    def scan(self, reading: Reading) -> list[Step]:
         """Take in every message; answer the tool steps, which tell what files and commands were about."""
+        messages = reading.messages
         steps = steps_of(messages)
         subject_of = {step.call_id: step.subject for step in steps}
         for index, message in enumerate(messages):
@@ -116,12 +122,14 @@ class Scanner:
         if text[:1] == "{":
             return self._output_values(text, "")
         found: Found = {}
-        for match in DATE_WORDS.finditer(text):
-            found[match.group()] = (EvidenceKind.DATE, "", "")
-        for run in NAMES.findall(text):
-            name = self._names.get(run)
+        if _DIGIT.search(text):
+            for match in DATE_WORDS.finditer(text):
+                found[match.group()] = (EvidenceKind.DATE, "", "")
+        names = self._names
+        for run in NAMES.findall(text) + NAME_AMID.findall(text):
+            name = names.get(run)
             if name is None:
-                name = self._names[run] = _bare_name(run)
+                name = names[run] = _bare_name(run)
             if name:
                 found[name] = (EvidenceKind.NAME, "", "")
         self._add_runs(found, text, "", "", said=True)
@@ -163,11 +171,16 @@ class Scanner:
     def _add_runs(self, found: Found, text: str, label: str, subject: str, *, said: bool = False) -> None:
         if "\\" in text:
             text = _ESCAPES.sub(" ", text)
-        kinds = self._kinds
-        for run in RUN.findall(text):
-            known = kinds.get(run)
+        kinds, plain = self._kinds, self._plain
+        for word in [word for word in text.split() if word not in plain]:
+            known = kinds.get(word)
             if known is None:
-                known = kinds[run] = _values_in(run)
+                known = _values_in(word)
+                if not known:
+                    plain.add(word)
+                    continue
+                if len(word) <= _LONGEST_KNOWN:
+                    kinds[word] = known
             for value, kind, lines in known:
                 if lines:
                     subject = value
@@ -190,7 +203,15 @@ class Scanner:
                 seen.label = state
 
 
-def _values_in(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
+def _values_in(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
+    """The values in what stands between two blanks, with the lines that a path names."""
+    bare = word.strip(_SENTENCE_MARKS)
+    if bare.isalpha() and bare[1:].islower():
+        return ()  # an ordinary word, by far the most common case
+    return tuple(found for run in RUN.findall(word) for found in _values_of(run))
+
+
+def _values_of(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
     value = trim(run)
     if not value:
         return ()
@@ -214,7 +235,8 @@ def _bare_name(run: str) -> str:
         words.pop(0)
     while words and words[-1] in _NOT_NAMES:
         words.pop()
-    return " ".join(words)
+    # What is left of a sequence may itself be capitalized for standing first.
+    return " ".join(words) if len(words) > 1 or " " not in run else ""
 
 
 def _is_bare_number(kind: EvidenceKind, value: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from compact.core.render import neutralize
 from compact.model.message import Role
 from compact.summarizers.extractive.material import Material
-from compact.summarizers.extractive.sentences import Unit, choose, tidy
+from compact.summarizers.extractive.sentences import Chooser, Unit
 
 _MIN_ROOM = 40
 _LINE_CHARS = 320
@@ -84,25 +84,24 @@ def _request_line(material: Material, units: Sequence[Unit], room: int) -> str:
     return head + one_line(said, room)
 
 
-def story(
-    material: Material, room: int, wanted: frozenset[str] | None = None, told: frozenset[int] = frozenset()
-) -> list[str]:
+def story(material: Material, room: int, wanted: frozenset[str] | None = None) -> list[str]:
     """The telling units as minutes: `- [m10-m16] Nate: … Joanna: …`; earlier lines first."""
     earlier = take((f"- {one_line(line)}" for line in material.earlier), room // 2)
     room -= sum(len(line) + 1 for line in earlier)
-    quoted = {one_line(rule.value) for rule in material.rules}
-    units = [unit for unit in material.units if unit.text not in quoted and unit.index not in told]
-    if wanted is not None:
-        units = [unit for unit in units if category(unit) in wanted]
-    overhead = 8 if material.is_dialogue else 11
-    for _ in range(3):
-        lines = _minutes(material, choose(units, room, overhead))
-        size = sum(len(line) + 1 for line in lines)
-        if size <= room:
-            break
-        overhead += 1 + overhead * (size - room) // max(1, size)
-    while lines and sum(len(line) + 1 for line in lines) > room:
-        lines.pop(0)
+    key = ("story", wanted)
+    chooser = material.choosers.get(key)
+    if chooser is None:
+        quoted = {one_line(rule.value) for rule in material.rules}
+        units = [unit for unit in material.units if unit.text not in quoted]
+        if wanted is not None:
+            units = [unit for unit in units if category(unit) in wanted]
+        chooser = material.choosers[key] = Chooser(units, material.weights, 8 if material.is_dialogue else 11)
+    chosen = chooser.choose(room)
+    lines = _minutes(material, chosen)
+    while chosen and (excess := sum(len(line) + 1 for line in lines) - room) > 0:
+        while chosen and excess > 0:  # what was chosen last tells least
+            excess -= len(chosen.pop().text) + 2
+        lines = _minutes(material, chosen)
     return earlier + lines
 
 
@@ -129,7 +128,8 @@ _DECISION = re.compile(
 )
 
 
-def _minutes(material: Material, units: Sequence[Unit]) -> list[str]:
+def _minutes(material: Material, chosen: Sequence[Unit]) -> list[str]:
+    units = sorted(chosen, key=lambda unit: unit.number)
     lines: list[str] = []
     body = speaker = ""
     first = last = -1
@@ -153,12 +153,12 @@ def _minutes(material: Material, units: Sequence[Unit]) -> list[str]:
             body += f"{' ' if body else ''}{who}:"
         speaker = who
         last = unit.index
-        body += f"{' ' if body else ''}{one_line(sentence(unit))}"
+        body += f"{' ' if body else ''}{sentence(unit)}"
     flush()
     return lines
 
 
 def sentence(unit: Unit) -> str:
     """A unit as a sentence of its own."""
-    text = tidy(unit.text)
+    text = unit.told
     return text if text[-1:] in ".!?…。！？:" else text + "."

@@ -11,7 +11,7 @@ from compact.model.message import Role
 from compact.model.summary import EvidenceKind
 from compact.summarizers.extractive import blocks, pending, steps
 from compact.summarizers.extractive.material import Material
-from compact.summarizers.extractive.sentences import Unit, choose, tidy
+from compact.summarizers.extractive.sentences import Chooser, Unit
 
 if TYPE_CHECKING:
     from compact.summarizers.extractive.strategies import Draft
@@ -47,7 +47,7 @@ def decisions(material: Material, room: int) -> list[str]:
         if deciding:
             best = max(
                 deciding,
-                key=lambda unit: (unit.weight * sum(weight for _, weight in unit.words), -unit.order),
+                key=lambda unit: (unit.weight * unit.gain, -unit.number),
             )
             entries.append((2.0, index, _said_entry(best, units)))
     kept: list[tuple[int, str]] = []
@@ -67,7 +67,7 @@ def _weight(step: Step) -> float:
 
 def _step_entry(step: Step, units: Sequence[Unit]) -> str:
     reason = next((unit for unit in units if _REASON.search(unit.text)), units[0] if units else None)
-    rationale = blocks.one_line(tidy(reason.text), 140) if reason else _NONE
+    rationale = blocks.one_line(reason.told, 140) if reason else _NONE
     inputs = blocks.one_line(step.command or steps.brief_arguments(step.arguments), 110) or _NONE
     return f"{_verb(step)} :: {rationale} :: {inputs} :: {step.status or 'returned'}"
 
@@ -82,8 +82,8 @@ def _verb(step: Step) -> str:
 def _said_entry(best: Unit, units: Sequence[Unit]) -> str:
     reason = next((unit for unit in units if unit is not best and _REASON.search(unit.text)), None)
     who = best.speaker or ("user" if best.role is Role.USER else "assistant")
-    rationale = blocks.one_line(tidy(reason.text), 140) if reason else _NONE
-    return f"{blocks.one_line(tidy(best.text), 200)} :: {rationale} :: said by {who} :: {_NONE}"
+    rationale = blocks.one_line(reason.told, 140) if reason else _NONE
+    return f"{blocks.one_line(best.told, 200)} :: {rationale} :: said by {who} :: {_NONE}"
 
 
 def changes(material: Material, room: int) -> list[str]:
@@ -140,11 +140,11 @@ def brief(material: Material, room: int) -> Draft:
     if quoted:
         add("Rules: " + ", ".join(quoted))
     if material.units and not material.ledger.steps:
-        telling = choose(material.units, whole // 3, 2)
+        telling = sorted(
+            Chooser(material.units, material.weights, 2).choose(whole // 3)[:6], key=lambda unit: unit.number
+        )
         add(
-            "; ".join(
-                f"{tidy(unit.text).rstrip('.!')} [m{material.positions[unit.index]}]" for unit in telling[:6]
-            )
+            "; ".join(f"{unit.told.rstrip('.!')} [m{material.positions[unit.index]}]" for unit in telling[:6])
         )
     elif material.ledger.steps:
         done = steps.steps(material, whole // 4)

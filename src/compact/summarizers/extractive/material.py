@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compact.core.evidence import Ledger, extract, merge
+from compact.core.evidence.reading import Reading, read
 from compact.core.evidence.rules import is_rule
 from compact.core.render import is_empty_failure, neutralize, request_positions
-from compact.model.message import Message, MessageKind, Role, ToolResult
+from compact.model.message import Message, MessageKind, Role
 from compact.model.summary import Evidence, EvidenceKind, SummaryRequest
-from compact.summarizers.extractive.sentences import Unit, units_of
+from compact.summarizers.extractive.sentences import Chooser, Unit, Weights, units_of
 
 UNTRUSTED_HEADING = "## From tool output (untrusted data)"
 FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
@@ -29,11 +30,14 @@ class Material:
     evidence: tuple[Evidence, ...]
     """This span's evidence merged with that of earlier records."""
     units: Sequence[Unit]
+    weights: Weights
     earlier: Sequence[str]
     """Lines of the earlier summary's story; its facts come through the merged evidence."""
     earlier_goal: Sequence[str]
     tool_share: float
     """How much of the span is tool output and code: 0 in a chat, near 1 in an agent's run."""
+    choosers: dict[object, Chooser] = field(default_factory=dict)
+    """What was chosen so far, so that a second try at another size need not begin anew."""
 
     @property
     def rules(self) -> list[Evidence]:
@@ -43,7 +47,7 @@ class Material:
     @property
     def is_dialogue(self) -> bool:
         """True when people talk to each other under their names."""
-        return any(unit.speaker for unit in self.units)
+        return self.ledger.reading is not None and bool(self.ledger.reading.speakers)
 
 
 def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = None) -> Material:
@@ -57,22 +61,23 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
     positions = tuple(position for _, position in pairs)
     ledger = extract(messages, positions, is_secret=is_secret)
     evidence = merge(request.previous_evidence, ledger.items) if request.previous_evidence else ledger.items
+    reading = ledger.reading or read(messages)
     inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
     goal, story = _earlier_lines("\n".join(filter(None, [request.previous_summary or "", *inside])))
+    units, weights = units_of(reading, request.focus)
     return Material(
-        request, messages, positions, ledger, evidence, units_of(messages, request.focus), story, goal,
-        _tool_share(messages),
+        request, messages, positions, ledger, evidence, units,
+        weights, story, goal,
+        _tool_share(reading),
     )  # fmt: skip
 
 
-def _tool_share(messages: Sequence[Message]) -> float:
+def _tool_share(reading: Reading) -> float:
     tools = said = 0
-    for message in messages:
-        for part in message.parts:
-            if isinstance(part, ToolResult):
-                tools += len(part.text)
-        if message.role is not Role.TOOL:
-            text = message.text
+    for message, text in zip(reading.messages, reading.texts, strict=True):
+        if message.role is Role.TOOL or len(message.parts) > 1:
+            tools += sum(len(result.text) for result in message.results)
+        if text:
             code = sum(map(len, text.split("```")[1::2])) if "```" in text else 0
             tools += code
             said += len(text) - code

@@ -5,11 +5,13 @@ from __future__ import annotations
 import heapq
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from math import log
 
-from compact.core.evidence.rules import SENTENCE, SPEAKER, speaker_names
-from compact.model.message import Message, MessageKind, Role
+from compact.core.evidence.reading import Reading, split_sentences
+from compact.core.render import neutralize
+from compact.model.message import Role
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|<(?:code|pre)>.*?</(?:code|pre)>", re.DOTALL)
 _CLAUSE = re.compile(
@@ -18,8 +20,10 @@ _CLAUSE = re.compile(
     r"he|she|they|it|you)\b)|; | - | – | — |—"
 )
 _LONG_SENTENCE = 170
+_SHORTEST = 16
+_MARKED = "-*•>#|0123456789"
+_SPEAKING = frozenset({Role.USER, Role.ASSISTANT})
 _MARKUP = re.compile(r"^(?:[-*•>#|]+|\d{1,2}[.)])\s+|\*\*|__|</?[a-z_-]+>")
-_TAG_ONLY = re.compile(r"^</?[\w-]+>$")
 _LEAD = re.compile(
     r"^(?:(?:hi there|hello there|hey there|hello|and|but|so|or|well|yeah|yep|yes|oh|ok|okay|hey|hi|wow|"
     r"cool|great|right|sure|um+|uh+|mm+|hmm+|ah|you know|i mean|"
@@ -30,7 +34,7 @@ _LEAD = re.compile(
 _FILLER = re.compile(
     r"(?:,? \b(?:uh|um|uhm|you know|i mean|sort of|kind of|kinda|basically)\b,?)(?= |$)", re.IGNORECASE
 )
-_WORD = re.compile(r"[$€£]?[^\W_][\w'’.,:/@%+-]*[^\W_%]%?|[^\W_]")
+_PUNCTUATION = ".,;:!?…\"'`()[]{}<>*_|~“”‘’«»–—-。，、！？：；（）「」"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _INTENT = re.compile(
     r"^(?:now,? |next,? |first,? |ok(?:ay)?,? |great[!,.]? |good[!,.]? |perfect[!,.]? )*(?:let me|let's|"
@@ -46,17 +50,21 @@ _COURTESY = re.compile(
     r"talk (?:to you )?soon|sounds? (?:great|good|awesome))\b",
     re.IGNORECASE,
 )
-_FINDING = re.compile(
-    r"\b(?:decid|chose|choose|chosen|instead of|rather than|(?:the|this) (?:issue|problem|bug|cause|reason|"
-    r"fix|solution)|root cause|because|"
-    r"found (?:that|the|a)|turns? out|works? (?:now|correctly|as)|pass(?:es|ed)\b|fail(?:s|ed|ing)?\b|"
-    r"fix(?:ed|es)\b|resolved|confirm|"
-    r"added|changed|moved|removed|replaced|implemented|created|updated|cancell?ed|booked|refund|must|"
-    r"need(?:s)? to|should|cannot|can't|"
-    r"prefer|agreed|agree|plan(?:s|ned)? to|deadline|budget|goal|blocked|todo|remaining|next step)",
-    re.IGNORECASE,
+_FINDING = frozenset(
+    "decide decided decides decision chose choose chosen instead rather issue problem bug cause reason fix "
+    "solution because "
+    "found turns works passes passed fail fails failed failing fixed fixes resolved confirm confirmed "
+    "confirms added changed "
+    "moved removed replaced implemented created updated canceled cancelled booked refund refunded must "
+    "need needs should "
+    "cannot can't prefer prefers agreed agree plan planned plans deadline budget goal blocked todo "
+    "remaining".split()
 )
-
+_COURTEOUS = frozenset(
+    "happy let feel anything thanks thank welcome apologize apologise understand glad great nice "
+    "appreciate care luck soon "
+    "sounds sound".split()
+)
 _STOP = frozenset(
     "a an the and or but if so of in on at to for from by with about as into over is are was were be been "
     "being am do does "
@@ -75,69 +83,85 @@ _STOP = frozenset(
 )
 
 NAME_WEIGHT = 2.5
+_FINDS, _COURTS = 1, 2
+_EMPTY = ("", False, 0)
+_FOCUS_WEIGHT = 3.0
 _REPEAT = 0.35
+"""What a word is worth each time it is told again."""
+_LEAST_ROOM = 20
 _LENGTH_POWER = 0.75
 _DILUTION_POWER = 0.3
 _QUESTION_WEIGHT = 0.5
+_FINDING_WEIGHT = 1.4
+_COURTESY_WEIGHT = 0.25
+_INTENT_WEIGHT = 0.3
 _ASSISTANT_WEIGHT = 0.7
 """Users state facts about themselves and what they want; assistants also give advice that anyone could."""
 _FRAGMENT = 14
 """Added to every length, or shreds would look cheap."""
 
 
+Weights = dict[str, float]
+"""What it is worth to tell a word."""
+
+
 class Unit:
     """One piece of prose that is kept or dropped as a whole."""
 
-    __slots__ = ("index", "order", "role", "speaker", "text", "weight", "words")
+    __slots__ = ("_told", "gain", "index", "number", "role", "speaker", "text", "weight", "words")
 
-    def __init__(self, index: int, order: int, role: Role, speaker: str, text: str) -> None:
+    def __init__(self, index: int, number: int, role: Role, speaker: str, text: str) -> None:
         self.index = index
-        self.order = order
+        self.number = number
         self.role = role
         self.speaker = speaker
         self.text = text
-        self.words: list[tuple[str, float]] = []
+        self.words: list[str] = []
         self.weight = 1.0
+        self.gain = 0.0
+        self._told = ""
+
+    @property
+    def told(self) -> str:
+        """The text as one safe line, without interjections at its start and hesitations inside."""
+        self._told = self._told or neutralize(tidy(self.text))
+        return self._told
 
 
-def units_of(messages: Sequence[Message], focus: str = "") -> list[Unit]:
+def units_of(reading: Reading, focus: str = "") -> tuple[list[Unit], Weights]:
     """Every unit of what user and assistant said. Tool output is data; it speaks through the evidence."""
-    speakers = speaker_names(messages)
     units: list[Unit] = []
-    for index, message in enumerate(messages):
-        if message.role not in (Role.USER, Role.ASSISTANT) or message.kind is not MessageKind.ORIGINAL:
-            continue
-        text = message.text
-        if text:
-            units.extend(_units_in(text, index, message.role, speakers))
-    _weigh(units, speakers, focus)
-    return units
+    for index, message in enumerate(reading.messages):
+        if message.role in _SPEAKING and reading.texts[index] and reading.is_original(index):
+            _add_units(units, reading, index, message.role)
+    return units, _weigh(units, reading.speakers, focus)
 
 
-def _units_in(text: str, index: int, role: Role, speakers: frozenset[str]) -> Iterator[Unit]:
-    if "```" in text or "<pre>" in text or "<code>" in text:
-        text = _FENCE.sub("\n", text)
-    if text[:1] == "{":
-        text = _speech_in_json(text)
-    if "\\n" in text:
-        text = text.replace("\\n", "\n")  # escaped twice on its way here
+def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> None:
     speaker = ""
-    order = 0
-    for line in SENTENCE.split(text):
-        sentence = line.strip()
-        if not sentence or _TAG_ONLY.match(sentence):
-            continue
-        if speakers:
-            named = SPEAKER.match(sentence)
-            if named and named.group(1) in speakers:
-                speaker = named.group(1)
-                sentence = sentence[named.end() :]
-        sentence = _MARKUP.sub("", sentence).strip()
+    for sentence in _spoken_sentences(reading, index):
+        if reading.speakers:
+            named, sentence = reading.after_speaker(sentence)
+            speaker = named or speaker
+        if sentence[0] in _MARKED or "**" in sentence or "<" in sentence:
+            sentence = _MARKUP.sub("", sentence).strip()
+        if "\n" in sentence:
+            sentence = " ".join(sentence.split())
         pieces = _CLAUSE.split(sentence) if len(sentence) > _LONG_SENTENCE else (sentence,)
         for piece in pieces:
-            if len(piece) > 12:
-                yield Unit(index, order, role, speaker, " ".join(piece.split()) if "\n" in piece else piece)
-                order += 1
+            if len(piece) > _SHORTEST:
+                units.append(Unit(index, len(units), role, speaker, piece))
+
+
+def _spoken_sentences(reading: Reading, index: int) -> tuple[str, ...]:
+    """Sentences without code; mostly those that were split already."""
+    text = reading.texts[index]
+    if "```" not in text and "<pre>" not in text and "\\n" not in text and text[0] != "{":
+        return reading.sentences(index)
+    if text[0] == "{":
+        text = _speech_in_json(text)
+    # A line break that was escaped twice on its way here is one still.
+    return split_sentences(_FENCE.sub("\n", text).replace("\\n", "\n"))
 
 
 def _speech_in_json(text: str) -> str:
@@ -165,50 +189,95 @@ def tidy(text: str) -> str:
     return short[:1].upper() + short[1:] if short[:1].islower() and text[:1].isupper() else short
 
 
-def _weigh(units: list[Unit], speakers: frozenset[str], focus: str) -> None:
-    ignored = {part.lower() for name in speakers for part in name.split()}
-    focused = {word.lower() for word in _WORD.findall(focus)} - _STOP
-    frequency: dict[str, int] = {}
+def _weigh(units: list[Unit], speakers: frozenset[str], focus: str) -> Weights:
+    """Set each unit's words, weight and gain; answer what each word is worth."""
+    words = _Words({part.lower() for name in speakers for part in name.split()})
     said: dict[int, int] = {}
-    raw: list[list[tuple[str, bool]]] = []
     for unit in units:
-        found: dict[str, bool] = {}
-        for number, word in enumerate(_words(unit.text)):
-            low = word.lower()
-            if low in _STOP or low in ignored or low in found:
-                continue
-            first = word[0]
-            found[low] = (number > 0 and first.isupper()) or not first.isalpha() or "_" in word
-        for low in found:
-            frequency[low] = frequency.get(low, 0) + 1
-        raw.append(list(found.items()))
         said[unit.index] = said.get(unit.index, 0) + len(unit.text)
-    total = len(units) + 1
-    # A word said once may be a slip; said twice it is as telling as a word can be.
-    rarity = {word: log(1 + total / max(2, count)) for word, count in frequency.items()}
-    for unit, found_words in zip(units, raw, strict=True):
-        unit.words = [(low, rarity[low] * (NAME_WEIGHT if named else 1.0)) for low, named in found_words]
-        # Every message is about as important as the next: in a long one each sentence weighs less.
-        unit.weight = (1.0 / said[unit.index]) ** _DILUTION_POWER
-        if unit.text.endswith("?"):
-            unit.weight *= _QUESTION_WEIGHT
-        elif unit.role is Role.ASSISTANT and _INTENT.match(unit.text):
-            unit.weight *= 0.3
-        elif unit.role is Role.ASSISTANT and not speakers:
-            unit.weight *= _ASSISTANT_WEIGHT * (1.4 if _FINDING.search(unit.text) else 1.0)
-        elif _FINDING.search(unit.text):
-            unit.weight *= 1.4
-        if len(unit.text) < 120 and _COURTESY.search(unit.text):
-            unit.weight *= 0.25
-        enough = 2 if unit.speaker and any(named for _, named in found_words) else 3
-        if len(unit.words) < enough or unit.text.endswith(":"):
+        words.read(unit)
+    weights = words.weights(len(units))
+    for word in focus.lower().split():
+        bare = word.strip(_PUNCTUATION)
+        if bare in weights:
+            weights[bare] *= _FOCUS_WEIGHT
+    # Every message is about as important as the next: in a long one each sentence weighs less.
+    dilution = {index: (1.0 / length) ** _DILUTION_POWER for index, length in said.items()}
+    assistant = Role.ASSISTANT if not speakers else None
+    for unit in units:
+        unit.gain = sum(map(weights.__getitem__, unit.words))
+        unit.weight *= dilution[unit.index]
+        if unit.role is assistant:
+            unit.weight *= _INTENT_WEIGHT if _INTENT.match(unit.text) else _ASSISTANT_WEIGHT
+    return weights
+
+
+class _Words:
+    """Reads units word by word; what a word is gets looked up once."""
+
+    def __init__(self, ignored: set[str]) -> None:
+        self._ignored = ignored
+        self._frequency: dict[str, int] = {}
+        self._named: dict[str, int] = {}
+        self._known: dict[str, tuple[str, bool, int]] = {}
+        self._empty: set[str] = set()
+
+    def read(self, unit: Unit) -> None:
+        """Set the unit's content words, and its weight for what kind of unit it is."""
+        text = unit.text
+        found: dict[str, bool] = {}
+        known, empty, frequency = self._known, self._empty, self._frequency
+        signs = 0
+        words = text.split() if text.isascii() else _words(text)
+        for word in [word for word in words if word not in empty]:
+            entry = known.get(word)
+            if entry is None:
+                entry = self._look_up(word)
+                if entry is _EMPTY:
+                    empty.add(word)
+                    continue
+                known[word] = entry
+            low, named, sign = entry
+            signs |= sign
+            if low and low not in found:
+                found[low] = named
+                frequency[low] = frequency.get(low, 0) + 1
+                # The first word is capitalized whether it is a name or not.
+                if named and word is not words[0]:
+                    self._named[low] = self._named.get(low, 0) + 1
+        unit.words = list(found)
+        if len(found) < 3 and not (unit.speaker and len(found) == 2 and any(found.values())):
             unit.weight = 0.0
-        if focused and any(low in focused for low, _ in found_words):
-            unit.weight *= 2.0
+        elif text[-1] == "?":
+            unit.weight = _QUESTION_WEIGHT
+        elif text[-1] == ":":
+            unit.weight = 0.0
+        elif signs & _FINDS:
+            unit.weight = _FINDING_WEIGHT
+        if signs & _COURTS and len(text) < 120 and _COURTESY.search(text):
+            unit.weight *= _COURTESY_WEIGHT
+
+    def weights(self, units: int) -> Weights:
+        """Rare words tell more, names and numbers most."""
+        named = self._named
+        return {
+            # A word said once may be a slip; said twice it is as telling as a word can be.
+            word: log(1 + (units + 1) / max(2, count))
+            * (NAME_WEIGHT if word in named and named[word] * 2 >= count else 1.0)
+            for word, count in self._frequency.items()
+        }
+
+    def _look_up(self, word: str) -> tuple[str, bool, int]:
+        bare = word.strip(_PUNCTUATION)
+        low = bare.lower()
+        sign = _FINDS if low in _FINDING else _COURTS if low in _COURTEOUS else 0
+        if not bare or low in _STOP or low in self._ignored:
+            return ("", False, sign) if sign else _EMPTY
+        return low, bare[0].isupper() or not bare[0].isalpha() or "_" in bare, sign
 
 
 def _words(text: str) -> list[str]:
-    words: list[str] = _WORD.findall(text)
+    words = text.split()
     if _CJK.search(text):
         # No blanks between words: pairs of characters stand in for them.
         return [
@@ -219,39 +288,67 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def choose(units: Sequence[Unit], room: int, overhead: int = 7) -> list[Unit]:
-    """The units that tell the most new words for the room, in the order they were said.
+@cache
+def _price(length: int) -> float:
+    return float((length + _FRAGMENT) ** _LENGTH_POWER)
+
+
+class Chooser:
+    """Picks the units that tell the most new words for the room.
 
     Greedy with lazy updates: a unit's worth only falls as its words get told, so a stale top of the heap
-    is weighed again and nothing else needs to be.
+    is weighed again and nothing else needs to be. Asked again for more room it goes on where it stopped.
     """
-    told: dict[str, int] = {}
 
-    def worth(unit: Unit) -> float:
-        if not unit.weight:
-            return 0.0
-        gain = 0.0
-        for word, weight in unit.words:
-            times = told.get(word)
-            gain += weight * _REPEAT**times if times else weight
-        return float(gain * unit.weight / (len(unit.text) + overhead + _FRAGMENT) ** _LENGTH_POWER)
+    def __init__(self, units: Sequence[Unit], weights: Weights, overhead: int) -> None:
+        self._units = units
+        self._overhead = overhead
+        self._left = dict(weights)
+        self._chosen: list[Unit] = []
+        self._used = 0
+        self._left_out: list[tuple[float, int]] = []
+        self._heap = [
+            (-unit.gain * unit.weight / _price(len(unit.text) + overhead), number)
+            for number, unit in enumerate(units)
+            if unit.weight
+        ]
+        heapq.heapify(self._heap)
 
-    heap = [(-worth(unit), number) for number, unit in enumerate(units) if unit.weight]
-    heapq.heapify(heap)
-    chosen: list[int] = []
-    while heap and room > 20:
-        stale, number = heap[0]
-        unit = units[number]
-        fresh = -worth(unit)
-        if fresh > stale + 1e-12:
-            heapq.heapreplace(heap, (fresh, number))
-            continue
-        heapq.heappop(heap)
-        cost = len(unit.text) + overhead
-        if cost > room:
-            continue
-        room -= cost
-        chosen.append(number)
-        for word, _ in unit.words:
-            told[word] = told.get(word, 0) + 1
-    return [units[number] for number in sorted(chosen)]
+    def choose(self, room: int) -> list[Unit]:
+        """Units for `room` characters, best first."""
+        if self._used > room:
+            return self._prefix(room)
+        heap, units, overhead = self._heap, self._units, self._overhead
+        for entry in self._left_out:
+            heapq.heappush(heap, entry)
+        self._left_out = []
+        while heap and room - self._used > _LEAST_ROOM:
+            stale, number = heap[0]
+            unit = units[number]
+            fresh = -self._worth(unit)
+            if fresh > stale + 1e-12:
+                heapq.heapreplace(heap, (fresh, number))
+                continue
+            heapq.heappop(heap)
+            cost = len(unit.text) + overhead
+            if cost > room - self._used:
+                self._left_out.append((fresh, number))
+                continue
+            self._used += cost
+            self._chosen.append(unit)
+            for word in unit.words:
+                self._left[word] *= _REPEAT
+        return list(self._chosen)
+
+    def _worth(self, unit: Unit) -> float:
+        gain = sum(map(self._left.__getitem__, unit.words))
+        return gain * unit.weight / _price(len(unit.text) + self._overhead)
+
+    def _prefix(self, room: int) -> list[Unit]:
+        taken: list[Unit] = []
+        for unit in self._chosen:
+            room -= len(unit.text) + self._overhead
+            if room < 0:
+                break
+            taken.append(unit)
+        return taken
