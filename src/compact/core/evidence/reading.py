@@ -1,0 +1,95 @@
+"""A span read once: texts, sentences and who speaks, shared by everything that looks at prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compact.model.message import Message, MessageKind, Role
+
+SPEAKER = re.compile(r"([^\W\d_][\w.'’ -]{0,30}?): (?=\S)")
+"""A name before what it says: "Nate: …"."""
+
+_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|\n+|[。！？]")
+_ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "Mr.", "Dr.", "Mrs.", "No.", "approx.", "cf.")
+_BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
+
+
+@dataclass(slots=True)
+class Reading:
+    """Messages with their texts; sentences are split when first asked for."""
+
+    messages: Sequence[Message]
+    texts: list[str]
+    speakers: frozenset[str]
+    _sentences: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def is_original(self, index: int) -> bool:
+        return self.messages[index].kind is MessageKind.ORIGINAL
+
+    def sentences(self, index: int) -> tuple[str, ...]:
+        found = self._sentences.get(index)
+        if found is None:
+            found = self._sentences[index] = split_sentences(self.texts[index])
+        return found
+
+    def after_speaker(self, sentence: str) -> tuple[str, str]:
+        """Who says the sentence, if it begins with a name, and the rest of it."""
+        if self.speakers and ": " in sentence:
+            named = SPEAKER.match(sentence)
+            if named and named.group(1) in self.speakers:
+                return named.group(1), sentence[named.end() :]
+        return "", sentence
+
+
+def read(messages: Sequence[Message]) -> Reading:
+    texts = [message.text for message in messages]
+    return Reading(messages, texts, _speakers(messages, texts))
+
+
+def split_sentences(text: str) -> tuple[str, ...]:
+    """Sentences and lines, stripped. A line break before a small letter is only a wrapped line."""
+    found: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        end = match.end()
+        ending = match.group()
+        following = text[end : end + 1]
+        if following.islower() and ending[0] not in "。！？" and ending.count("\n") < 2:
+            continue
+        if (
+            ending[0] == "."
+            and "\n" not in ending
+            and text[start : match.start() + 1].endswith(_ABBREVIATIONS)
+        ):
+            continue
+        piece = text[start:end].strip()
+        if piece:
+            found.append(piece)
+        start = end
+    rest = text[start:].strip()
+    if rest:
+        found.append(rest)
+    return tuple(found)
+
+
+def without_bullet(sentence: str) -> str:
+    mark = _BULLET.match(sentence)
+    return sentence[mark.end() :].strip() if mark else sentence
+
+
+def _speakers(messages: Sequence[Message], texts: Sequence[str]) -> frozenset[str]:
+    """Names that stand before texts often enough to be who speaks, not a label."""
+    counts: dict[str, int] = {}
+    spoken = 0
+    for message, text in zip(messages, texts, strict=True):
+        if text and message.role in (Role.USER, Role.ASSISTANT):
+            spoken += 1
+            head = text[:80] if text[0] != "[" else text.rsplit("]\n", 1)[-1][:80]
+            found = SPEAKER.match(head)
+            if found:
+                counts[found.group(1)] = counts.get(found.group(1), 0) + 1
+    if sum(counts.values()) < max(3, spoken // 2):
+        return frozenset()
+    return frozenset(name for name, count in counts.items() if count > 1 or name[0].isupper())
