@@ -66,7 +66,7 @@ def _joined(words: set[str]) -> str:
 
 
 def _clean(word: str) -> str:
-    return word.encode("utf-8", "replace").decode()
+    return word if word.isascii() else word.encode("utf-8", "replace").decode()
 
 
 def _bounded(words: set[str]) -> list[str]:

@@ -66,6 +66,8 @@ def words_of(text: str) -> set[str]:
 def _forms(word: str) -> Iterable[str]:
     low = word.casefold()[:_LONGEST]
     yield low
+    if low == word and low.isalnum() and low.isascii():
+        return
     if _UNSPACED.search(word):
         for run in _UNSPACED.findall(word):
             yield from (one + other for one, other in pairwise(run))

@@ -1,0 +1,251 @@
+"""Does the store stay flat, and does recall find what was planted?
+
+Loads one SQLite store (or the database given with `--url`) with 10,000, 100,000 and 1,000,000 messages in one
+run and times, at each size, what a user waits for: loading a session (records, messages since the last
+compaction, the list of sessions) and recalling a fact in it. Both may take at most twice as long at the end as
+at the beginning. On SQLite most sessions are row-by-row copies of stored ones, each with a fact of its own.
+
+With `--data`, plants nothing but reads real conversations (JSONL files, one conversation with `messages` and
+`probes` a line) and asks for each hard identifier: its message has to be among the first three found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from compact.core.view import START
+from compact.formats import by_name, decode_all
+from compact.stores import open_store
+from compact.stores.schema import OPEN
+from compact.stores.sql import SqlStore
+from compact.stores.words import text_of, words_of
+from compact.testing.stores import a_record
+
+SIZES = (10_000, 100_000, 1_000_000)
+SESSION = 500
+"""Messages in a session."""
+FACT = 10
+ASKED = 40
+TIMES = 3
+LIMIT = 2.0
+WORDS = (
+    "build test deploy import export table column index query cache token window session summary message "
+    "error warning retry timeout server client request response header body parse render layout config option"
+).split()
+
+
+def conversation(number: int, size: int) -> list[dict[str, Any]]:
+    """A session of plain talk in common words, with a fact of its own in its tenth message."""
+    chance = random.Random(number)
+    raw = []
+    for at in range(size):
+        text = " ".join(chance.choices(WORDS, k=24))
+        if at == FACT:
+            text += f" the ticket is {ticket(number)} on host{number % 97}"
+        raw.append({"role": "assistant" if at % 2 else "user", "content": text})
+    return raw
+
+
+def ticket(number: int) -> str:
+    return f"TCK-{number * 7919 % 1_000_003:06d}"
+
+
+def load(store: SqlStore, first: int, last: int) -> None:
+    format = by_name("openai-chat")
+    for number in range(first, last):
+        messages = decode_all(conversation(number, SESSION), format)
+        name = f"session-{number}"
+        store.append(name, 0, messages, format="openai-chat", sizes=[30] * len(messages))
+        store.commit(a_record(f"record-{number}", name, source_length=SESSION - 40))
+
+
+def multiply(store: SqlStore, first: int, last: int) -> None:
+    """Like `load`, many times as fast: rows of the first sessions under new ids, all in the same order."""
+    if not store.database.is_sqlite:
+        load(store, first, last)
+        return
+    with store.database.writing() as connection:
+        run = connection.exec_driver_sql
+        model = 1 + first % 10
+        message_id = run("SELECT max(id) FROM messages").scalar_one()
+        rows = run(f"SELECT * FROM messages WHERE session_id = {model} ORDER BY id").all()
+        parts = run(f"SELECT * FROM message_parts WHERE session_id = {model} ORDER BY message_id").all()
+        words = [" ".join(words_of(part.content)) for part in parts]
+        session_row = run(f"SELECT * FROM sessions WHERE id = {model}").one()
+        record = run(f"SELECT * FROM compaction_records WHERE session_id = {model}").one()
+        for number in range(first, last):
+            session = number + 1
+            told = f" the ticket is {ticket(number)} on host{number % 97}"
+            raw = {"role": "user", "content": f"{parts[FACT].content.split(' the ticket')[0]}{told}"}
+            (fact,) = by_name("openai-chat").decode(raw, FACT)
+            copies, copied_parts, indexed = [], [], []
+            for at, (row, part) in enumerate(zip(rows, parts, strict=True)):
+                message_id += 1
+                own = {"id": message_id, "session_id": session}
+                own_part = {"message_id": message_id, "session_id": session}
+                held = words[at]
+                if at == FACT:
+                    own |= {"raw": json.dumps(raw), "digest": fact.digest}
+                    own_part |= {"content": raw["content"]}
+                    held = " ".join(words_of(raw["content"]))
+                copies.append(tuple({**row._mapping, **own}.values()))
+                copied_parts.append(tuple({**part._mapping, **own_part}.values())[1:])
+                indexed.append((message_id, f"§{session} {held}"))
+            values = tuple({**session_row._mapping, "id": session, "name": f"session-{number}"}.values())
+            run(f"INSERT INTO sessions VALUES ({', '.join('?' * len(values))})", values)
+            run("INSERT INTO line_segments VALUES (?, 0, 0, ?, 0)", (session, OPEN))
+            run(f"INSERT INTO messages VALUES ({', '.join('?' * len(copies[0]))})", copies)
+            run(
+                f"INSERT INTO message_parts VALUES (NULL, {', '.join('?' * len(copied_parts[0]))})",
+                copied_parts,
+            )
+            run("INSERT INTO message_search (rowid, words) VALUES (?, ?)", indexed)
+            changed = {
+                "session_id": session,
+                "id": f"r-{number}",
+                "source": b"%d" % number,
+                "output": b"-%d" % number,
+            }
+            values = tuple({**record._mapping, **changed}.values())[1:]
+            run(f"INSERT INTO compaction_records VALUES (NULL, {', '.join('?' * len(values))})", values)
+
+
+def timed(work: Callable[[str, int], object], numbers: list[int]) -> float:
+    """Median milliseconds over sessions, each asked several times, the best of which counts."""
+    found = []
+    for number in numbers:
+        best = float("inf")
+        for _ in range(TIMES):
+            start = time.perf_counter()
+            work(f"session-{number}", number)
+            best = min(best, time.perf_counter() - start)
+        found.append(best * 1_000)
+    return statistics.median(found)
+
+
+def scale(url: str, sizes: tuple[int, ...]) -> bool:
+    def open_session(store: SqlStore, name: str) -> None:
+        store.session(name)
+        store.records(name)
+        store.since_last_compaction(name)
+
+    def recall(store: SqlStore, name: str, query: str) -> None:
+        hits = store.search(name, query, 3)
+        assert hits and hits[0].position == FACT, (name, query, hits)
+
+    rows: list[dict[str, float]] = []
+    with open_store(url) as store:
+        loaded = 0
+        for size in sizes:
+            start = time.perf_counter()
+            if loaded == 0:
+                load(store, 0, size // SESSION)
+            for first in range(loaded or size // SESSION, size // SESSION, 20):
+                multiply(store, first, min(first + 20, size // SESSION))
+            took = time.perf_counter() - start
+            added, loaded = (size // SESSION - loaded) * SESSION, size // SESSION
+            # The same sessions at every size, and new ones.
+            chance = random.Random(size)
+            numbers = [*range(0, 20, 4), *(chance.randrange(loaded) for _ in range(ASKED))]
+            with open_store(url) as fresh:
+                rows.append(
+                    {
+                        "load": timed(lambda name, n: open_session(fresh, name), numbers),
+                        "list": timed(lambda name, n: fresh.sessions(20), numbers[:10]),
+                        "recall id": timed(lambda name, n: recall(fresh, name, ticket(n)), numbers),
+                        "recall words": timed(
+                            lambda name, n: recall(
+                                fresh, name, f"which ticket on host{n % 97} in the error message"
+                            ),
+                            numbers,
+                        ),
+                    }
+                )
+            told = "  ".join(f"{name} {value:7.2f} ms" for name, value in rows[-1].items())
+            print(f"{size:>9,} messages  {told}   ({added / took:,.0f} appended a second)", flush=True)
+    ratios = {name: rows[-1][name] / rows[0][name] for name in rows[0]}
+    print("ratio last / first   " + "  ".join(f"{name} {value:.2f}" for name, value in ratios.items()))
+    return all(value <= LIMIT for value in ratios.values())
+
+
+def conversations(path: Path) -> Iterator[dict[str, Any]]:
+    files = sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
+    for file in files:
+        with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+            yield from (json.loads(line) for line in lines)
+
+
+def accuracy(path: Path) -> bool:
+    """Hard identifiers found in the first three, by the bare value and within a question."""
+    asked, bare, within, spent = 0, 0, 0, 0.0
+    missed: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/recall.db") as store:
+        for item in conversations(path):
+            hard = [p for p in item["probes"] if p["kind"] == "reused_identifier" and p["hard"]]
+            if not hard:
+                continue
+            format = by_name("openai-chat")
+            messages = decode_all(item["messages"][: item["probe_cut_index"]], format)
+            store.append(item["id"], 0, messages, previous=START, format="openai-chat")
+            for probe in hard:
+                value = probe["value"]
+                asked += 1
+                for number, query in enumerate(
+                    (value, f"what do we know about {value} and where did it come up?")
+                ):
+                    start = time.perf_counter()
+                    hits = store.search(item["id"], query, 3)
+                    spent += time.perf_counter() - start
+                    held = any(
+                        value.casefold() in text.casefold() for text in (text_of(hit.message) for hit in hits)
+                    )
+                    if number == 0:
+                        bare += held
+                        missed += [] if held else [f"{item['id']}: {value!r}"]
+                    else:
+                        within += held
+    if not asked:
+        print(f"{path} has no hard identifiers")
+        return False
+    print(
+        f"{asked} hard identifiers in the top 3: {bare / asked:.1%} by value, {within / asked:.1%} within a "
+        f"question; {1_000 * spent / asked / 2:.1f} ms a recall"
+    )
+    for line in missed[:10]:
+        print(f"  missed {line}")
+    return min(bare, within) >= 0.95 * asked
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, help="conversations with probes, for the accuracy of recall")
+    parser.add_argument("--url", help="an empty database; a temporary SQLite file if left out")
+    parser.add_argument(
+        "--sizes", default=",".join(map(str, SIZES)), help="messages, comma-separated; 0 for none"
+    )
+    args = parser.parse_args()
+    good = True
+    sizes = tuple(int(size) for size in args.sizes.split(",") if int(size))
+    if sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            good = scale(args.url or f"sqlite:///{folder}/scale.db", sizes)
+    if args.data is not None:
+        good = accuracy(args.data) and good
+    print("good" if good else "NOT GOOD")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
