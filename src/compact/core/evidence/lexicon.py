@@ -125,7 +125,7 @@ def _classify_letters(value: str) -> EvidenceKind | None:
     if _CAMEL.search(value):
         return None if _COMMON_ERROR.fullmatch(value) else EvidenceKind.SYMBOL
     if value.isupper():
-        return EvidenceKind.NAME if len(value) <= 6 else EvidenceKind.SYMBOL
+        return EvidenceKind.NAME
     return None
 
 

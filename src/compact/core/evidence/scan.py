@@ -220,9 +220,12 @@ def _values_of(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
         lines = _LINE_SUFFIX.search(value)
         path = _PATH_PREFIX.sub("", value[: lines.start()] if lines else value)
         return ((path, kind, lines.group()[1:] if lines else ""),) if classify(path) is kind else ()
-    if kind is not None:
+    if kind is not None and (
+        ":" not in value or kind is EvidenceKind.URL or "::" in value or kind is EvidenceKind.DATE
+    ):
         return ((value, kind, ""),)
     if ":" in value:
+        # "34:TOTAL_ROWS" is a line of a search, "id:4711" a label: what counts stands beside the colon.
         parts = ((part, classify(part)) for part in map(trim, filter(None, value.split(":"))) if part)
         return tuple((part, found, "") for part, found in parts if found is not None)
     return ()

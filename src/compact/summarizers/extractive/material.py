@@ -38,6 +38,8 @@ class Material:
     """How much of the span is tool output and code: 0 in a chat, near 1 in an agent's run."""
     choosers: dict[object, Chooser] = field(default_factory=dict)
     """What was chosen so far, so that a second try at another size need not begin anew."""
+    told: set[int] = field(default_factory=set)
+    """Numbers of units that another section tells already."""
 
     @property
     def rules(self) -> list[Evidence]:

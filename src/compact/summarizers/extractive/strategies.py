@@ -15,6 +15,7 @@ _AGENT_SHARE = (0.5, 0.78)
 """Share of the room that evidence takes: little in a chat; in an agent's run more, the less of it fits."""
 _RULES_SHARE = (0.18, 0.5)
 _ROOMY = 6_000
+_SMALL = 2_000
 _STEPS_SHARE = 0.5
 """Share of the story's room that steps take in an agent's run."""
 _LEAST_PROSE = 0.12
@@ -116,6 +117,8 @@ def write(material: Material, strategy: str, room: int) -> Draft:
         rules_room = int(room * _rules_share(room))
         filled["rules"] = blocks.rules(material, rules_room, as_ledger=strategy == "decision_log")
     for name, writer, share in _SMALL_BLOCKS:
+        if name == "goal" and room < _SMALL:
+            share *= 1.5  # without what was wanted the rest means nothing
         if name in names and room * share >= _SLIVER:
             filled[name] = writer(material, int(room * share))
     formed = not names.isdisjoint(_FORMED)
