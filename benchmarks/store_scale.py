@@ -2,8 +2,8 @@
 
 Loads one SQLite store (or the database given with `--url`) with 10,000, 100,000 and 1,000,000 messages in one
 run and times, at each size, what a user waits for: loading a session (records, messages since the last
-compaction, the list of sessions) and recalling a fact in it. Both may take at most twice as long at the end as
-at the beginning. On SQLite most sessions are row-by-row copies of stored ones, each with a fact of its own.
+compaction, the list of sessions) and recalling a fact in it. Both may take at most twice as long at the end
+as at the beginning. On SQLite most sessions are row-by-row copies of stored ones, each with its own fact.
 
 With `--data`, plants nothing but reads real conversations (JSONL files, one conversation with `messages` and
 `probes` a line) and asks for each hard identifier: its message has to be among the first three found.

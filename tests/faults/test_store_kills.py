@@ -33,6 +33,6 @@ def test_killed_anywhere_the_session_is_wholly_old_or_wholly_new(store_url: str,
     found = killed_everywhere(store_url, tmp_path / "archive")
     assert found["bad"] == []
     # Every write of three appends, two leases, two archives and two commits, three boundaries or more each.
-    assert found["killed"] >= 100
+    assert found["killed"] >= (120 if store_url.startswith("sqlite") else 80)
     # Before the first compaction, between the two, and after both.
     assert {records for _, records in found["states"]} == {0, 1, 2}

@@ -1,7 +1,7 @@
 """Kills a compacting process at every boundary of its writes and looks at what is left.
 
 Run as `python -m support.store_kills URL ARCHIVE_FOLDER`; prints one JSON object. Each run is a forked
-process (a tenant of its own in the database) that ends by SIGKILL at the next boundary: before each
+process (a tenant of its own in the database) that ends by SIGKILL at the next boundary: around each
 writing statement, before and after each commit, before and after each archive write. Then the state must be
 wholly that before a write or wholly that after it, and the session must go on as if nothing had happened.
 """
@@ -70,9 +70,8 @@ class Boundaries:
                 self()
 
         event.listen(engine, "before_cursor_execute", statement)
-        if not store.database.is_sqlite:
-            # A server may have done what it was told when the one who told it is gone.
-            event.listen(engine, "after_cursor_execute", statement)
+        # A server may have done what it was told when the one who told it is gone.
+        event.listen(engine, "after_cursor_execute", statement)
         # Before the commit reaches the database, and when it has returned.
         event.listen(engine, "commit", self)
         event.listen(engine, "checkin", self)

@@ -17,6 +17,12 @@ SUMMARIES: Mapping[str, str] = {
     "lint": "check a conversation against a provider's rules, and repair it",
     "summarize": "write a summary of a given size, without touching the conversation",
     "eval": "measure what each preset keeps of real conversations, and at what price",
+    "history": "show the stored sessions, or the compactions of one",
+    "restore": "undo a compaction of a stored session, and those built on it",
+    "recall": "find what was said in a stored session, also where it was summarized",
+    "export": "write a stored session as JSONL, redacted",
+    "import": "append messages from JSONL to a stored session",
+    "verify": "check that an archive is whole and unchanged",
     "doctor": "check configuration, policy, counting and extras, and say what to do",
 }
 
@@ -30,4 +36,6 @@ class Command(Protocol):
 
 
 def command(name: str) -> Command:
-    return cast(Command, import_module(f"compact.cli.commands.{name}"))
+    # `import` is no name for a module.
+    file = "import_" if name == "import" else name
+    return cast(Command, import_module(f"compact.cli.commands.{file}"))

@@ -43,6 +43,11 @@ def raw_object(text: str) -> Any:
     return json.loads(text, object_hook=_unplain)
 
 
+def as_plain(source: Any) -> Any:
+    """The object as plain JSON values, SDK objects included; a copy."""
+    return json.loads(raw_json(source))
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         return {_BYTES: base64.b64encode(bytes(value)).decode()}

@@ -19,7 +19,7 @@ from compact.stores import fulltext
 from compact.stores.database import Database
 from compact.stores.finding import find_messages
 from compact.stores.lines import on_current_line, place
-from compact.stores.schema import message_parts, messages, records, sessions
+from compact.stores.schema import line_segments, message_parts, messages, records, sessions
 from compact.stores.serialization import decode_rows, message_rows, part_rows, record_from, record_row
 from compact.stores.threads import Threads, free_lease
 from compact.stores.words import words_of
@@ -130,6 +130,14 @@ class SqlStore(Threads):
         if stop is not None:
             wanted = wanted.where(messages.c.position < stop)
         return self._decoded(wanted, session_id, start)
+
+    def end(self, session_id: str) -> tuple[int, bytes]:
+        """Where the current line ends: the position of the next message, and the chain hash so far."""
+        last = on_current_line(messages.c.position, messages.c.chain).where(*self._named(session_id))
+        last = last.order_by(None).order_by(line_segments.c.start.desc(), messages.c.position.desc()).limit(1)
+        with self.database.reading() as connection:
+            row = connection.execute(last).first()
+        return (0, START) if row is None else (int(row.position) + 1, bytes(row.chain))
 
     def since_last_compaction(self, session_id: str) -> list[Message]:
         """The originals that the last compaction left as they are, and all that came after it (S2.15)."""

@@ -1,0 +1,63 @@
+"""`compact export`: a stored session as JSONL, one message a line, redacted like all that leaves."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from compact.cli.context import Context, to_json
+from compact.cli.exits import ExitCode
+from compact.cli.stored import add_store, known, opened
+from compact.cli.terminal import plural
+from compact.errors import StoreError
+from compact.model.message import Message
+from compact.stores.serialization import as_plain
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="instead of standard output; may not exist yet"
+    )
+    add_store(parser)
+
+
+def run(context: Context) -> ExitCode:
+    from compact.wiring import redactor_for
+
+    redactor = redactor_for(context.config())
+    with opened(context) as store:
+        session = known(store, context.args.session)
+        objects = (redactor.value(as_plain(item)) for item in objects_of(store.originals(session)))
+        if context.args.output is None:
+            count = _write(objects, context.out)
+        else:
+            try:
+                with Path(context.args.output).open("x", encoding="utf-8") as file:
+                    count = _write(objects, file)
+            except OSError as error:
+                raise StoreError(f"{context.args.output} could not be written: {error.strerror}.") from None
+    context.note(f"{plural(count, 'message')} of {session}, redacted")
+    return ExitCode.OK
+
+
+def objects_of(messages: Iterable[Message]) -> Iterator[Any]:
+    """The callers' objects, one at a time; one that grew comes as it last was."""
+    last: Any = None
+    for message in messages:
+        if message.origin is None:
+            continue
+        if message.origin.part == 0 and last is not None:
+            yield last
+        last = message.origin.source
+    if last is not None:
+        yield last
+
+
+def _write(objects: Iterable[Any], out: TextIO | Any) -> int:
+    count = 0
+    for count, item in enumerate(objects, start=1):
+        out.write(to_json(item) + "\n")
+    return count

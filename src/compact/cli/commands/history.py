@@ -1,0 +1,87 @@
+"""`compact history`: the stored sessions, or the compactions of one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.stored import add_store, known, opened
+from compact.cli.terminal import one_line, plural
+from compact.model.record import Record, RecordKind
+from compact.stores.sql import SqlStore
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "session", nargs="?", metavar="SESSION", help="its compactions; without it, all sessions"
+    )
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="sessions at most (default: 20)")
+    add_store(parser)
+
+
+def run(context: Context) -> ExitCode:
+    with opened(context) as store:
+        if context.args.session is None:
+            _sessions(context, store)
+        else:
+            _compactions(context, store, known(store, context.args.session))
+    return ExitCode.OK
+
+
+def _sessions(context: Context, store: SqlStore) -> None:
+    threads = store.sessions(max(1, context.args.limit))
+    if context.args.json:
+        context.print_json({"sessions": [asdict(thread) for thread in threads]})
+        return
+    for thread in threads:
+        counts = f"{plural(thread.message_count, 'message')}, {plural(thread.compaction_count, 'compaction')}"
+        title = f"  {one_line(thread.title)}" if thread.title else ""
+        context.out.line(f"{_when(thread.updated_at)}  {one_line(thread.session_id)}  {counts}{title}")
+    if not threads:
+        context.note("no sessions yet")
+
+
+def _compactions(context: Context, store: SqlStore, session_id: str) -> None:
+    records = store.records(session_id)
+    undone = {record.revokes for record in records}
+    if context.args.json:
+        context.print_json({"session": session_id, "compactions": [_as_json(r, undone) for r in records]})
+        return
+    for record in records:
+        if record.kind is RecordKind.RESTORE:
+            continue
+        state = "  (undone)" if record.id in undone else ""
+        context.out.line(
+            f"{record.step:>3}  {_when(record.created_at)}  {record.kind.value:<10}  "
+            f"{record.tokens_before:,} → {record.tokens_after:,} tokens, "
+            f"{plural(record.messages_replaced, 'message')} replaced, "
+            f"{plural(record.outputs_cleared, 'output')} cleared ({record.reason}){state}"
+        )
+    if not records:
+        context.note("this session was never compacted")
+
+
+def _as_json(record: Record, undone: set[str | None]) -> dict[str, Any]:
+    names = (
+        "id",
+        "step",
+        "version",
+        "parent",
+        "revokes",
+        "reason",
+        "note",
+        "strategy",
+        "summary",
+        "created_at",
+    )
+    counts = ("tokens_before", "tokens_after", "messages_replaced", "outputs_cleared", "source_length")
+    told = {name: getattr(record, name) for name in (*names, *counts)}
+    return {"kind": record.kind.value, **told, "undone": record.id in undone}
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,118 @@
+"""`compact import`: messages from JSONL into a stored session. All of it is checked before any is stored."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.files import MAX_BYTES
+from compact.cli.stored import add_store, opened
+from compact.cli.terminal import plural
+from compact.core.view import chain
+from compact.errors import FormatError
+from compact.formats import by_name
+from compact.formats.recognition import ANY, narrow, preferred
+from compact.model.message import Message, Role
+from compact.ports import Format
+from compact.stores.sql import SqlStore
+
+MAX_LINE = 64 * 1024 * 1024
+MAX_DEPTH = 64
+_AT_A_TIME = 100
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="JSONL, one message a line, as `compact export` writes it"
+    )
+    parser.add_argument("session", metavar="SESSION", help="session that the messages are appended to")
+    parser.add_argument("--format", metavar="NAME", help="name the format instead of having it recognized")
+    add_store(parser)
+
+
+def run(context: Context) -> ExitCode:
+    path = Path(context.args.file)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise FormatError(
+                f"{path} is larger than {MAX_BYTES >> 20} MiB; split it first. Nothing was stored."
+            )
+        format = checked(path, context.args.format)
+        with opened(context, create=True) as store, path.open("rb") as stream:
+            count = _stored(store, context.args.session, stream, path, format)
+    except OSError as error:
+        raise FormatError(f"{path} could not be read: {error.strerror}. Nothing was stored.") from None
+    if context.args.json:
+        context.print_json({"session": context.args.session, "messages": count, "format": format.name})
+    context.note(f"{plural(count, 'message')} appended to {context.args.session} ({format.name})")
+    return ExitCode.OK
+
+
+def checked(path: Path, named: str | None) -> Format:
+    """The file's format; FormatError says where it is wrong."""
+    possible = ANY
+    with path.open("rb") as stream:
+        if named is None:
+            for number, item in lines(stream, path):
+                possible = narrow(possible, [item], number)
+            stream.seek(0)
+        format = by_name(named or preferred(possible))
+        count = 0
+        for count, (number, item) in enumerate(lines(stream, path), start=1):
+            format.decode(item, number)
+    if count == 0:
+        raise FormatError(f"{path} holds no message. Nothing was stored.")
+    return format
+
+
+def lines(stream: BinaryIO, path: Path) -> Iterator[tuple[int, Any]]:
+    number = 0
+    while line := stream.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise FormatError(
+                f"{path}, line {number} is longer than {MAX_LINE >> 20} MiB. Nothing was stored."
+            )
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"{path}, line {number} is not JSON: {error}. Nothing was stored.") from None
+        if not isinstance(item, dict) or _depth(item) > MAX_DEPTH:
+            raise FormatError(f"{path}, line {number} is not a message. Nothing was stored.")
+        yield number - 1, item
+
+
+def _depth(value: Any) -> int:
+    deepest, level = 0, [value]
+    while level and deepest <= MAX_DEPTH:
+        deepest += 1
+        inner: list[Any] = []
+        for item in level:
+            children = item.values() if isinstance(item, dict) else item
+            inner += [child for child in children if isinstance(child, dict | list)]
+        level = inner
+    return deepest
+
+
+def _stored(store: SqlStore, session: str, stream: BinaryIO, path: Path, format: Format) -> int:
+    start, previous = store.end(session)
+    first, batch = start, list[Message]()
+    leading = start == 0
+    for number, item in lines(stream, path):
+        decoded = format.decode(item, number)
+        # A system prompt is the caller's to give with each call; it is not part of the history.
+        leading = leading and all(m.role in (Role.SYSTEM, Role.DEVELOPER) for m in decoded)
+        batch += () if leading else decoded
+        if len(batch) >= _AT_A_TIME:
+            store.append(session, start, batch, previous=previous, format=format.name)
+            start, previous, batch = start + len(batch), chain(batch, previous), []
+    if batch:
+        store.append(session, start, batch, previous=previous, format=format.name)
+    return start + len(batch) - first

@@ -1,0 +1,36 @@
+"""`compact recall`: find what was said in a stored session, also where it was cleared or summarized."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from dataclasses import asdict
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.stored import add_store, known, manager_on, opened
+from compact.recall import handle_recall
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION")
+    parser.add_argument("query", metavar="QUERY", help="a recall handle (r-0123456789) or words")
+    parser.add_argument("--limit", type=int, default=5, metavar="N", help="messages at most (default: 5)")
+    parser.add_argument(
+        "--tokens", type=int, default=2_000, metavar="N", help="tokens at most (default: 2000)"
+    )
+    add_store(parser)
+
+
+def run(context: Context) -> ExitCode:
+    args = context.args
+    with opened(context) as store:
+        manager = manager_on(context, store)
+        session = known(store, args.session)
+        if args.json:
+            found = [asdict(hit) for hit in manager.recall(session, args.query, max(1, args.limit))]
+            # Infinity, the score of a handle, is no JSON.
+            context.print_json({"found": [{**hit, "score": min(hit["score"], 1e9)} for hit in found]})
+        else:
+            asked = {"query": args.query, "limit": max(1, args.limit)}
+            context.out.line(handle_recall(manager, session, asked, max(100, args.tokens)))
+    return ExitCode.OK

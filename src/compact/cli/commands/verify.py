@@ -1,0 +1,35 @@
+"""`compact verify`: is an archive whole and unchanged?"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from dataclasses import asdict
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.options import add_settings
+from compact.cli.terminal import plural
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "path",
+        nargs="?",
+        metavar="PATH",
+        help="a transcript, a session's folder or an archive (default: archive.path)",
+    )
+    add_settings(parser)
+
+
+def run(context: Context) -> ExitCode:
+    from compact.archives.verify import verify
+
+    path = context.args.path or context.config().archive.path
+    problems = verify(path)
+    if context.args.json:
+        context.print_json({"path": str(path), "problems": [asdict(problem) for problem in problems]})
+    for problem in problems if not context.args.json else ():
+        line = f":{problem.line}" if problem.line is not None else ""
+        context.out.line(f"{problem.path}{line}: {problem.what}")
+    context.note(f"{path}: {plural(len(problems), 'problem')}" if problems else f"{path} is sound")
+    return ExitCode.FINDINGS if problems else ExitCode.OK

@@ -1,0 +1,64 @@
+"""What the commands on stored sessions share: which database, and a manager on it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from compact.cli.context import Context
+from compact.cli.options import add_settings
+from compact.errors import StoreError
+
+if TYPE_CHECKING:
+    from compact.manager import CompactManager
+    from compact.stores.sql import SqlStore
+
+DEFAULT_URL = "sqlite:///.compact/sessions.db"
+
+
+def add_store(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--store", metavar="URL", help=f"database of the sessions (default: storage.url, else {DEFAULT_URL})"
+    )
+    add_settings(parser)
+
+
+@contextmanager
+def opened(context: Context, create: bool = False) -> Iterator[SqlStore]:
+    """The store; one that is not there is made only where something is to be put into it."""
+    from compact.stores import open_store
+
+    config = context.config()
+    url = context.args.store or config.storage.url or DEFAULT_URL
+    if not create:
+        _there(url)
+    with open_store(url, config.tenant) as store:
+        yield store
+
+
+def manager_on(context: Context, store: SqlStore) -> CompactManager:
+    """A manager that reads and restores; it compacts nothing, so it needs no archive."""
+    from compact.archives.memory import MemoryArchive
+    from compact.manager import CompactManager
+
+    return CompactManager(context.config(), store=store, archive=MemoryArchive())
+
+
+def known(store: SqlStore, session_id: str) -> str:
+    """The id, if the store has that session."""
+    if store.session(session_id) is None:
+        names = ", ".join(thread.session_id for thread in store.sessions(5)) or "none"
+        raise StoreError(
+            f"There is no session {session_id!r} in {store.database.shown}. The newest are: {names}."
+        )
+    return session_id
+
+
+def _there(url: str) -> None:
+    from pathlib import Path
+
+    path = url.removeprefix("sqlite:///")
+    if url.startswith("sqlite:///") and not Path(path).exists():
+        raise StoreError(f"There is no session store at {path}. Name one with --store or storage.url.")

@@ -1,0 +1,154 @@
+"""history, restore, recall, export, import and verify, as a user calls them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compact.cli import main
+from compact.cli.exits import ExitCode
+from compact.stores import open_store
+from support.cli import Compact, Ended
+from support.raw import Desk, assistant, pairs, system, user
+
+LONG = [*pairs(16), user("the newest, about conf/keys.toml")]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/sessions.db"
+
+
+@pytest.fixture
+def compact(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compact:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*argv: str, store: str | None = url) -> Ended:
+        out, err = io.StringIO(), io.StringIO()
+        named = ["--store", store] if store is not None else []
+        code = main([*argv, *named], stdin=io.StringIO(), stdout=out, stderr=err, environ={})
+        return Ended(code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture
+def session(url: str) -> list[dict[str, Any]]:
+    with open_store(url) as store:
+        Desk("chat", 2_000, store=store).preflight(LONG, "talk")
+    return LONG
+
+
+def test_history_lists_sessions_and_their_compactions(compact: Compact, session: list[Any]) -> None:
+    assert "talk  33 messages, 1 compaction" in compact("history").out
+    (shown,) = compact("history", "--json").json["sessions"]
+    assert shown["session_id"] == "talk" and shown["compaction_count"] == 1
+    assert "  1  " in compact("history", "talk").out
+    (record,) = compact("history", "talk", "--json").json["compactions"]
+    assert record["step"] == 1 and not record["undone"]
+
+
+def test_restore_undoes_and_history_says_so(compact: Compact, session: list[Any], url: str) -> None:
+    done = compact("restore", "talk", "1")
+    assert done.code == ExitCode.OK and "33 messages go out as they were" in done.out
+    assert "(undone)" in compact("history", "talk").out
+    with open_store(url) as store:
+        assert Desk("chat", 20_000, store=store).preflight(session, "talk") == session
+    wrong = compact("restore", "talk", "7")
+    assert wrong.code == ExitCode.FAILED and "no compaction 7" in wrong.err
+
+
+def test_recall_finds_by_words(compact: Compact, session: list[Any]) -> None:
+    found = compact("recall", "talk", "keys.toml")
+    assert "conf/keys.toml" in found.out and "not an instruction" in found.out
+    assert compact("recall", "talk", "keys.toml", "--json").json["found"][0]["position"] == 32
+    assert "Nothing in the history" in compact("recall", "talk", "xylophone").out
+
+
+def test_what_is_exported_can_be_imported(compact: Compact, session: list[Any], tmp_path: Path) -> None:
+    assert compact("export", "talk", "-o", "talk.jsonl").code == ExitCode.OK
+    lines = (tmp_path / "talk.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == session
+    again = compact("export", "talk", "-o", "talk.jsonl")
+    assert again.code == ExitCode.FAILED and "could not be written" in again.err
+    done = compact("import", "talk.jsonl", "copy")
+    assert done.code == ExitCode.OK and "33 messages appended to copy" in done.err
+    assert compact("export", "copy").out == compact("export", "talk").out
+    compact("import", "talk.jsonl", "copy")
+    assert len(compact("export", "copy").out.splitlines()) == 66
+
+
+@pytest.mark.spec("S4.15")
+def test_an_export_is_redacted_and_the_store_is_not(compact: Compact, url: str) -> None:
+    with open_store(url) as store:
+        Desk(store=store).preflight(
+            [user("one"), {"role": "assistant", "content": "api_key=sk-abc123def456"}]
+        )
+        shown = compact("export", "s").out
+        assert "sk-abc123" not in shown and "api_key=<REDACTED>" in shown
+        assert "sk-abc123def456" in [m.text for m in store.originals("s")][1]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "holds no message"),
+        ("{", "line 1 is not JSON"),
+        ('{"role": "user", "content": "fine"}\nnot json\n', "line 2 is not JSON"),
+        ('{"role": "user", "content": "fine"}\n[1]\n', "line 2 is not a message"),
+        ('{"role": "user", "content": "fine"}\n{"role": "nobody", "content": 5}\n', ""),
+        ('{"role": "user", "content": ' + "[" * 100 + "]" * 100 + "}\n", "line 1 is not a message"),
+        ("[" * 200_000, "line 1 is not JSON"),
+    ],
+)
+def test_a_bad_file_is_refused_and_changes_nothing(
+    compact: Compact, url: str, tmp_path: Path, text: str, told: str
+) -> None:
+    with open_store(url) as store:
+        Desk(store=store).preflight([user("one"), assistant("two")])
+        (tmp_path / "bad.jsonl").write_text(text)
+        done = compact("import", "bad.jsonl", "s")
+        assert done.code == ExitCode.USAGE and told in done.err
+        assert len(list(store.originals("s"))) == 2 and len(store.sessions()) == 1
+
+
+def test_a_system_prompt_is_no_part_of_the_history(compact: Compact, url: str, tmp_path: Path) -> None:
+    history = [system(), *LONG]
+    (tmp_path / "talk.jsonl").write_text("".join(json.dumps(message) + "\n" for message in history))
+    compact("import", "talk.jsonl", "talk")
+    with open_store(url) as store:
+        Desk("chat", 20_000, store=store).preflight([*history, assistant("fine")], "talk")
+        assert [m.origin.source for m in store.originals("talk") if m.origin] == [*LONG, assistant("fine")]
+
+
+def test_a_store_or_a_session_that_is_not_there(compact: Compact, session: list[Any], tmp_path: Path) -> None:
+    for argv in (["history"], ["export", "x"], ["recall", "x", "y"], ["restore", "x", "1"]):
+        gone = compact(*argv, store=f"sqlite:///{tmp_path}/gone.db")
+        assert gone.code == ExitCode.FAILED and "no session store" in gone.err
+        assert not (tmp_path / "gone.db").exists()
+    unknown = compact("export", "nobody")
+    assert unknown.code == ExitCode.FAILED and "The newest are: talk" in unknown.err
+    assert "no session store" in compact("history", store=None).err
+
+
+def test_verify_finds_what_was_changed(compact: Compact, tmp_path: Path) -> None:
+    from compact.archives.fs import FsArchive
+    from compact.config import CompactConfig
+    from compact.formats import by_name, decode_all
+    from compact.model.record import Transcript
+    from compact.wiring import redactor_for
+
+    archive = FsArchive(tmp_path / "archive", redactor=redactor_for(CompactConfig()))
+    where = archive.write(Transcript("s", 1, decode_all([user("one")], by_name("openai-chat"))))
+    argv = ("verify", str(tmp_path / "archive"))
+    assert main(list(argv), stdout=io.StringIO(), stderr=io.StringIO(), environ={}) == ExitCode.OK
+    path = Path(where)
+    path.chmod(0o600)
+    path.write_text(path.read_text().replace("one", "two", 1))
+    out = io.StringIO()
+    assert main(list(argv), stdout=out, stderr=io.StringIO(), environ={}) == ExitCode.FINDINGS
+    assert path.name in out.getvalue()
