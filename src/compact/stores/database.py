@@ -39,7 +39,11 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.shown = self.url.render_as_string(hide_password=True)
         self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
-        self._migrate()
+        try:
+            self._migrate()
+        except BaseException:
+            self.engine.dispose()
+            raise
 
     def now(self) -> ColumnElement[float]:
         """The time by which leases expire; setting a machine's clock does not change it.

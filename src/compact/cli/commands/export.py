@@ -58,6 +58,7 @@ def objects_of(messages: Iterable[Message]) -> Iterator[Any]:
 
 def _write(objects: Iterable[Any], out: TextIO | Any) -> int:
     count = 0
-    for count, item in enumerate(objects, start=1):
+    for item in objects:
         out.write(to_json(item) + "\n")
+        count += 1
     return count

@@ -63,8 +63,9 @@ def checked(path: Path, named: str | None) -> Format:
             stream.seek(0)
         format = by_name(named or preferred(possible))
         count = 0
-        for count, (number, item) in enumerate(lines(stream, path), start=1):
+        for number, item in lines(stream, path):
             format.decode(item, number)
+            count += 1
     if count == 0:
         raise FormatError(f"{path} holds no message. Nothing was stored.")
     return format

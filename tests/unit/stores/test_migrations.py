@@ -1,0 +1,108 @@
+"""The migrations make what the code expects, once, whoever comes first."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
+
+import compact.stores
+from compact.config import CompactConfig
+from compact.errors import StoreError
+from compact.stores import open_store, store_for
+from compact.stores.database import HEAD
+from compact.stores.memory import MemoryStore
+from compact.stores.schema import metadata
+from compact.stores.sql import SqlStore
+from compact.testing.stores import digests, keep, told
+from support.postgres import new_schema
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database without a single table."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/new/folder/sessions.db"
+    return new_schema(request.getfixturevalue("postgres_server"))
+
+
+def test_a_migrated_database_is_what_the_code_describes(empty_url: str) -> None:
+    with open_store(empty_url) as store, store.database.reading() as connection:
+        found = compare_metadata(MigrationContext.configure(connection), metadata)
+    # The full-text index is each database's own.
+    unexpected = [change for change in found if "message_search" not in str(change)]
+    assert unexpected == []
+
+
+def test_the_newest_migration_is_the_one_the_code_asks_for() -> None:
+    folder = Path(compact.stores.__file__).parent / "migrations"
+    assert ScriptDirectory(str(folder)).get_heads() == [HEAD]
+
+
+def test_two_who_open_a_new_database_at_once(empty_url: str) -> None:
+    barrier, failed = threading.Barrier(3), list[BaseException]()
+
+    def come() -> None:
+        barrier.wait()
+        try:
+            with open_store(empty_url) as store:
+                keep(store, "s", 0, told("one"), [])
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=come) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert failed == []
+    with open_store(empty_url) as store:
+        assert digests(store.originals("s")) == digests(told("one"))
+
+
+def test_a_migration_that_fails_leaves_nothing(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import compact.stores.migrating
+
+    real = compact.stores.migrating.upgrade
+
+    def halfway(connection: object) -> None:
+        real(connection)  # type: ignore[arg-type]
+        raise RuntimeError("the power went")
+
+    monkeypatch.setattr(compact.stores.migrating, "upgrade", halfway)
+    with pytest.raises(RuntimeError):
+        open_store(empty_url)
+    monkeypatch.undo()
+    # All of it is made now, which would fail if some of it were there.
+    with open_store(empty_url) as store:
+        assert "sessions" in inspect(store.database.engine).get_table_names()
+
+
+def test_a_database_of_a_newer_version_is_left_alone(store_url: str) -> None:
+    with open_store(store_url) as store, store.database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    try:
+        with pytest.raises(StoreError, match=r"schema 9999.*Nothing was changed"):
+            open_store(store_url)
+    finally:
+        with store.database.engine.connect() as connection:
+            connection = connection.execution_options(compact_write=True)
+            connection.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": HEAD})
+            connection.commit()
+        store.close()
+
+
+def test_the_settings_choose_the_store(tmp_path: Path) -> None:
+    assert isinstance(store_for(CompactConfig()), MemoryStore)
+    url = f"sqlite:///{tmp_path}/sessions.db"
+    store = store_for(CompactConfig(storage={"url": url}, tenant="team"))  # type: ignore[arg-type]
+    assert isinstance(store, SqlStore) and store.tenant == "team"
+    store.close()
+    with open_store("sqlite://") as memory:
+        keep(memory, "s", 0, told("one"), [])
+        assert digests(memory.originals("s")) == digests(told("one"))
