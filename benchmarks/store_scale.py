@@ -36,7 +36,7 @@ SESSION = 500
 """Messages in a session."""
 FACT = 10
 ASKED = 40
-TIMES = 3
+TIMES = 9
 LIMIT = 2.0
 WORDS = (
     "build test deploy import export table column index query cache token window session summary message "
