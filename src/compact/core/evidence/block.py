@@ -11,7 +11,9 @@ from compact.model.summary import Evidence, EvidenceKind
 
 NEWEST_SHARE = 0.4
 """So much of the room goes to the newest span first, or old favorites would crowd it out over ten rounds."""
-_LONG_KINDS_SHARE = 0.12
+_LONG_KINDS_SHARE = 0.10
+_ROOM_FOR_LINES = 3_000
+"""In less room, one more value is worth more than the line numbers of another."""
 _ROUNDS = 4
 _SLIVER = 16
 _SEPARATORS = "./:"
@@ -53,6 +55,13 @@ class Coverage:
                 held.add(value)
                 self._add_pieces(value)
 
+    def add_inside(self, value: str) -> None:
+        """Only what stands within the value, not the value itself."""
+        inside = Coverage()
+        inside._add_pieces(value)
+        inside._held.discard(value)
+        self._held |= inside._held
+
     def holds(self, value: str) -> bool:
         return value in self._held
 
@@ -93,6 +102,7 @@ def build(
     """
     able = [item for item in items if item.kind in kinds and item.kind is not EvidenceKind.RULE]
     picker = _Picker(covered, long_room=int(room * _LONG_KINDS_SHARE))
+    with_lines = room > _ROOM_FOR_LINES
     if newest_from:
         newest = [item for item in able if item.message >= newest_from]
         picker.pick(newest, int(room * NEWEST_SHARE))
@@ -101,11 +111,12 @@ def build(
         spare = room - block.size
         if spare < _SLIVER or not picker.pick(able, spare):
             break
-        block = Block(*_render(picker.chosen), picker.chosen)
+        picker.drop_held()
+        block = Block(*_render(picker.chosen, with_lines), picker.chosen)
         while block.size > room:
             # What a value costs is only known once it stands in its group; what came in last goes.
             picker.drop_last(block.size - room)
-            block = Block(*_render(picker.chosen), picker.chosen)
+            block = Block(*_render(picker.chosen, with_lines), picker.chosen)
     return block
 
 
@@ -140,6 +151,14 @@ class _Picker:
             self._covered.add(item.value)
         return len(self.chosen) > before
 
+    def drop_held(self) -> None:
+        """Leave out what a longer value that came in later holds: `app.db` beside `app.db.models`."""
+        longer = Coverage()
+        for item in self.chosen:
+            if item.kind not in _OWN_LINE:
+                longer.add_inside(item.value)
+        self.chosen = [item for item in self.chosen if item.kind in _OWN_LINE or not longer.holds(item.value)]
+
     def drop_last(self, chars: int) -> None:
         while self.chosen and chars > 0:
             chars -= len(self.chosen.pop().value) + 2
@@ -162,14 +181,14 @@ def _title(item: Evidence) -> str:
     return item.context
 
 
-def _render(items: Sequence[Evidence]) -> tuple[list[str], list[str]]:
+def _render(items: Sequence[Evidence], with_lines: bool) -> tuple[list[str], list[str]]:
     return (
-        _lines([item for item in items if not item.untrusted]),
-        _lines([item for item in items if item.untrusted]),
+        _lines([item for item in items if not item.untrusted], with_lines),
+        _lines([item for item in items if item.untrusted], with_lines),
     )
 
 
-def _lines(items: Sequence[Evidence]) -> list[str]:
+def _lines(items: Sequence[Evidence], with_lines: bool) -> list[str]:
     groups: dict[str, list[Evidence]] = {}
     for item in items:
         groups.setdefault(_title(item), []).append(item)
@@ -182,10 +201,10 @@ def _lines(items: Sequence[Evidence]) -> list[str]:
         if kind in _OWN_LINE:
             shared.extend((*order, f"- {_own_line(item)}") for item in members)
         elif len(members) > 1 or title in _TITLES.values() or title.startswith("Files"):
-            values = ", ".join(_value(item) for item in members)
+            values = ", ".join(_value(item, with_lines) for item in members)
             shared.append((*order, f"- {_safe(title)}: {values}"))
         else:
-            single.setdefault(kind, []).append(f"{_safe(title)} {_value(members[0])}")
+            single.setdefault(kind, []).append(f"{_safe(title)} {_value(members[0], with_lines)}")
     for kind, labelled in single.items():
         # A label with one value needs no line of its own.
         shared.append((_ORDER.index(kind), 1 << 60, f"- {'; '.join(labelled)}"))
@@ -202,9 +221,9 @@ def _own_line(item: Evidence) -> str:
     return f"{_safe(item.context)}: {value}{cite}" if item.context else value + cite
 
 
-def _value(item: Evidence) -> str:
+def _value(item: Evidence, with_lines: bool) -> str:
     state, _, lines = item.context.partition(" ")
-    if item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
+    if with_lines and item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
         return f"{_safe(item.value)}:{lines}"
     return _safe(item.value)
 

@@ -19,8 +19,11 @@ DATE_WORDS = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b(?:,? \d{{4}})?"
     rf"|{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|{_MONTH} \d{{4}}\b)"
 )
-NAMES = re.compile(r"[A-Z][a-z]+(?: (?:of |the |de |van |von )?[A-Z][a-z]+)+(?![a-zA-Z0-9_])")
-NAME_AMID = re.compile(r"[a-z,;] ([A-Z][a-z]{2,})(?![a-zA-Z0-9_])")
+_UPPER = "A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-ЯЁ"
+_LOWER = "a-zß-öø-ÿā-žα-ωά-ώа-яё"
+_NAME = f"[{_UPPER}][{_LOWER}]+"
+NAMES = re.compile(rf"{_NAME}(?: (?:of |the |de |van |von )?{_NAME})+(?![\w])")
+NAME_AMID = re.compile(rf"[{_LOWER},;] ([{_UPPER}][{_LOWER}]{{2,}})(?![\w])")
 """People, places, products: capitalized sequences, and one capitalized word amid a sentence."""
 
 _EXTENSIONS = frozenset(

@@ -17,6 +17,8 @@ USER, CALL, ASSISTANT, TOOL = range(4)
 """Who brought a value up, strongest claim first."""
 
 _SKIPPED_KINDS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER})
+_FOUND_IN = re.compile(r"(.+?\.\w+):(\d+)[:-](.+)", re.DOTALL)
+"""A line of a search: path, number, and the text that stands there."""
 _LINE_SUFFIX = re.compile(r":(\d+)(?:[:-](\d+))?$")
 _PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 """The sides of a diff and the current folder say nothing of the file."""
@@ -24,15 +26,17 @@ _ESCAPES = re.compile(r'\\[nrt"]')
 _GENERIC_LABELS = frozenset(
     {"id", "ids", "name", "value", "values", "key", "item", "items", "data", "result"}
 )
-_TEXT_KEYS = frozenset(
-    {"command", "cmd", "code", "script", "content", "text", "input", "query", "message", "thought"}
+_TEXT_KEYS = re.compile(
+    r"command|cmd|code|script|content|text|input|query|message|thought|str(?:ing)?$|^old|^new|body|diff|patch",
+    re.I,
 )
+"""Keys whose values are prose or code: they say nothing of what stands in them."""
 _PROSE_IN_JSON = 60
 _LONGEST_KNOWN = 200
 _SENTENCE_MARKS = ".,;:!?\"'()*`"
 _DIGIT = re.compile(r"\d")
 _NOT_NAMES = frozenset(
-    "I The This That These Those It Its He She We They You Your My Our His Her Their And But So If In On "
+    "I May The This That These Those It Its He She We They You Your My Our His Her Their And But So If In On "
     "At For From With "
     "Yes No Not Ok Okay Let Now Here There What When Where Why How Who Which Please Thanks Thank Um Uh "
     "Yeah Yep Oh Wow "
@@ -159,7 +163,7 @@ class Scanner:
         for label, leaf in _leaves(value, "", ""):
             before = len(found)
             # A long text under a key is prose or code; the key says nothing of the values in it.
-            named = label if len(leaf) <= _PROSE_IN_JSON and label not in _TEXT_KEYS else ""
+            named = label if len(leaf) <= _PROSE_IN_JSON and not _TEXT_KEYS.search(label) else ""
             self._add_runs(found, leaf, named, "" if named else subject)
             if len(found) == before + 1 and len(leaf) <= _PROSE_IN_JSON:
                 taken = next(reversed(found))
@@ -216,6 +220,10 @@ def _values_of(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
     if not value:
         return ()
     kind = classify(value)
+    found_in = _FOUND_IN.fullmatch(value) if ":" in value and "://" not in value else None
+    if found_in and "::" not in value and not found_in.group(3).isdigit():
+        place = _values_of(f"{found_in.group(1)}:{found_in.group(2)}")
+        return place + _values_of(found_in.group(3))
     if kind is EvidenceKind.PATH:
         lines = _LINE_SUFFIX.search(value)
         path = _PATH_PREFIX.sub("", value[: lines.start()] if lines else value)

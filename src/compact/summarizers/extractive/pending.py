@@ -61,6 +61,6 @@ def answers(material: Material, room: int) -> list[str]:
     found = [item for item in material.evidence if item.kind is EvidenceKind.APPROVAL]
     found.sort(key=lambda item: item.message)
     lines = [
-        f"- [m{item.message}] {one_line(item.context, 120)} — “{one_line(item.value, 120)}”" for item in found
+        f"- [m{item.message}] {one_line(item.context, 110)} — “{one_line(item.value, 100)}”" for item in found
     ]
     return take(reversed(lines), room)[::-1]

@@ -14,6 +14,7 @@ _CHAT_SHARE = 0.12
 _AGENT_SHARE = (0.5, 0.78)
 """Share of the room that evidence takes: little in a chat; in an agent's run more, the less of it fits."""
 _RULES_SHARE = (0.18, 0.5)
+_RULES_CHARS = 600
 _ROOMY = 6_000
 _SMALL = 2_000
 _STEPS_SHARE = 0.5
@@ -114,7 +115,7 @@ def write(material: Material, strategy: str, room: int) -> Draft:
     evidence_room = int(room * _evidence_share(material, room))
     filled: dict[str, list[str]] = {}
     if "rules" in names:
-        rules_room = int(room * _rules_share(room))
+        rules_room = min(room // 2, max(_RULES_CHARS, int(room * _rules_share(room))))
         filled["rules"] = blocks.rules(material, rules_room, as_ledger=strategy == "decision_log")
     for name, writer, share in _SMALL_BLOCKS:
         if name == "goal" and room < _SMALL:
@@ -160,7 +161,7 @@ _SMALL_BLOCKS = (
     ("open", pending.open_items, 0.07),
     ("progress", pending.in_progress, 0.05),
     ("questions", pending.open_questions, 0.08),
-    ("answers", pending.answers, 0.05),
+    ("answers", pending.answers, 0.09),
 )
 _KINDS = frozenset(EvidenceKind) - {EvidenceKind.RULE, EvidenceKind.COMMAND, EvidenceKind.APPROVAL}
 
