@@ -62,6 +62,9 @@ class Coverage:
         inside._held.discard(value)
         self._held |= inside._held
 
+    def forget(self, value: str) -> None:
+        self._held.discard(value)
+
     def holds(self, value: str) -> bool:
         return value in self._held
 
@@ -155,7 +158,10 @@ class _Picker:
         """Leave out what a longer value that came in later holds: `app.db` beside `app.db.models`."""
         longer = Coverage()
         for item in self.chosen:
-            if item.kind not in _OWN_LINE:
+            if item.kind is EvidenceKind.NAME and " " in item.value:
+                longer.add(item.value)
+                longer.forget(item.value)
+            elif item.kind not in _OWN_LINE:
                 longer.add_inside(item.value)
         self.chosen = [item for item in self.chosen if item.kind in _OWN_LINE or not longer.holds(item.value)]
 

@@ -61,9 +61,7 @@ def extract(
     visits = {seen.value: sum(seen.messages) for seen in sightings if seen.kind is EvidenceKind.PATH}
     items = [_as_evidence(seen, count, visits.get(seen.subject, 0), where, reading) for seen in sightings]
     items.extend(_step_evidence(steps, count, where))
-    items.extend(
-        replace(answer, message=where[answer.message], rank=_APPROVAL_RANK) for answer in answers_in(reading)
-    )
+    items.extend(replace(answer, rank=_APPROVAL_RANK) for answer in answers_in(reading, where))
     rules = newest((rule.text, rule.index) for rule in rules_in(reading))
     items.extend(Evidence(EvidenceKind.RULE, text, where[index], "user", RULE_RANK) for text, index in rules)
     if is_secret is not None:

@@ -213,20 +213,23 @@ def _takes_back(new: Rule, old: Rule) -> bool:
     return shared / len(new.topic | old.topic) > 0.6
 
 
-def answers_in(reading: Reading) -> list[Evidence]:
-    """What the user approved or turned down, with the question it answers."""
+def answers_in(reading: Reading, where: Sequence[int]) -> list[Evidence]:
+    """What the user approved or turned down, with the question it answers and where that was asked."""
     found: list[Evidence] = []
     asked = ""
+    asked_at = 0
     for index, message in enumerate(reading.messages):
         text = reading.texts[index]
         if message.role is Role.ASSISTANT and text.strip():
             asked = _last_question(reading.sentences(index)) if "?" in text[-1200:] else ""
+            asked_at = where[index]
         elif message.role is Role.USER and reading.is_original(index):
             start = text.lstrip()
             verdict = "approved" if _YES.match(start) else "refused" if _NO.match(start) else ""
             if verdict and asked and not is_rule(next(iter(reading.sentences(index)), "")):
                 value = " ".join(text.split())[:_MAX_APPROVAL_CHARS]
-                found.append(Evidence(EvidenceKind.APPROVAL, value, index, f"{verdict}: {asked}"))
+                context = f"{verdict}, asked in [m{asked_at}]: {asked}"
+                found.append(Evidence(EvidenceKind.APPROVAL, value, where[index], context))
             asked = ""
     return found
 
