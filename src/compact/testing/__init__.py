@@ -1,6 +1,6 @@
 """Contracts, scripted doubles and generated conversations that others may use in their own tests.
 
-Submodules: `scripted` (doubles), `policies` (the contract every policy passes) and `strategies`
+Submodules: `scripted` (doubles), `formats` and `policies` (the contracts of both) and `strategies`
 (conversations for Hypothesis, which must be installed).
 """
 

@@ -43,12 +43,15 @@ def conversations(
     assistant_first: bool = False,
     unknown_fields: bool = True,
     protected: bool = False,
+    max_words: int = 600,
+    max_output: int = 9_000,
 ) -> SearchStrategy[list[Raw]]:
     """Conversations of `min_turns` to `max_turns` turns; each switch allows what it names.
 
     `developer` messages also stand in the middle, which only OpenAI takes (the AI SDK has no such role and
     gets system messages; Anthropic gets none). `assistant_first` is ignored for Anthropic, which refuses
-    it. `protected` marks some messages with `meta.protected`.
+    it. `protected` marks some messages with `meta.protected`. No text is much longer than `max_words`, no
+    tool output more than `max_output` characters.
     """
     if format not in FORMATS:
         raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {format!r}", path="format")
@@ -62,6 +65,8 @@ def conversations(
         developer=developer,
         assistant_first=assistant_first and PROVIDERS[format] != "anthropic",
         unknown_fields=unknown_fields,
+        max_words=max_words,
+        max_output=max_output,
     )
     rendered = drawn.map(lambda plan: render(plan, format))
     return rendered.flatmap(protect_some) if protected else rendered
@@ -78,6 +83,8 @@ def plans(
     developer: bool = True,
     assistant_first: bool = False,
     unknown_fields: bool = True,
+    max_words: int = 600,
+    max_output: int = 9_000,
 ) -> SearchStrategy[Plan]:
     """What `conversations` renders: the same story for every format."""
     turn = st.tuples(
@@ -98,8 +105,8 @@ def plans(
     def _turn(number: int, steps: list[int]) -> TurnPlan:
         asked, answer, picture, thought, note, extra = _digits(number, *_TURN)
         return TurnPlan(
-            asked=_words(asked),
-            answer=_words(answer),
+            asked=_words(asked, max_words),
+            answer=_words(answer, max_words),
             steps=tuple(_step(step) for step in steps),
             picture=tuple(Picture)[picture] if images else Picture.NONE,
             thought=thinking and bool(thought),
@@ -111,8 +118,8 @@ def plans(
     def _step(number: int) -> StepPlan:
         count, thought, said, *calls = _digits(number, *_STEP)
         return StepPlan(
-            calls=tuple(_call(call) for call in calls[: count + 1 if parallel else 1]),
-            said=_words(said - 1) if said else None,
+            calls=tuple(_call(call, max_output) for call in calls[: count + 1 if parallel else 1]),
+            said=_words(said - 1, max_words) if said else None,
             thought=thinking and bool(thought),
         )
 
@@ -136,14 +143,14 @@ def _digits(number: int, *bases: int) -> list[int]:
     return found
 
 
-def _words(number: int) -> Words:
+def _words(number: int, most: int) -> Words:
     seed, size = _digits(number, *_SAID)
-    return Words(seed, _WORDS[size])
+    return Words(seed, min(_WORDS[size], most))
 
 
-def _call(number: int) -> CallPlan:
+def _call(number: int, most: int) -> CallPlan:
     tool, size, failed = _digits(number, *_CALL)
-    return CallPlan(tool, _OUTPUTS[size], bool(failed))
+    return CallPlan(tool, min(_OUTPUTS[size], most), bool(failed))
 
 
 @st.composite
