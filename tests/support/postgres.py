@@ -9,9 +9,9 @@ import uuid
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-import psycopg
 import pytest
 
 from compact.stores import open_store
@@ -29,17 +29,24 @@ def postgres_server() -> str:
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     folder = Path(tempfile.gettempdir()) / f"compact-postgres-{run}"
     url: str = get_server(folder, cleanup_mode="delete").get_uri()
-    with psycopg.connect(url, autocommit=True) as connection:
+    with _connected(url) as connection:
         # Nothing here has to outlive the machine.
         connection.execute("ALTER SYSTEM SET fsync = off")
         connection.execute("SELECT pg_reload_conf()")
     return url
 
 
+def _connected(url: str) -> Any:
+    # Imported here: this plugin is loaded for every run, also where no database is needed.
+    import psycopg
+
+    return psycopg.connect(url, autocommit=True)
+
+
 def new_schema(server: str) -> str:
     """The URL of an empty schema of its own."""
     name = f"t{uuid.uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
+    with _connected(server) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return f"{server}{'&' if '?' in server else '?'}options={quote(f'-csearch_path={name}')}"
 
@@ -78,6 +85,6 @@ def new_url(request: pytest.FixtureRequest, folder: Path, kind: str) -> str:
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
         return f"sqlite:///{path}"
     url: str = request.getfixturevalue("postgres_tables")
-    with psycopg.connect(url, autocommit=True) as connection:
+    with _connected(url) as connection:
         connection.execute("TRUNCATE sessions, spaces CASCADE")
     return url
