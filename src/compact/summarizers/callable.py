@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -40,28 +41,40 @@ class CallableSummarizer:
         return f"CallableSummarizer({self.name})"
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        try:
-            answer = self._ask(_complete(request))
-            if inspect.isawaitable(answer):
-                waiting = answer
-                answer = run_sync(lambda: _wait(waiting))
-        except CompactError:
-            raise
-        except Exception as error:
-            raise self._failed(error) from error
+        answer = self._answer(self._ask, request)
+        if inspect.isawaitable(answer):
+            waiting = answer
+            answer = run_sync(lambda: self._awaited(waiting))
         return self._checked(answer, request)
 
     async def asummarize(self, request: SummaryRequest) -> Summary:
-        """On the caller's own loop and thread: a callable that blocks, blocks it."""
+        """On the caller's loop where the callable is async; else in a thread, so that the loop stays free."""
+        if self._ask_async is not None:
+            answer = self._answer(self._ask_async, request)
+        elif _is_async(self._ask):
+            answer = self._answer(self._ask, request)
+        else:
+            answer = await asyncio.to_thread(self._answer, self._ask, request)
+        if inspect.isawaitable(answer):
+            answer = await self._awaited(answer)
+        return self._checked(answer, request)
+
+    def _answer(self, ask: Callable[[SummaryRequest], Any], request: SummaryRequest) -> Any:
+        # Errors are translated here, in the thread too: a future cannot carry a StopIteration out of one.
         try:
-            answer = (self._ask_async or self._ask)(_complete(request))
-            if inspect.isawaitable(answer):
-                answer = await answer
+            return ask(_complete(request))
         except CompactError:
             raise
         except Exception as error:
             raise self._failed(error) from error
-        return self._checked(answer, request)
+
+    async def _awaited(self, answer: Awaitable[Any]) -> Any:
+        try:
+            return await answer
+        except CompactError:
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
 
     def _checked(self, answer: Any, request: SummaryRequest) -> Summary:
         if answer is None:
@@ -91,5 +104,6 @@ def _complete(request: SummaryRequest) -> SummaryRequest:
     return replace(request, prompt=f"{instructions_for(request)}\n\n{input_for(request)}")
 
 
-async def _wait(answer: Awaitable[Any]) -> Any:
-    return await answer
+def _is_async(ask: Callable[..., Any]) -> bool:
+    # An object whose __call__ is async is no coroutine function itself.
+    return inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(type(ask).__call__)

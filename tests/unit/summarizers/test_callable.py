@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 
 from compact.errors import ConfigError, SummarizerError, SummaryRefused
@@ -37,6 +40,28 @@ async def test_coroutine_functions_work_from_both_sides() -> None:
     assert summarizer.summarize(REQUEST).text == "short 400"
 
 
+async def test_the_loop_goes_on_while_a_plain_function_blocks() -> None:
+    ticked = threading.Event()
+
+    def mine(request: SummaryRequest) -> str:
+        return "free" if ticked.wait(timeout=5) else "blocked"
+
+    asyncio.get_running_loop().call_later(0.001, ticked.set)
+    assert (await CallableSummarizer(mine).asummarize(REQUEST)).text == "free"
+
+
+async def test_async_callables_run_on_the_callers_own_loop() -> None:
+    own = asyncio.get_running_loop()
+
+    class Mine:
+        async def __call__(self, request: SummaryRequest) -> str:
+            return "own" if asyncio.get_running_loop() is own else "another"
+
+    assert (await CallableSummarizer(Mine()).asummarize(REQUEST)).text == "own"
+    plain = CallableSummarizer(lambda request: Mine()(request))
+    assert (await plain.asummarize(REQUEST)).text == "own"
+
+
 async def test_an_object_with_both_methods_is_asked_by_the_fitting_one() -> None:
     class Both:
         def summarize(self, request: SummaryRequest) -> str:
@@ -64,7 +89,8 @@ def test_anything_else_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raised", "retryable"), [(ValueError, False), (TimeoutError, True), (ConnectionError, True)]
+    ("raised", "retryable"),
+    [(ValueError, False), (TimeoutError, True), (ConnectionError, True), (StopIteration, False)],
 )
 async def test_whatever_it_raises_is_a_summarizer_error(raised: type[Exception], retryable: bool) -> None:
     def mine(request: SummaryRequest) -> str:
