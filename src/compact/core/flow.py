@@ -21,7 +21,7 @@ from compact.core.untrusted import split_summary
 from compact.core.view import Item, apply_entries
 from compact.errors import CompactError
 from compact.model.event import EventName, Fallback, Reason
-from compact.model.message import Message, MessageKind
+from compact.model.message import Message, MessageKind, Role, make
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Mode, Plan
 from compact.model.policy import Placement
@@ -166,7 +166,8 @@ def _problem(answer: Summary, job: Job, allowance: int) -> Refusal | None:
 def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     ours: list[Message] = []
     if summary is not None:
-        ours = summary_messages(_summary_text(job, plan, summary), next_version(job.base), job.policy)
+        made = summary_messages(_summary_text(job, plan, summary), next_version(job.base), job.policy)
+        ours = [_as_provider_takes_it(message, job.provider) for message in made]
     elif plan.mode is Mode.DISCARD and job.policy.rest == "discard":
         ours = [marker_message(dropped_turns(job, plan))]
     elif plan.mode is Mode.DISCARD and plan.carries_summary:
@@ -177,6 +178,13 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     else:
         order = arrange(plan, job.items, ours, job.policy)
     return build(order, plan, job.items, job.size_of, job.now)
+
+
+def _as_provider_takes_it(message: Message, provider: str) -> Message:
+    """Anthropic has no system messages among the others: ours goes out, and comes back, as the user's."""
+    if provider != "anthropic" or message.role is not Role.SYSTEM:
+        return message
+    return make(message.kind, Role.USER, message.text)
 
 
 def _summary_text(job: Job, plan: Plan, summary: Summary) -> SummaryText:

@@ -113,6 +113,10 @@ def _bridged(order: list[int | Message], items: Sequence[Item]) -> list[int | Me
     after_summary = False
     for entry in order:
         message = items[entry].message if isinstance(entry, int) else entry
+        if not done and isinstance(entry, int) and message.role in (Role.SYSTEM, Role.DEVELOPER):
+            # Were it first, a caller who adopts this list would seem to have a longer system prompt.
+            done.append(make(MessageKind.BRIDGE, Role.USER, FIRST_LINE))
+            seen_user = True
         if message.role in (Role.ASSISTANT, Role.TOOL):
             if not seen_user:
                 # After a system summary the conversation simply goes on below it.

@@ -67,6 +67,9 @@ class Session:
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
             self._revoked.add(record.revokes)
             self.revision = max(self.revision, record.revision)
+        self._note_injected(record)
+
+    def _note_injected(self, record: Record) -> None:
         for entry in record.entries:
             if isinstance(entry, Injected):
                 self._injected.add(entry.message.digest)
@@ -147,6 +150,9 @@ class Session:
         if fresh:
             self._keep(line, fresh)
         self._lines = [line, *others][:_LINES_KEPT]
+        if line.base is not None and line.base.session_id != self.id:
+            # Another session had the same history; its summaries are no system prompt here either.
+            self._note_injected(line.base)
         return line, self.format
 
     def _keep(self, line: Line, fresh: Sequence[Message]) -> None:
