@@ -59,6 +59,14 @@ def load_template(name_or_path: str | Path) -> Template:
     raise ConfigError(_unknown(given), "policy.strategy")
 
 
+def check_strategy(name: str) -> None:
+    """Raise ConfigError when the policy's strategy could not be loaded in the middle of a compaction."""
+    try:
+        load_template(name)
+    except ConfigError as error:
+        raise ConfigError(f"policy.strategy: {error}", "policy.strategy") from None
+
+
 def render_prompt(template: Template, request: SummaryRequest) -> str:
     """The instructions for this request.
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from compact.errors import ConfigError
+from compact.policies import PRESETS, preset
 from compact.summarizers.templates import (
     Template,
+    check_strategy,
     input_for,
     instructions_for,
     load_template,
@@ -53,6 +55,22 @@ def test_a_file_that_is_no_template(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=r"broken\.md"):
         load_template(path)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_strategy_of_every_preset_is_there(name: str) -> None:
+    check_strategy(preset(name).strategy)
+
+
+def test_a_policy_s_strategy_is_checked_before_it_is_needed(tmp_path: Path) -> None:
+    own, empty = tmp_path / "own.md", tmp_path / "empty.md"
+    own.write_text("Write three words.", encoding="utf-8")
+    empty.touch()
+    check_strategy(str(own))
+    for wrong, hint in (("task-stat", 'Did you mean "task_state"'), (str(empty), "is empty")):
+        with pytest.raises(ConfigError, match=rf"^policy\.strategy: .*{hint}") as caught:
+            check_strategy(wrong)
+        assert caught.value.path == "policy.strategy"
 
 
 def test_the_rules_cannot_be_lost_in_a_user_s_template() -> None:
