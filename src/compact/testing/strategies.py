@@ -11,7 +11,7 @@ enough to overflow a small window.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from compact.errors import ConfigError, MissingExtra
 from compact.testing.scenes import CallPlan, Ending, Picture, Plan, StepPlan, TurnPlan, Words
@@ -23,52 +23,46 @@ try:
 except ImportError:
     raise MissingExtra("hypothesis", "dev") from None
 
-__all__ = ["FORMATS", "PROVIDERS", "conversations", "plans", "protect_some"]
+__all__ = ["FORMATS", "PROVIDERS", "Switches", "conversations", "plans", "protect_some"]
 
 # The first is what a failing example shrinks to.
 _WORDS = (5, 20, 60, 200, 600)
 _OUTPUTS = (40, 0, 300, 1_200, 4_000, 9_000)
 
 
-def conversations(
-    format: str = "openai-chat",
-    *,
-    min_turns: int = 1,
-    max_turns: int = 8,
-    tools: bool = True,
-    parallel: bool = True,
-    thinking: bool = True,
-    images: bool = True,
-    developer: bool = True,
-    assistant_first: bool = False,
-    unknown_fields: bool = True,
-    protected: bool = False,
-    max_words: int = 600,
-    max_output: int = 9_000,
-) -> SearchStrategy[list[Raw]]:
-    """Conversations of `min_turns` to `max_turns` turns; each switch allows what it names.
+class Switches(TypedDict, total=False):
+    """What `plans` takes; each switch allows what it names.
 
     `developer` messages also stand in the middle, which only OpenAI takes (the AI SDK has no such role and
     gets system messages; Anthropic gets none). `assistant_first` is ignored for Anthropic, which refuses
-    it. `protected` marks some messages with `meta.protected`. No text is much longer than `max_words`, no
-    tool output more than `max_output` characters.
+    it. No text is much longer than `max_words`, no tool output more than `max_output` characters.
+    """
+
+    min_turns: int
+    max_turns: int
+    tools: bool
+    parallel: bool
+    thinking: bool
+    images: bool
+    developer: bool
+    assistant_first: bool
+    unknown_fields: bool
+    max_words: int
+    max_output: int
+
+
+def conversations(
+    format: str = "openai-chat", *, protected: bool = False, **switches: Unpack[Switches]
+) -> SearchStrategy[list[Raw]]:
+    """Conversations of `min_turns` to `max_turns` turns; `plans` has the defaults of the switches.
+
+    `protected` marks some messages with `meta.protected`.
     """
     if format not in FORMATS:
         raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {format!r}", path="format")
-    drawn = plans(
-        min_turns=min_turns,
-        max_turns=max_turns,
-        tools=tools,
-        parallel=parallel,
-        thinking=thinking,
-        images=images,
-        developer=developer,
-        assistant_first=assistant_first and PROVIDERS[format] != "anthropic",
-        unknown_fields=unknown_fields,
-        max_words=max_words,
-        max_output=max_output,
-    )
-    rendered = drawn.map(lambda plan: render(plan, format))
+    if PROVIDERS[format] == "anthropic":
+        switches["assistant_first"] = False
+    rendered = plans(**switches).map(lambda plan: render(plan, format))
     return rendered.flatmap(protect_some) if protected else rendered
 
 
