@@ -8,13 +8,13 @@ from typing import Any
 from compact.errors import MalformedMessage
 from compact.formats.fields import (
     is_array,
-    joined,
     opaque,
     part_mapping,
     part_type,
     plain_text,
     required_id,
     required_text,
+    text_and_media,
 )
 from compact.formats.media import file_or_image, image
 from compact.model.message import File, Image, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
@@ -112,20 +112,17 @@ def _result(part: Mapping[str, Any], index: int, where: str) -> ToolResult:
         return ToolResult(call_id, "", name, media=(opaque(output, kind, _VOLATILE),))
     if not is_array(value):
         raise MalformedMessage(index, f"{where}.value must be an array")
-    texts: list[str] = []
-    media: list[Image | File | Opaque] = []
-    for at, raw in enumerate(value):
-        inner_where = f"{where}.value[{at}]"
-        inner = part_mapping(raw, index, inner_where)
-        inner_kind = part_type(inner, index, inner_where)
-        if inner_kind == "text":
-            texts.append(required_text(inner, "text", index, inner_where))
-        else:
-            media.append(_content(inner, inner_kind))
-    return ToolResult(call_id, joined(texts), name, media=tuple(media))
+    text, media = text_and_media(
+        [_content(raw, index, f"{where}.value[{at}]") for at, raw in enumerate(value)]
+    )
+    return ToolResult(call_id, text, name, media=media)
 
 
-def _content(inner: Mapping[str, Any], kind: str) -> Image | File | Opaque:
+def _content(raw: Any, index: int, where: str) -> Text | Image | File | Opaque:
+    inner = part_mapping(raw, index, where)
+    kind = part_type(inner, index, where)
+    if kind == "text":
+        return Text(required_text(inner, "text", index, where))
     source = inner.get("data") or inner.get("url")
     if isinstance(source, str):
         media_type = inner.get("mediaType")

@@ -22,6 +22,7 @@ from compact.formats.fields import (
     part_type,
     required_id,
     required_text,
+    text_and_media,
     wrong_content,
 )
 from compact.formats.media import image
@@ -140,17 +141,17 @@ def _result(block: Mapping[str, Any], index: int, where: str) -> ToolResult:
         raise MalformedMessage(
             index, f"{where}.content must be a string or an array of blocks, got {type(content).__name__}"
         )
-    texts: list[str] = []
-    media: list[Image | File | Opaque] = []
-    for at, raw in enumerate(content):
-        inner_where = f"{where}.content[{at}]"
-        inner = part_mapping(raw, index, inner_where)
-        kind = part_type(inner, index, inner_where)
-        if kind == "text":
-            texts.append(required_text(inner, "text", index, inner_where))
-        else:
-            media.append(_other(inner, kind, index, inner_where))
-    return ToolResult(call_id, joined(texts), is_error=is_error, media=tuple(media))
+    found = [_inner(raw, index, f"{where}.content[{at}]") for at, raw in enumerate(content)]
+    text, media = text_and_media(found)
+    return ToolResult(call_id, text, is_error=is_error, media=media)
+
+
+def _inner(raw: Any, index: int, where: str) -> Text | Image | File | Opaque:
+    block = part_mapping(raw, index, where)
+    kind = part_type(block, index, where)
+    if kind == "text":
+        return Text(required_text(block, "text", index, where))
+    return _other(block, kind, index, where)
 
 
 def _other(block: Mapping[str, Any], kind: str, index: int, where: str) -> Image | File | Opaque:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeGuard
 
 from compact.errors import MalformedMessage
-from compact.model.message import Opaque, Usage, canonical_json
+from compact.model.message import File, Image, Opaque, Text, Usage, canonical_json
 
 CACHE_MARKS = frozenset({"cache_control", "cacheControl", "prompt_cache_breakpoint"})
 """Marks that say nothing to the model, wherever they stand. Nulls are left out as well."""
@@ -24,11 +24,8 @@ def as_mapping(item: Any, index: int) -> Mapping[str, Any]:
     # `type() is dict` first, here and below: an abstract class check costs as much as the rest of decoding.
     if type(item) is dict or isinstance(item, Mapping):
         return item
-    dump = getattr(item, "model_dump", None)
-    if callable(dump):
-        fields = dump(by_alias=True, exclude_unset=True)
-        if isinstance(fields, Mapping):
-            return fields
+    if (fields := _dumped(item)) is not None:
+        return fields
     raise MalformedMessage(index, f"expected a mapping or an SDK object, got {type(item).__name__}")
 
 
@@ -36,12 +33,15 @@ def part_mapping(part: Any, index: int, where: str) -> Mapping[str, Any]:
     """One entry of a part array, with its position in the error when it is not a mapping."""
     if type(part) is dict or isinstance(part, Mapping):
         return part
-    dump = getattr(part, "model_dump", None)
-    if callable(dump):
-        fields = dump(by_alias=True, exclude_unset=True)
-        if isinstance(fields, Mapping):
-            return fields
+    if (fields := _dumped(part)) is not None:
+        return fields
     raise MalformedMessage(index, f"{where} must be an object, got {type(part).__name__}")
+
+
+def _dumped(item: Any) -> Mapping[str, Any] | None:
+    dump = getattr(item, "model_dump", None)
+    fields = dump(by_alias=True, exclude_unset=True) if callable(dump) else None
+    return fields if isinstance(fields, Mapping) else None
 
 
 def part_type(part: Mapping[str, Any], index: int, where: str) -> str:
@@ -100,6 +100,14 @@ def opaque(fields: Mapping[str, Any], kind: str, volatile: frozenset[str] = froz
 def plain_text(value: Any) -> str:
     """A tool's output as text: the caller's own string, or canonical JSON."""
     return value if isinstance(value, str) else canonical_json(value)
+
+
+def text_and_media(
+    found: Sequence[Text | Image | File | Opaque],
+) -> tuple[str, tuple[Image | File | Opaque, ...]]:
+    """What a tool result given as an array says, and what else it holds."""
+    texts = [part.text for part in found if isinstance(part, Text)]
+    return joined(texts), tuple(part for part in found if not isinstance(part, Text))
 
 
 def joined(texts: list[str]) -> str:

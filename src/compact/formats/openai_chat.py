@@ -20,6 +20,7 @@ from compact.formats.fields import (
     part_type,
     required_id,
     required_text,
+    text_and_media,
     wrong_content,
 )
 from compact.formats.media import image
@@ -202,9 +203,5 @@ def _result(fields: Mapping[str, Any], content: Any, index: int) -> ToolResult:
     if not is_array(content):
         raise wrong_content(index, content, "a string or an array of parts")
     found = [content_part(raw, index, f"content[{at}]") for at, raw in enumerate(content)]
-    return ToolResult(
-        call_id,
-        joined([part.text for part in found if isinstance(part, Text)]),
-        name,
-        media=tuple(part for part in found if not isinstance(part, Text)),
-    )
+    text, media = text_and_media(found)
+    return ToolResult(call_id, text, name, media=media)

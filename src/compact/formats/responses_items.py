@@ -15,6 +15,7 @@ from compact.formats.fields import (
     part_type,
     required_id,
     required_text,
+    text_and_media,
 )
 from compact.formats.media import image, note_image, read_note
 from compact.formats.openai_chat import content_part
@@ -149,9 +150,9 @@ def _content(output: Any, index: int, where: str) -> tuple[str, tuple[Image | Fi
     if not is_array(output):
         got = "none" if output is None else type(output).__name__
         raise MalformedMessage(index, f"{where}.output must be a string or an array of parts, got {got}")
-    found = [message_part(raw, index, f"{where}.output[{at}]") for at, raw in enumerate(output)]
-    texts = [part.text for part in found if isinstance(part, Text)]
-    return joined(texts), tuple(part for part in found if not isinstance(part, Text))
+    return text_and_media(
+        [message_part(raw, index, f"{where}.output[{at}]") for at, raw in enumerate(output)]
+    )
 
 
 def _screenshot(item: Mapping[str, Any], index: int, where: str) -> ToolResult:
