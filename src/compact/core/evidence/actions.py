@@ -63,6 +63,8 @@ _WRITING_TOOL = re.compile(
 _READING_TOOL = re.compile(
     r"(?:^|_|\b)(?:read|view|open|cat|get|fetch|list|ls|find|grep|search|glob|look|show)", re.I
 )
+_COMMAND_HEAD = 2_000
+"""What a command does stands at its start; what follows is the text that it writes."""
 _CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)+")
 _WRITING_COMMAND = re.compile(
     r"(?:^|[\s;&|])(?:sed\s+-i|perl\s+-\w*i|tee|mv|cp|rm|touch|mkdir|patch|git\s+(?:apply|commit|checkout|"
@@ -78,7 +80,8 @@ _EXIT = re.compile(
     re.IGNORECASE,
 )
 _ERROR_LINE = re.compile(
-    r"^(?:E\s{2,}|\s*)((?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning)\b(?::[^\n]{1,300}|$)"
+    r"^E {2,}([\w.]+: [^\n]{1,300})|^(?:E\s{2,}|\s*)((?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|"
+    r"Warning)\b(?::[^\n]{1,300}|$)"
     r"|(?:error|fatal|panic|Error|ERROR|FATAL)(?:\s?\[\w+\])?: [^\n]{3,300}"
     r"|[^\n]{0,80}(?:command not found|No such file or directory|Permission denied|"
     r"SyntaxError: )[^\n]{0,120})",
@@ -115,7 +118,7 @@ def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None) -
     subject = next((str(arguments[key]) for key in _PATH_KEYS if isinstance(arguments.get(key), str)), "")
     lines = _argument_lines(arguments)
     if command:
-        kind = StepKind.WROTE if _WRITING_COMMAND.search(command) else StepKind.RAN
+        kind = StepKind.WROTE if _WRITING_COMMAND.search(command[:_COMMAND_HEAD]) else StepKind.RAN
         if not subject:
             subject = _command_subject(command, kind)
             if (
@@ -124,7 +127,7 @@ def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None) -
                 and re.match(r"(?:cat|head|tail|sed|nl|less|view)\b", _bare(command))
             ):
                 kind = StepKind.READ
-        span = _SED_LINES.search(command)
+        span = _SED_LINES.search(command[:_COMMAND_HEAD])
         lines = lines or (f"{span.group(1)}-{span.group(2)}" if span else "")
     else:
         verb = f"{call.name} {arguments.get('command', '')}"
@@ -144,7 +147,7 @@ def _arguments(arguments: Any) -> Mapping[str, Any]:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments, parse_float=str, parse_int=str)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"": arguments} if arguments.strip() else {}
     return arguments if isinstance(arguments, Mapping) else {"": arguments}
 
@@ -167,7 +170,7 @@ def _bare(command: str) -> str:
 def _command_subject(command: str, kind: StepKind) -> str:
     """The file a command is about: where it writes to, else the last file it names on its first line."""
     if kind is StepKind.WROTE:
-        target = _REDIRECT.search(command)
+        target = _REDIRECT.search(command[:_COMMAND_HEAD])
         if target and classify(trim(target.group(1))) is EvidenceKind.PATH:
             return trim(target.group(1))
     first = _bare(command).split("\n", 1)[0]
@@ -189,7 +192,7 @@ def _ending(result: ToolResult) -> tuple[str, bool, str, tuple[str, ...]]:
     tests: tuple[str, ...] = ()
     if "rror" in text or "xception" in text or "FAIL" in text or "fatal" in text or "o such file" in text:
         lines = _ERROR_LINE.findall(text[-20_000:])
-        error = lines[-1].strip() if lines else ""
+        error = "".join(lines[-1]).strip() if lines else ""
         if not error:
             plain = _JSON_ERROR.search(text[:400])
             error = (plain.group(1) or plain.group(2)).strip() if plain else ""

@@ -19,7 +19,9 @@ _ORDERING = frozenset({Role.USER, Role.SYSTEM, Role.DEVELOPER})
 _OPENING = (
     r"^(?:please,?\s+|and\s+|also,?\s+|but\s+|so\s+|then\s+|remember:\s+|note:\s+|important:\s+|"
     r"rules?[\w ]{0,12}:\s+|"
-    r"one (?:more )?(?:thing|rule):\s+|ok(?:ay)?,?\s+|by the way,?\s+|finally,?\s+|in general,?\s+|"
+    r"one (?:more )?(?:thing|rule):\s+|ok(?:ay)?,?\s+|actually,?\s+|update:\s+|"
+    r"correction:\s+|scratch that[,.:;]\s+|instead,?\s+|sorry,?\s+|well,?\s+|by the way,?\s+|"
+    r"finally,?\s+|in general,?\s+|"
     r"as a rule,?\s+|"
     r"for [\w ]{1,30},\s+|when[\w ' -]{1,50},\s+|if[\w ' -]{1,60},\s+|before[\w ' -]{1,50},\s+|"
     r"after[\w ' -]{1,50},\s+)*"
@@ -107,11 +109,20 @@ _NO_RULE = re.compile(
     re.IGNORECASE,
 )
 _REPLACES = re.compile(
-    r"\b(?:instead|from now on|no longer|changed my mind|actually|scratch that|forget (?:the|what|about)|"
-    r"new rule|update[d]?|"
-    r"rather than|now|not .{1,30} any ?more|correction|revised?|raise[d]?|lower(?:ed)?|supersedes?|"
-    r"replaces?)\b",
+    r"\b(?:instead|no longer|changed my mind|actually|scratch that|forget (?:the|what|about)|updated?|"
+    r"rather than|is now|"
+    r"are now|not .{1,30} any ?more|correction|revised?|raised?|lower(?:ed)?|supersedes?|replaces?)\b",
     re.IGNORECASE,
+)
+_FORBIDDING = frozenset(
+    "never not don't don’t no avoid without stop mustn't mustn’t cannot forbidden off-limits".split()
+)
+_CHOICES = frozenset(
+    "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic "
+    "hindi turkish "
+    "tab space json yaml xml csv toml markdown html prose table bullet formal informal metric imperial "
+    "euro dollar pound "
+    "morning afternoon evening light dark".split()
 )
 _WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 _TOPICLESS = frozenset(
@@ -147,7 +158,26 @@ class Rule:
     text: str
     index: int
     topic: frozenset[str]
+    """What it is about: content words without numbers and without choices."""
+    numbers: frozenset[str]
+    choices: frozenset[str]
+    """Languages, formats and the like, of which one excludes the other."""
+    forbids: bool
     replaces: bool
+
+
+def rule_of(text: str, index: int) -> Rule:
+    words = [word.lower() for word in _WORD.findall(text)]
+    topic = frozenset(word.rstrip("s") for word in words if word not in _TOPICLESS and not word[0].isdigit())
+    return Rule(
+        text,
+        index,
+        topic=topic - _CHOICES or topic,
+        numbers=frozenset(word for word in words if word[0].isdigit()),
+        choices=topic & _CHOICES,
+        forbids=not _FORBIDDING.isdisjoint(words),
+        replaces=_REPLACES.search(text) is not None,
+    )
 
 
 def rules_in(reading: Reading) -> list[Rule]:
@@ -162,7 +192,7 @@ def rules_in(reading: Reading) -> list[Rule]:
         for sentence in reading.sentences(index):
             sentence = reading.after_speaker(without_bullet(sentence))[1]
             if is_rule(sentence, among_people=people):
-                found.append(Rule(sentence, index, _topic(sentence), bool(_REPLACES.search(sentence))))
+                found.append(rule_of(sentence, index))
     return found
 
 
@@ -196,21 +226,26 @@ def newest(rules: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """`(text, position)` pairs, oldest first, without those that a later one takes back or changes."""
     standing: list[Rule] = []
     for text, position in rules:
-        rule = Rule(text, position, _topic(text), bool(_REPLACES.search(text)))
+        rule = rule_of(text, position)
         standing = [old for old in standing if not _takes_back(rule, old)]
         standing.append(rule)
     return [(rule.text, rule.index) for rule in standing]
 
 
 def _takes_back(new: Rule, old: Rule) -> bool:
+    """True when both cannot stand, or say the same. In doubt both stay: a rule lost is worse than one too "
+    "many."""
     if new.text == old.text:
         return True
     shared = len(new.topic & old.topic)
     if not shared:
         return False
-    if new.replaces:
-        return shared / min(len(new.topic), len(old.topic)) >= 0.5
-    return shared / len(new.topic | old.topic) > 0.6
+    alike = shared / len(new.topic | old.topic)
+    if new.replaces and (alike >= 0.5 or (new.choices & old.choices and alike > 0.3)):
+        return True
+    if new.numbers != old.numbers or new.forbids != old.forbids or new.choices != old.choices:
+        return alike >= 0.6
+    return alike == 1.0
 
 
 def answers_in(reading: Reading, where: Sequence[int]) -> list[Evidence]:
@@ -237,9 +272,3 @@ def answers_in(reading: Reading, where: Sequence[int]) -> list[Evidence]:
 def _last_question(sentences: Sequence[str]) -> str:
     asked = [sentence for sentence in sentences[-8:] if sentence.endswith("?")]
     return " ".join(without_bullet(asked[-1]).split())[:160] if asked else ""
-
-
-def _topic(sentence: str) -> frozenset[str]:
-    """Content words, numbers left out: "at most 5 files" and "at most 8 files" are about the same."""
-    words = (word.lower() for word in _WORD.findall(sentence))
-    return frozenset(word.rstrip("s") for word in words if word not in _TOPICLESS and not word[0].isdigit())

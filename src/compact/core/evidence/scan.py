@@ -27,12 +27,15 @@ _GENERIC_LABELS = frozenset(
     {"id", "ids", "name", "value", "values", "key", "item", "items", "data", "result"}
 )
 _TEXT_KEYS = re.compile(
-    r"command|cmd|code|script|content|text|input|query|message|thought|str(?:ing)?$|^old|^new|body|diff|patch",
+    r"command|cmd|code|script|content|text|input|query|message|thought|str(?:ing)?$|^old|^new|body|diff|"
+    r"patch",
     re.I,
 )
 """Keys whose values are prose or code: they say nothing of what stands in them."""
 _PROSE_IN_JSON = 60
 _LONGEST_KNOWN = 200
+_LONGEST_RUN = 300
+"""Longer than any value; also the bound that keeps the patterns below linear."""
 _SENTENCE_MARKS = ".,;:!?\"'()*`"
 _DIGIT = re.compile(r"\d")
 _NOT_NAMES = frozenset(
@@ -143,9 +146,12 @@ class Scanner:
         if isinstance(arguments, str):
             try:
                 arguments = json.loads(arguments, parse_float=str, parse_int=str)
-            except ValueError:
+            except (ValueError, RecursionError):
                 arguments = {"": arguments}
-        return self._json_values(arguments, subject)
+        try:
+            return self._json_values(arguments, subject)
+        except RecursionError:
+            return {}  # nested deeper than any tool's arguments are
 
     def _output_values(self, text: str, subject: str) -> Found:
         start = text.lstrip()
@@ -216,7 +222,7 @@ def _values_in(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
 
 
 def _values_of(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
-    value = trim(run)
+    value = trim(run) if len(run) <= _LONGEST_RUN else ""
     if not value:
         return ()
     kind = classify(value)

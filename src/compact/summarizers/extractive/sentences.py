@@ -13,7 +13,6 @@ from compact.core.evidence.reading import Reading, split_sentences
 from compact.core.render import neutralize
 from compact.model.message import Role
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|<(?:code|pre)>.*?</(?:code|pre)>", re.DOTALL)
 _CLAUSE = re.compile(
     r", (?=(?:and|but|so|because|since|especially|which|where|while|although|though|then|can|could|how|"
     r"what|do|I|we|"
@@ -149,19 +148,22 @@ def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> N
             sentence = " ".join(sentence.split())
         pieces = _CLAUSE.split(sentence) if len(sentence) > _LONG_SENTENCE else (sentence,)
         for piece in pieces:
-            if len(piece) > _SHORTEST:
+            # A character of Chinese tells as much as three letters.
+            if len(piece) > _SHORTEST or (
+                not piece.isascii() and len(piece.encode(errors="replace")) > _SHORTEST
+            ):
                 units.append(Unit(index, len(units), role, speaker, piece))
 
 
 def _spoken_sentences(reading: Reading, index: int) -> tuple[str, ...]:
     """Sentences without code; mostly those that were split already."""
     text = reading.texts[index]
-    if "```" not in text and "<pre>" not in text and "\\n" not in text and text[0] != "{":
+    if "```" not in text and "\\n" not in text and text[0] != "{":
         return reading.sentences(index)
     if text[0] == "{":
         text = _speech_in_json(text)
     # A line break that was escaped twice on its way here is one still.
-    return split_sentences(_FENCE.sub("\n", text).replace("\\n", "\n"))
+    return split_sentences("\n".join(text.split("```")[::2]).replace("\\n", "\n"))
 
 
 def _speech_in_json(text: str) -> str:

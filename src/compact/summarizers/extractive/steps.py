@@ -68,14 +68,16 @@ def describe(step: Step, limit: int = 150) -> str:
 
 def brief_arguments(arguments: Mapping[str, Any]) -> str:
     """Argument values without their keys' noise: ids and names tell what a call was about."""
-    return ", ".join(_flat(value) for value in arguments.values() if value not in ("", None, [], {}))
+    return ", ".join(_flat(value, 3) for value in arguments.values() if value not in ("", None, [], {}))
 
 
-def _flat(value: Any) -> str:
+def _flat(value: Any, depth: int) -> str:
+    if depth == 0:
+        return "…"
     if isinstance(value, Mapping):
-        return " ".join(_flat(inner) for inner in value.values())
+        return " ".join(_flat(inner, depth - 1) for inner in value.values())
     if isinstance(value, list):
-        return " + ".join(_flat(inner) for inner in value)
+        return " + ".join(_flat(inner, depth - 1) for inner in value)
     return str(value)
 
 

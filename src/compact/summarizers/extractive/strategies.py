@@ -161,7 +161,7 @@ _SMALL_BLOCKS = (
     ("open", pending.open_items, 0.07),
     ("progress", pending.in_progress, 0.05),
     ("questions", pending.open_questions, 0.08),
-    ("answers", pending.answers, 0.09),
+    ("answers", pending.answers, 0.10),
 )
 _KINDS = frozenset(EvidenceKind) - {EvidenceKind.RULE, EvidenceKind.COMMAND, EvidenceKind.APPROVAL}
 
