@@ -162,6 +162,25 @@ def test_all_findings_are_told_at_once() -> None:
     ]
 
 
+def test_findings_of_our_own_are_told_beside_pydantic_s() -> None:
+    error = refusal(
+        {
+            "preset": "bugdet",
+            "max_context_tokens": 1_000,
+            "counter": "exact",
+            "archive": {"adapter": "s3"},
+            "policy": {"name": "mine"},
+        }
+    )
+    assert [line.split()[0] for line in str(error).splitlines()] == [
+        "preset",
+        "max_context_tokens",
+        "counter",
+        "archive.bucket",
+    ]
+    assert error.path == "preset"
+
+
 def test_a_long_value_is_cut_in_the_error() -> None:
     assert len(str(refusal({"counter": "x" * 5_000}))) < 250
 
@@ -260,6 +279,17 @@ def test_the_constructor_raises_the_same_errors() -> None:
         CompactConfig(policy={"trigger_pct": 1.5})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"modl is not a known setting. Did you mean model?"):
         CompactConfig(modl="x")  # type: ignore[call-arg]
+
+
+@pytest.mark.spec("S4.16")
+def test_a_policy_of_its_own_raises_the_same_errors() -> None:
+    with pytest.raises(ConfigError, match=r"^policy.trigger_pct must be 0.0-1.0 \(got 2\)$") as caught:
+        Policy(trigger_pct=2)
+    assert caught.value.path == "policy.trigger_pct"
+    with pytest.raises(ConfigError, match=r"^policy.trigger_pc is .* Did you mean policy.trigger_pct\?$"):
+        Policy(trigger_pc=0.5)  # type: ignore[call-arg]
+    with pytest.raises(ConfigError, match=r"policy.rest must be one of summarize, discard"):
+        Policy.model_validate({"rest": "burn"})
 
 
 def test_settings_cannot_be_changed_afterwards() -> None:

@@ -13,7 +13,7 @@ import yaml
 from compact import CompactConfig, CompactManager, Policy
 from compact.cli.exits import ExitCode
 from compact.cli.registry import SUMMARIES
-from compact.config.fields import dotted_paths
+from compact.model.fields import dotted_paths
 from compact.policies import PRESETS
 
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compact.config.problems import ConfigWarning
+from compact.config.loading import ConfigWarning
 from compact.config.settings import (
     ArchiveSettings,
     CompactConfig,

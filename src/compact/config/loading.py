@@ -14,13 +14,18 @@ from typing import Any, Literal, TypeVar, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from compact.config.fields import dotted_paths, find, submodel, variants
-from compact.config.problems import ConfigWarning, config_error, nearest
 from compact.errors import ConfigError
+from compact.model.fields import dotted_paths, find, submodel, variants
+from compact.model.problems import config_error, nearest
 
 PREFIX = "COMPACT_"
 FILE_VARIABLE = "COMPACT_CONFIG"
 DEFAULT_FILES = ("compact.yaml", "compact.yml", "compact.json")
+
+
+class ConfigWarning(UserWarning):
+    """A setting was given that has no effect."""
+
 
 Config = TypeVar("Config", bound=BaseModel)
 

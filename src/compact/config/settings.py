@@ -14,12 +14,14 @@ from pydantic import (
     PositiveInt,
     ValidationError,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
     field_validator,
     model_validator,
 )
 
 from compact.errors import ConfigError
 from compact.model.policy import Policy
+from compact.model.problems import config_error, finding
 from compact.policies import preset as preset_policy
 
 Name = Annotated[str, Field(min_length=1)]
@@ -58,7 +60,8 @@ class ArchiveSettings(_Settings):
     @model_validator(mode="after")
     def _s3_needs_a_bucket(self) -> Self:
         if self.adapter == "s3" and not self.bucket:
-            raise ConfigError("archive.bucket must be set when archive.adapter is 's3'.", "archive.bucket")
+            message = "archive.bucket must be set when archive.adapter is 's3'."
+            raise finding(ConfigError(message, "archive.bucket"))
         return self
 
 
@@ -116,35 +119,47 @@ class CompactConfig(_Settings):
             try:
                 super().__init__(**settings)
             except ValidationError as error:
-                from compact.config.problems import config_error
-
                 raise config_error(error, CompactConfig) from None
 
     @field_validator("preset")
     @classmethod
     def _known_preset(cls, name: str) -> str:
-        preset_policy(name)
+        try:
+            preset_policy(name)
+        except ConfigError as error:
+            raise finding(error) from None
         return name
 
-    @field_validator("policy", mode="before")
+    @field_validator("policy", mode="wrap")
     @classmethod
-    def _on_top_of_preset(cls, value: Any, info: ValidationInfo) -> Any:
+    def _on_top_of_preset(
+        cls, value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Policy:
         base = preset_policy(info.data.get("preset", "budget"))
         if value is None:
             return base
-        return {**base.model_dump(), **value} if isinstance(value, Mapping) else value
+        try:
+            policy: Policy = check({**base.model_dump(), **value} if isinstance(value, Mapping) else value)
+        except ConfigError as error:
+            # A policy tells its own findings; as pydantic's they join those of the other settings.
+            if isinstance(error.__context__, ValidationError):
+                raise error.__context__ from None
+            raise
+        return policy
 
-    @model_validator(mode="after")
-    def _leaves_a_budget(self) -> Self:
-        window, reserve = self.max_context_tokens, self.policy.reserve()
+    @field_validator("policy")
+    @classmethod
+    def _leaves_a_budget(cls, policy: Policy, info: ValidationInfo) -> Policy:
+        window, reserve = info.data.get("max_context_tokens"), policy.reserve()
         if window is not None and window <= reserve:
-            raise ConfigError(
+            error = ConfigError(
                 f"max_context_tokens must be more than the {reserve:,} tokens that the policy keeps free "
                 f"(got {window:,}). Lower policy.hard_cap_buffer or policy.output_reserve, or take a larger "
                 "window.",
                 "max_context_tokens",
             )
-        return self
+            raise finding(error)
+        return policy
 
     @classmethod
     def load(

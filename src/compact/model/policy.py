@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from compact.model.message import Role
 
@@ -104,6 +104,16 @@ class Policy(BaseModel):
     summary_min_chars: Count = 1
     on_summary_failure: OnSummaryFailure = Field("prune", description="Or 'keep' all while it fits.")
     survival_floor: Share = 0.80
+
+    if not TYPE_CHECKING:
+        # Hidden from type checkers, which else would lose the signature that the fields give.
+        def __init__(self, **numbers: Any) -> None:
+            try:
+                super().__init__(**numbers)
+            except ValidationError as error:
+                from compact.model.problems import config_error
+
+                raise config_error(error, Policy, section="policy.") from None
 
     def summary_tokens(self, window: int) -> int:
         """The most a summary may take, evidence included."""

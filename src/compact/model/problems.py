@@ -8,10 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
-from compact.config.fields import dotted_paths, find
 from compact.errors import ConfigError
+from compact.model.fields import dotted_paths, find
 
+_OURS = "compact"
 _WANTED = {
     "bool": "true or false",
     "dict": "a mapping",
@@ -22,10 +24,6 @@ _WANTED = {
     "string": "text",
     "tuple": "a list",
 }
-
-
-class ConfigWarning(UserWarning):
-    """A setting was given that has no effect."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -42,22 +40,37 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return by_last_word[found[0]] if found else ""
 
 
+def finding(error: ConfigError) -> PydanticCustomError:
+    """A refusal of our own as one finding of pydantic's, so that the others are told beside it."""
+    return PydanticCustomError(_OURS, "{message}", {"message": str(error), "path": error.path})
+
+
 def config_error(
-    error: ValidationError, model: type[BaseModel], origins: Mapping[str, str] | None = None
+    error: ValidationError,
+    model: type[BaseModel],
+    origins: Mapping[str, str] | None = None,
+    section: str = "",
 ) -> ConfigError:
-    """One error for all findings, a line each; `origins` says where a dotted path's value came from."""
+    """One error for all findings, a line each; `origins` says where a dotted path's value came from.
+
+    `section` is the path that the model itself has among the settings, with a dot at its end.
+    """
     lines, first = [], ""
-    for finding in error.errors(include_url=False):
-        path = ".".join(str(step) for step in finding["loc"])
+    for found in error.errors(include_url=False):
+        if found["type"] == _OURS:
+            path, line = str(found["ctx"]["path"]), found["msg"]
+        else:
+            path = section + ".".join(str(step) for step in found["loc"])
+            line = _line(path, found, model, _origin(path, origins or {}), section)
         first = first or path
-        lines.append(_line(path, finding, model, _origin(path, origins or {})))
+        lines.append(line)
     return ConfigError("\n".join(lines), first)
 
 
-def _line(path: str, finding: Any, model: type[BaseModel], origin: str) -> str:
+def _line(path: str, finding: Any, model: type[BaseModel], origin: str, section: str) -> str:
     kind: str = finding["type"]
     if kind == "extra_forbidden":
-        near = nearest(path, dotted_paths(model))
+        near = nearest(path, dotted_paths(model, section))
         hint = f" Did you mean {near}?" if near else ""
         return f"{path} is not a known setting{f' ({origin})' if origin else ''}.{hint}"
     wanted = _wanted(kind, finding, find(model, finding["loc"]))
