@@ -364,6 +364,20 @@ class TestDoctor:
         assert advice in found["advice"]
         assert ended.code == (ExitCode.FINDINGS if level == "problem" else ExitCode.OK)
 
+    def test_every_wrong_setting_is_a_problem_of_its_own(self, compact: Compact) -> None:
+        wrong = ("policy.trigger_pct=2", "summarizer.modle=x", "archive.adapter=s3", "preset=bugdet")
+        options = [part for setting in wrong for part in ("--set", setting)]
+        ended = compact("doctor", "--json", *options)
+        assert ended.code == ExitCode.FINDINGS
+        assert [check["found"].split()[0] for check in ended.json["checks"]] == [
+            "preset",
+            "policy.trigger_pct",
+            "summarizer.modle",
+            "archive.bucket",
+        ]
+        drawn = compact("doctor", *options).out
+        assert "4 problems" in drawn and "Correct them; nothing else was checked." in drawn
+
     def test_the_floor_of_a_conversation(self, compact: Compact) -> None:
         request = {"system": "word " * 1_500, "messages": [{"role": "user", "content": "hi"}]}
         text = json.dumps(request)

@@ -38,7 +38,10 @@ def _all_checks(context: Context) -> Iterator[Check]:
     try:
         config, noticed = load_config(context)
     except ConfigError as error:
-        yield Check(Level.PROBLEM, "configuration", str(error), "Correct it; nothing else was checked.")
+        *others, last = str(error).splitlines()
+        yield from (Check(Level.PROBLEM, "configuration", line) for line in others)
+        advice = f"Correct {'them' if others else 'it'}; nothing else was checked."
+        yield Check(Level.PROBLEM, "configuration", last, advice)
         return
     file = context.args.config or default_file(context.environ)
     yield Check(Level.OK, "configuration", f"{file} is valid" if file else "no file, so the defaults")
