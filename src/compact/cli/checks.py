@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from compact.cli.measuring import Meter
 from compact.cli.session import manager_for
 from compact.config import CompactConfig
 from compact.counters import counter_for
-from compact.errors import CompactError
+from compact.errors import CompactError, ConfigError
 from compact.models import limits_for
 from compact.models.limits import LimitsSource
+from compact.redaction.scan import compile_user
+from compact.summarizers.templates import check_strategy
 
 DISTRIBUTION = "compact-context"
 
@@ -44,6 +47,7 @@ def checks_of(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Che
     yield _model(config)
     yield _counting(config, environ)
     yield from _arithmetic(config)
+    yield from _refusals(config)
     yield from _summarizer(config, environ)
     yield from _archive(config)
     yield from _extras(config)
@@ -109,6 +113,23 @@ def _arithmetic(config: CompactConfig) -> Iterator[Check]:
         yield Check(Level.WARNING, "policy", "a prune can never save its minimum before the trigger", advice)
 
 
+def _refusals(config: CompactConfig) -> Iterator[Check]:
+    """Settings that are well-formed, and yet no manager could be made with them."""
+    trials: list[tuple[str, Callable[[], object]]] = [
+        ("policy", partial(check_strategy, config.policy.strategy)),
+        ("redaction", partial(compile_user, config.redaction.patterns)),
+    ]
+    if config.storage.url is not None and _installed("sqlalchemy"):
+        from compact.stores.database import database_url
+
+        trials.append(("storage", partial(database_url, config.storage.url)))
+    for name, trial in trials:
+        try:
+            trial()
+        except ConfigError as error:
+            yield from (Check(Level.PROBLEM, name, line) for line in str(error).splitlines())
+
+
 def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Check]:
     chosen = config.summarizer
     variable = chosen.api_key_env
@@ -143,6 +164,7 @@ def _extras(config: CompactConfig) -> Iterator[Check]:
         "anthropic": config.summarizer.name == "anthropic",
     }
     needed["s3"] = config.archive.adapter == "s3"
+    needed["sql"] = config.storage.url is not None
     needed["postgres"] = (config.storage.url or "").startswith("postgres")
     present: list[str] = []
     absent: list[str] = []

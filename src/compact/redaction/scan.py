@@ -131,8 +131,16 @@ def builtin_rules(pii: bool) -> RuleSet:
 
 
 def compile_user(patterns: Sequence[str], path: str = "redaction.patterns") -> tuple[Any, ...]:
-    """Compile users' patterns on the same linear-time engine; a bad one is a ConfigError with its index."""
-    return tuple(_compile_user(pattern, f"{path}[{index}]") for index, pattern in enumerate(patterns))
+    """Users' patterns on the same linear-time engine; ConfigError tells every bad one with its index."""
+    compiled, wrong = [], []
+    for index, pattern in enumerate(patterns):
+        try:
+            compiled.append(_compile_user(pattern, f"{path}[{index}]"))
+        except ConfigError as error:
+            wrong.append(error)
+    if wrong:
+        raise ConfigError("\n".join(map(str, wrong)), wrong[0].path) from wrong[0].__cause__
+    return tuple(compiled)
 
 
 def _compile_user(pattern: str, path: str) -> Any:

@@ -33,7 +33,7 @@ class Database:
     def __init__(
         self, url: str, wait_seconds: float = 15.0, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self.url = _parsed(url)
+        self.url = database_url(url)
         self.wait_seconds = wait_seconds
         self._monotonic = monotonic
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
@@ -147,7 +147,8 @@ class Database:
         return None if found is None else str(found)
 
 
-def _parsed(url: str) -> URL:
+def database_url(url: str) -> URL:
+    """The URL as it is connected to; ConfigError when no store can be there."""
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()

@@ -378,6 +378,17 @@ class TestDoctor:
         drawn = compact("doctor", *options).out
         assert "4 problems" in drawn and "Correct them; nothing else was checked." in drawn
 
+    def test_settings_that_no_manager_can_be_made_with(self, compact: Compact) -> None:
+        wrong = (
+            "policy.strategy=task-state",
+            "redaction.patterns=['(', 'ok', 'a*']",
+            "storage.url=mysql://h/d",
+        )
+        options = [part for setting in wrong for part in ("--set", setting)]
+        checks = compact("doctor", "--json", *options).json["checks"]
+        found = [check["found"].split()[0].rstrip(":") for check in checks if check["level"] == "problem"]
+        assert found == ["policy.strategy", "redaction.patterns[0]", "redaction.patterns[2]", "storage.url"]
+
     def test_the_floor_of_a_conversation(self, compact: Compact) -> None:
         request = {"system": "word " * 1_500, "messages": [{"role": "user", "content": "hi"}]}
         text = json.dumps(request)
