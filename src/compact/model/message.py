@@ -199,15 +199,17 @@ def _describe(part: Part, fields: list[str]) -> None:
     elif isinstance(part, ToolCall):
         fields += ("call", part.call_id, part.name, arguments_text(part.arguments))
     elif isinstance(part, Reasoning):
-        fields += ("reasoning", part.text, part.signature or "")
+        fields += ("reasoning", part.text, part.signature or "", "redacted" if part.redacted else "")
     elif isinstance(part, StepStart):
         fields.append("step-start")
     elif isinstance(part, CompactionMarker):
         fields += ("marker", part.summary)
     elif isinstance(part, Image):
-        fields += ("image", part.source)
+        # Whatever a size depends on is content: sizes are remembered by digest.
+        size = f"{part.width}x{part.height}"
+        fields += ("image", part.source, part.media_type or "", size, part.detail or "")
     elif isinstance(part, File):
-        fields += ("file", part.source, part.name or "")
+        fields += ("file", part.source, part.name or "", part.media_type or "")
     elif isinstance(part, Opaque):
         fields += ("opaque", part.type, part.text)
 
