@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from compact.core.view import START, undo_key
 from compact.engine import inspect
 from compact.engine.drivers import arun, run
 from compact.engine.inspect import Recalled
-from compact.engine.prepare import Call
+from compact.engine.lookout import Call
 from compact.errors import CompactError, SessionBusy
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
@@ -75,13 +76,15 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
         """Compact now, whatever the usage; `note` says what to keep in view and goes into the trace."""
-        return self._run(Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)).messages
+        call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
+        return self._run(self._with_known_fixed(call)).messages
 
     def end_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         """After a turn, also one that failed: clear old tool outputs if that saves enough (S2.9)."""
-        return self._run(Call(session_id, messages, tools, system, reason=Reason.END_TURN)).messages
+        call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
+        return self._run(self._with_known_fixed(call)).messages
 
     def observe(
         self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None
@@ -92,19 +95,21 @@ class CompactManager:
 
     def plan(self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None) -> Plan:
         """What `prepare` would do now. Nothing happens."""
-        return self._engine.plan(Call(session_id, messages, tools, system))
+        return self._engine.plan(self._with_known_fixed(Call(session_id, messages, tools, system)))
 
     def usage(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> ContextUsage:
         """Tokens, window, per cent and breakdown of what would be sent now."""
-        return inspect.usage(self._engine, Call(session_id, messages, tools, system))
+        call = self._with_known_fixed(Call(session_id, messages, tools, system))
+        return inspect.usage(self._engine, call)
 
     def overflow(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> OverflowCheck:
         """The overflow check alone: is it, current, available, model limit, output reserve."""
-        return inspect.overflow(self._engine, Call(session_id, messages, tools, system))
+        call = self._with_known_fixed(Call(session_id, messages, tools, system))
+        return inspect.overflow(self._engine, call)
 
     def records(self, session_id: str) -> Sequence[Record]:
         """The session's compactions, oldest first."""
@@ -163,13 +168,39 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
-        return (await self._arun(call)).messages
+        return (await self._arun(self._with_known_fixed(call))).messages
 
     async def aend_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
-        return (await self._arun(call)).messages
+        return (await self._arun(self._with_known_fixed(call))).messages
+
+    # What only looks is quick, but a store may block: it is asked in a thread.
+
+    async def aobserve(
+        self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None
+    ) -> float:
+        return await asyncio.to_thread(self.observe, session_id, messages, usage, tools, system)
+
+    async def aplan(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Plan:
+        return await asyncio.to_thread(self.plan, session_id, messages, tools, system)
+
+    async def ausage(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> ContextUsage:
+        return await asyncio.to_thread(self.usage, session_id, messages, tools, system)
+
+    async def arestore(self, session_id: str, step: int) -> list[Any]:
+        return await asyncio.to_thread(self.restore, session_id, step)
+
+    async def arecall(self, session_id: str, query_or_handle: str, limit: int = 5) -> list[Recalled]:
+        return await asyncio.to_thread(self.recall, session_id, query_or_handle, limit)
+
+    async def arecords(self, session_id: str) -> Sequence[Record]:
+        return await asyncio.to_thread(self.records, session_id)
 
     def _run(self, call: Call) -> Prepared:
         return run(self._engine.prepare(call), self._ports(call.session_id))

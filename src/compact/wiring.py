@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from compact.config import CompactConfig
 from compact.counters import counter_for
 from compact.engine.drivers import Ports
+from compact.engine.gauge import Gauge
 from compact.engine.prepare import Engine
+from compact.formats import by_name
 from compact.model.event import Event, EventName
 from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
@@ -65,13 +67,13 @@ def wire(
         model=config.model,
         window=config.max_context_tokens or limits.window,
         policy=config.policy,
-        counter=counter,
+        gauge=Gauge(counter),
         store=store,
         events=events,
         prompt_for=prompt_for,
         enabled=config.enabled,
         strip_meta=config.strip_meta,
-        format=format,
+        format=by_name(format) if format else None,
     )
     composed = summarizer_for(config, summarizer, Margined(counter), redactor, environ)
 

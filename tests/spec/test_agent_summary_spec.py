@@ -124,6 +124,9 @@ def test_a_changed_system_prompt_or_tool_list_is_warned_of() -> None:
 # -- tools and context -----------------------------------------------------------------------------------
 
 
+NOTE = "<WORKING-MEMORY>"
+
+
 def found(name: str) -> Raw:
     return tool(name, meta={"discovered": True})
 
@@ -162,8 +165,8 @@ def test_dynamic_content_enters_as_conversation() -> None:
     history = [system(), user("question 1")]
     before = copy.deepcopy(history)
     out = desk.prepare(history, context="Working memory: page 12 is open.").messages
-    note = {"role": "user", "content": "Working memory: page 12 is open."}
-    assert out == [history[0], note, history[1]]
+    assert [out[0], out[2]] == history and len(out) == 3
+    assert out[1]["role"] == "user" and "Working memory: page 12 is open." in out[1]["content"]
     assert out[0] is history[0] and history == before
     assert is_sound(out) and is_sound(out[1:], "anthropic")
     assert desk.manager.usage("s", history).tokens == desk.tokens(out)
@@ -178,8 +181,9 @@ def test_it_stays_where_it_was_entered_and_a_change_is_added_behind() -> None:
     sent.append(desk.prepare(history, context="Memory A").messages)
     history += [assistant("answer 2"), user("question 3")]
     sent.append(desk.prepare(history, context="Memory B").messages)
-    assert texts(sent[1]) == ["You are careful", "Memory A", "question 1", "answer 1", "question 2"]
-    assert texts(sent[2])[-3:] == ["answer 2", "Memory B", "question 3"]
+    assert texts(sent[1]) == ["You are careful", NOTE, "question 1", "answer 1", "question 2"]
+    assert texts(sent[2])[-3:] == ["answer 2", NOTE, "question 3"]
+    assert "Memory A" in sent[2][1]["content"] and "Memory B" in sent[2][-2]["content"]
     # Each prompt begins with the bytes of the one before it.
     for earlier, later in pairwise(sent):
         assert later[: len(earlier)] == earlier
@@ -192,7 +196,8 @@ def test_the_newest_context_survives_a_compaction() -> None:
     desk.prepare(history, context="Memory A")
     history += [assistant("answer 0"), *over_the_limit()]
     out = desk.prepare(history, context="Memory B").messages
-    assert texts(out).count("Memory B") == 1 and "Memory A" not in texts(out)
+    notes = [message["content"] for message in out if texts([message]) == [NOTE]]
+    assert len(notes) == 1 and "Memory B" in notes[0]
     assert out[0] is history[0] and is_sound(out)
 
 

@@ -38,7 +38,12 @@ def compaction(job: Job, plan: Plan) -> Flow:
     reason = "manual" if plan.reason is Reason.MANUAL else "overflow"
     yield Emit(
         EventName.START,
-        {"tokensBefore": plan.before, "modelLimit": plan.limits.window, "reason": reason, "note": job.note},
+        {
+            "tokensBefore": plan.limits.real(plan.before),
+            "modelLimit": plan.limits.real(plan.limits.window),
+            "reason": reason,
+            "note": job.note,
+        },
     )
     outcome = yield from _run(job, plan)
     yield end_event(outcome, plan)
@@ -91,7 +96,7 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
             EventName.PRUNE,
             {
                 "outputsPruned": sum(len(cleared.call_ids) for cleared in plan.cleared.values()),
-                "tokensSaved": plan.before - after,
+                "tokensSaved": plan.limits.real(plan.before - after),
                 "prunedTools": list(plan.cleared_tools),
             },
         )
@@ -206,6 +211,7 @@ def _insufficient(job: Job, plan: Plan) -> Flow:
     error = insufficient_budget(plan.insufficient, plan.limits)
     yield Emit(EventName.ERROR, error_data("InsufficientBudget", str(error), Fallback.NONE))
     percent = round(100 * plan.before / plan.limits.window, 1)
-    overflow = {"currentTokens": plan.before, "limit": plan.limits.window, "percentUsed": percent}
+    current, limit = plan.limits.real(plan.before), plan.limits.real(plan.limits.window)
+    overflow = {"currentTokens": current, "limit": limit, "percentUsed": percent}
     yield Emit(EventName.OVERFLOW, overflow)
     return Failed(Stage.PLAN, error)

@@ -70,5 +70,7 @@ class Job:
     now: float
     step: int
     revision: int = 0
+    key_for: Callable[[int], str] = lambda length: ""
+    """Under which policy a record of the first n originals is found again."""
     note: str = ""
     prompt_for: Callable[[SummaryRequest], str] = lambda request: ""

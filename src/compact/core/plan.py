@@ -32,13 +32,15 @@ class Sizes:
     """Tags, trigger and bridge lines around a summary."""
 
 
-def limits_for(policy: Policy, window: int, fixed: int) -> Limits:
-    budget = window - policy.reserve()
+def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
+    """The limits of a window in our tokens, where the provider counts `scale` of its own for one of ours."""
+    budget = int((window - policy.reserve()) / scale)
     # "At" the share begins with the first whole token that reaches it, "above" after the last that does not
     # pass it. Rounded, because 0.29 * 100 is a hair below 29.
-    share = round(window * policy.trigger_pct, 6)
+    share = round(window * policy.trigger_pct / scale, 6)
     trigger = min(floor(share) if policy.trigger_above else ceil(share), budget)
-    return Limits(window, budget, trigger, fixed, policy.summary_tokens(window))
+    ours = int(window / scale)
+    return Limits(ours, budget, trigger, fixed, policy.summary_tokens(ours), scale)
 
 
 def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
@@ -124,7 +126,8 @@ def _drop_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
         if before <= limits.budget:
             return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
         return _insufficient(layout, limits, before, kept, sizes.frame, reason)
-    if not _originals(layout, _not(kept, layout)):
+    # Over the budget, messages of ours may go even where none of the caller's can.
+    if before <= limits.budget and not _originals(layout, _not(kept, layout)):
         return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
     plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, carried)
     return replace(plan, carries_summary=carried > 0)
@@ -141,7 +144,7 @@ def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
         if before <= limits.budget:
             return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
         return _insufficient(layout, limits, before, kept, marker, reason)
-    if not _originals(layout, _not(kept, layout)):
+    if before <= limits.budget and not _originals(layout, _not(kept, layout)):
         return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
     plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, marker)
     _, recent = split_layers(layout, kept)

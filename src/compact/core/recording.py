@@ -43,7 +43,7 @@ def make_record(job: Job, plan: Plan, summary: Summary | None, items: list[Item]
         source_length=length,
         output=chain(item.message for item in prefix),
         entries=tuple(item.entry for item in prefix),
-        policy_hash=job.policy.hash,
+        policy_hash=job.key_for(length) or job.policy.hash,
         parent=base.id if base is not None else None,
         version=next_version(base) if summary is not None else (base.version if base else 0),
         revision=_revision(job, length),

@@ -19,15 +19,16 @@ SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it wil
 
 
 def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> InsufficientBudget:
-    needed = sum(parts.values())
-    sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in parts.items())
+    told = {name: limits.real(value) for name, value in parts.items()}
+    needed, budget, window = sum(told.values()), limits.real(limits.budget), limits.real(limits.window)
+    sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in told.items())
     return InsufficientBudget(
         f"InsufficientBudget: what may not be removed needs {needed:,} tokens ({sum_shown}), but the budget "
-        f"is {limits.budget:,} of a window of {limits.window:,}. Nothing was changed. Reduce protected "
+        f"is {budget:,} of a window of {window:,}. Nothing was changed. Reduce protected "
         "memory, shorten the newest message or tool output, or use a model with a larger context window.",
         needed=needed,
-        budget=limits.budget,
-        arithmetic=dict(parts),
+        budget=budget,
+        arithmetic=told,
     )
 
 
@@ -45,8 +46,8 @@ def end_event(outcome: Outcome, plan: Plan) -> Emit:
     return Emit(
         EventName.COMPLETE,
         {
-            "tokensBefore": plan.before,
-            "tokensAfter": done.tokens_after if done else plan.before,
+            "tokensBefore": plan.limits.real(plan.before),
+            "tokensAfter": plan.limits.real(done.tokens_after if done else plan.before),
             "messagesCompacted": done.record.messages_replaced if done else 0,
             "wasPruned": bool(done and done.record.kind is not RecordKind.COMPACTION),
             "wasSummarized": bool(done and done.summary is not None),

@@ -41,12 +41,25 @@ _POLL = 0.05
 
 
 class Held:
-    """The lease, while a flow has one; most flows need none."""
+    """What a flow has open: the lease, and a start event that wants its end. Most flows have neither."""
 
-    def __init__(self) -> None:
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._started = False
         self.lease: AbstractContextManager[bool] | None = None
 
+    def tell(self, event: Emit) -> None:
+        if event.name is EventName.START:
+            self._started = True
+        elif event.name in (EventName.COMPLETE, EventName.FAILED):
+            self._started = False
+        self._ports.emit(event.name, dict(event.data))
+
     def release(self) -> None:
+        if self._started:
+            # Cancelled or broken off: whoever shows progress must hear that it is over.
+            data = {"error": "The compaction was broken off. Nothing was changed."}
+            self._ports.emit(EventName.FAILED, {**data, "canRetry": True, "suggestNewSession": False})
         if self.lease is not None:
             self.lease.__exit__(None, None, None)
             self.lease = None
@@ -54,11 +67,14 @@ class Held:
 
 def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
     answer: Any = None
-    held = Held()
+    held = Held(ports)
     try:
         while True:
             need = flow.send(answer)
             match need:
+                case Emit():
+                    held.tell(need)
+                    answer = None
                 case NeedSummary(request=request):
                     answer = _answered(partial(_summary, ports.summarizer, request))
                 case NeedLease():
@@ -74,20 +90,21 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
 
 async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
     answer: Any = None
-    held = Held()
+    held = Held(ports)
     try:
         while True:
             need = flow.send(answer)
             match need:
+                case Emit():
+                    held.tell(need)
+                    answer = None
                 case NeedSummary(request=request):
                     answer = await _aanswered(ports.summarizer, request)
                 case NeedLease():
                     answer = await asyncio.to_thread(_lease, need, ports, held)
-                case NeedArchive() | NeedCommit():
+                case _:
                     # A commit that began must end: a cancelled task may not leave half of it behind.
                     answer = await asyncio.shield(asyncio.to_thread(_perform, need, ports))
-                case _:
-                    answer = _perform(need, ports)
     except StopIteration as done:
         result: T = done.value
         return result
@@ -97,8 +114,6 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
 
 def _perform(need: Any, ports: Ports) -> Any:
     match need:
-        case Emit(name=name, data=data):
-            return ports.emit(name, dict(data))
         case NeedArchive(transcript=transcript):
             return _answered(lambda: _archived(ports, transcript))
         case NeedCommit(record=record):

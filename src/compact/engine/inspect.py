@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from compact.core.measure import PRIMING
 from compact.core.view import handle
-from compact.engine.prepare import Call, Engine
+from compact.engine.lookout import Call, Lookout
 from compact.model.message import Message, MessageKind, Usage, arguments_text
 from compact.model.outcome import ContextUsage, OverflowCheck
 from compact.ports import Hit, Searchable
@@ -17,35 +18,37 @@ from compact.ports import Hit, Searchable
 _LEAST_SCALE, _MOST_SCALE = 0.5, 4.0
 
 
-def usage(engine: Engine, call: Call) -> ContextUsage:
+def usage(engine: Lookout, call: Call) -> ContextUsage:
     """What would be sent now, by share; tokens are corrected by what the provider reported."""
-    now = engine.look(call)
-    scale = now.session.scale
+    now = engine.look(call, quiet=True)
+    real = now.limits.real
     summary = sum(i.tokens for i in now.line.view if i.message.kind is MessageKind.SUMMARY)
     parts = {
         "system": now.breakdown["system"],
         "developer": now.breakdown["developer"],
         "tools": now.breakdown["tools_schema"],
         "summary": summary,
-        "messages": now.line.total - summary,
+        "messages": now.line.total - summary + PRIMING,
     }
-    scaled = {name: round(value * scale) for name, value in parts.items()}
-    total = round(now.total * scale)
+    total = real(now.total)
     return ContextUsage(
         tokens=total,
         window=engine.window,
         percent=round(100 * total / engine.window, 2),
-        breakdown={**scaled, "free": max(0, engine.window - total)},
+        breakdown={
+            **{name: real(value) for name, value in parts.items()},
+            "free": max(0, engine.window - total),
+        },
         budget=engine.window - engine.policy.reserve(),
-        trigger=round(now.limits.trigger * scale),
-        exact=engine.counter.exact and scale == 1.0,
+        trigger=real(now.limits.trigger),
+        exact=engine.gauge.counter.exact and now.limits.scale == 1.0,
     )
 
 
-def overflow(engine: Engine, call: Call) -> OverflowCheck:
+def overflow(engine: Lookout, call: Call) -> OverflowCheck:
     """The overflow check alone (S2.22)."""
-    now = engine.look(call)
-    current = round(now.total * now.session.scale)
+    now = engine.look(call, quiet=True)
+    current = now.limits.real(now.total)
     reserve = engine.policy.reserve()
     above = engine.policy.trigger_above
     reached = now.total > now.limits.trigger if above else now.total >= now.limits.trigger
@@ -58,12 +61,19 @@ def overflow(engine: Engine, call: Call) -> OverflowCheck:
     )
 
 
-def observe(engine: Engine, call: Call, reported: Any) -> float:
+def observe(engine: Lookout, call: Call, reported: Any) -> float:
     """Correct this session's estimate by the provider's count for this prompt; returns the new factor."""
     tokens = prompt_tokens(reported)
-    now = engine.look(call)
+    now = engine.look(call, quiet=True)
     if tokens > 0 and now.total > 0:
-        now.session.scale = min(max(tokens / now.total, _LEAST_SCALE), _MOST_SCALE)
+        factor = tokens / now.total
+        now.session.scale = min(max(factor, _LEAST_SCALE), _MOST_SCALE)
+        if factor != now.session.scale:
+            engine.warn(
+                now.session.id,
+                f"The provider reported {tokens:,} tokens where {now.total:,} were estimated. Is it the "
+                f"usage of this prompt? The estimate is corrected by {now.session.scale} only.",
+            )
     return now.session.scale
 
 
@@ -96,7 +106,7 @@ class Recalled:
     score: float
 
 
-def recall(engine: Engine, session_id: str, query: str, limit: int = 5) -> list[Recalled]:
+def recall(engine: Lookout, session_id: str, query: str, limit: int = 5) -> list[Recalled]:
     """Originals by handle or by words, best first: through the store's index where it has one."""
     if isinstance(engine.store, Searchable):
         return [_recalled(hit) for hit in engine.store.search(session_id, query, limit)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from hashlib import blake2b
 from typing import Any
 
 from compact.core.view import START, Item, apply_entries, link, undo_key
@@ -28,6 +29,10 @@ def shell(value: Any) -> Any:
         return {key: item if type(item) is str else shell(item) for key, item in value.items()}
     if kind is list:
         return [shell(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: shell(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(shell(item) for item in value)
     copy = getattr(value, "model_copy", None)
     return copy(deep=True) if copy is not None else value
 
@@ -47,12 +52,14 @@ class Line:
         store: Store,
         size_of: Callable[[Message], int],
         notes: Mapping[bytes, Message],
+        policy_key: str,
         revoked: AbstractSet[str],
     ) -> None:
         self._store = store
         self._size_of = size_of
         self._notes = notes
         self._note_digests = {note.digest for note in notes.values()}
+        self._policy_key = policy_key
         self._revoked = revoked
         self.possible = ANY
         """Formats that the messages so far may be in; plain ones fit several."""
@@ -70,7 +77,11 @@ class Line:
         self.view: list[Item] = []
         self.total = 0
         self.user_turns = 0
+        """Turns that may still fold: protected ones never do."""
         self.protected_tokens = 0
+        self._newest_user: int | None = None
+        self._protected: list[int] = []
+        """Positions of originals that may not be replaced."""
         self.has_summary = False
         self.has_ours = False
         self.stable: tuple[int, ...] = ()
@@ -162,15 +173,16 @@ class Line:
 
     def refresh(self) -> bool:
         """Look again for records, which another process may have committed meanwhile."""
-        keys = self._logical[1:]
+        return self._apply_deepest(self._logical)
+
+    def since_base(self) -> Sequence[Message]:
+        """Originals that no adopted record covers, in order; the first has position `length - len(...)`."""
+        return self._since
+
+    def originals_since_base(self) -> Sequence[Message]:
+        """Originals that came after what the base record covers."""
         covered = self.base.source_length if self.base is not None else 0
-        found = self._store.find(keys)
-        for index in range(len(keys) - 1, -1, -1):
-            record = self._match(found, keys[index], by_output=False)
-            if record is not None and self._offset + index + 1 >= covered and record is not self.base:
-                known = self.base is not None and record.id == self.base.id
-                return not known and self._apply(record)
-        return False
+        return self._since[max(0, covered - self._offset) :]
 
     def body_index(self, message: Message) -> int | None:
         """Where in the caller's list (less its system messages) this message begins an object."""
@@ -195,6 +207,13 @@ class Line:
         self._set_view(list(items))
         self._note_replaced()
 
+    def key_for(self, length: int) -> str:
+        """The policy and what is protected among the first `length` originals: they decide what is kept."""
+        protected = [position for position in self._protected if position < length]
+        if not protected:
+            return self._policy_key
+        return f"{self._policy_key}-{blake2b(repr(protected).encode(), digest_size=8).hexdigest()}"
+
     def _note_replaced(self) -> None:
         # Only a caller who sends everything has what was replaced in the list.
         covered = self.base.source_length if self.base is not None and self._offset == 0 else 0
@@ -208,7 +227,11 @@ class Line:
                 continue
             if by_output and record.output == key and record.entries:
                 return record
-            if not by_output and record.source == key:
+            if (
+                not by_output
+                and record.source == key
+                and record.policy_hash == self.key_for(record.source_length)
+            ):
                 return record
         return None
 
@@ -216,11 +239,14 @@ class Line:
         """The first `count` messages are a record's output: go on from that record's source."""
         items = []
         self._kept_by_record = {}
+        self._protected = []
         for message, entry in zip(self.messages[:count], record.entries, strict=True):
             if isinstance(entry, Injected):
                 message = entry.message  # the same text, but with its kind
             else:
                 self._kept_by_record[entry.position] = message
+                if message.protected:
+                    self._protected.append(entry.position)
             items.append(Item(message, self._size_of(message), entry))
         self._offset = record.source_length
         self._logical = [record.source]
@@ -238,15 +264,37 @@ class Line:
             key = link(self._logical[-1], message.digest)
             self._logical.append(key)
             self._since.append(message)
+            if message.role is Role.USER:
+                self._newest_user = self.length - 1
+            if message.protected:
+                self._protected.append(self.length - 1)
             self._push(Item(message, self._size_of(message), Kept(self.length - 1)))
             self._note_at(key)
-        new = len(fresh)
-        keys = self._logical[-new:] if new else []
+        # The key before the new messages too: a record that ended there can apply only now.
+        self._apply_deepest(self._logical[-len(fresh) - 1 :] if fresh else ())
+
+    def _apply_deepest(self, keys: Sequence[bytes]) -> bool:
+        """Apply the record that replaces most, of those whose source is among these newest keys."""
         found = self._store.find(keys)
+        covered = self.base.source_length if self.base is not None else 0
         for index in range(len(keys) - 1, -1, -1):
-            record = self._match(found, keys[index], by_output=False)
-            if record is not None and self._apply(record):
+            length = self.length - (len(keys) - 1 - index)
+            if length < covered:
                 break
+            record = self._match(found, keys[index], by_output=False)
+            if record is not None and self.base is not None and record.id == self.base.id:
+                break
+            if record is not None and self._may_apply(record) and self._apply(record):
+                return True
+        return False
+
+    def _may_apply(self, record: Record) -> bool:
+        """Whether this list has what the record leaves alone: something newer, and its newest task."""
+        if record.source_length >= self.length:
+            return not record.entries and record.source_length == self.length
+        kept = {entry.position for entry in record.entries if isinstance(entry, Kept)}
+        task = self._newest_user
+        return task is None or task >= record.source_length or task in kept or not record.entries
 
     def _apply(self, record: Record) -> bool:
         items = apply_entries(record, self.original_at, self._size_of)
@@ -273,7 +321,6 @@ class Line:
         self.has_summary = False
         self.has_ours = False
         self.encoded = None
-        self.protected_tokens = 0
         for item in items:
             self._count(item)
         self.stable = tuple(n for n, i in enumerate(items) if i.message.kind is MessageKind.SUMMARY)
@@ -281,7 +328,7 @@ class Line:
     def _count(self, item: Item) -> None:
         message = item.message
         if message.kind is MessageKind.ORIGINAL:
-            self.user_turns += message.role is Role.USER
+            self.user_turns += message.role is Role.USER and not message.protected
             self.protected_tokens += item.tokens if message.protected else 0
             return
         self.has_ours = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compact.engine.line import Line
@@ -44,3 +44,14 @@ def stable_indexes(line: Line, out: Sequence[Any], head: int) -> tuple[int, ...]
 
 def stripped(messages: list[Any]) -> list[Any]:
     return [strip_meta(message) for message in messages]
+
+
+def stripped_tools(tools: Any) -> Any:
+    """The tool list without our marks; the same object where it has none."""
+    if isinstance(tools, Mapping):
+        clean = {name: strip_meta(tool) for name, tool in tools.items()}
+        return clean if any(clean[name] is not tools[name] for name in clean) else tools
+    if not tools:
+        return tools
+    found = [strip_meta(tool) for tool in tools]
+    return found if any(new is not old for new, old in zip(found, tools, strict=True)) else tools

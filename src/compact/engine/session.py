@@ -1,4 +1,7 @@
-"""What the engine remembers of a session between calls. All of it can be rebuilt from the store."""
+"""What the engine remembers of a session between calls.
+
+Lines are rebuilt from the store after a restart; calibration, working memory and retired tools begin anew.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from compact.core.boundaries import GroupKind, groups
 from compact.engine.line import Line, shell
 from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
@@ -32,7 +36,9 @@ class Head:
 class Session:
     """Lines, calibration and notes of one session id. Guard with `lock`, never across a model call."""
 
-    def __init__(self, session_id: str, store: Store, size_of: Callable[[Message], int]) -> None:
+    def __init__(
+        self, session_id: str, store: Store, size_of: Callable[[Message], int], policy_key: str = ""
+    ) -> None:
         self.id = session_id
         self.lock = Lock()
         self.scale = 1.0
@@ -45,6 +51,7 @@ class Session:
         self.tools_key: Any = None
         self._store = store
         self._size_of = size_of
+        self._policy_key = policy_key
         self._lines: list[Line] = []
         self._notes: dict[bytes, Message] = {}
         self.note_text: str | None = None
@@ -190,25 +197,32 @@ class Session:
         return line
 
     def _new_line(self) -> Line:
-        return Line(self._store, self._size_of, self._notes, self._revoked)
+        return Line(self._store, self._size_of, self._notes, self._policy_key, self._revoked)
 
     def add_note(self, line: Line, text: str) -> Line:
-        """Enter working memory as conversation: before an unanswered user message, else at the end."""
+        """Enter working memory as conversation: before an unanswered message or step, else at the end."""
         self.note_text = text
-        note = make(MessageKind.CONTEXT, Role.USER, text)
-        last = line.messages[-1] if line.messages else None
-        unanswered = last is not None and last.role is Role.USER and not last.is_ours
-        length = line.length - 1 if unanswered and line.length > 0 else line.length
-        try:
-            anchor = line.source_at(length)
-        except IndexError:
-            anchor = line.source_at(line.length)
-        self._notes[anchor] = note
+        note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{text}\n</WORKING-MEMORY>")
+        self._notes[line.source_at(_note_position(line))] = note
         rebuilt = self._new_line()
         rebuilt.possible, rebuilt.copy, rebuilt.ends = line.possible, line.copy, line.ends
         rebuilt.take(line.messages)
         self._lines = [rebuilt, *(other for other in self._lines if other is not line)]
         return rebuilt
+
+
+def _note_position(line: Line) -> int:
+    """How many originals stand before a note: it never parts a call from its results."""
+    since = line.since_base()
+    found = groups(since)
+    if not found:
+        return line.length
+    last = found[-1]
+    members = since[last.start : last.stop]
+    asked = {call.call_id for message in members for call in message.calls}
+    answered = {result.call_id for message in members for result in message.results}
+    waiting = last.kind is GroupKind.USER or bool(asked - answered)
+    return line.length - len(since) + (last.start if waiting else last.stop)
 
 
 def _common_prefix(one: Sequence[Any], other: Sequence[Any]) -> int:

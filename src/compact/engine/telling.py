@@ -10,16 +10,13 @@ from compact.model.plan import Limits, Mode, Plan
 from compact.model.policy import Policy
 
 
-def estimate_data(
-    model: str, total: int, window: int, scale: float, breakdown: Mapping[str, int]
-) -> dict[str, Any]:
-    estimate = int(total * scale)
+def estimate_data(model: str, total: int, window: int, breakdown: Mapping[str, int]) -> dict[str, Any]:
     return {
         "model": model,
-        "t_est": estimate,
+        "t_est": total,
         "max_tokens": window,
-        "usage_pct": round(100 * estimate / window, 2),
-        "breakdown": dict(breakdown),
+        "usage_pct": round(100 * total / window, 2),
+        "breakdown": breakdown,
     }
 
 

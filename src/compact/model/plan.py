@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The numbers a plan is made for, in tokens."""
+    """The numbers a plan is made for, in tokens as we count them."""
 
     window: int
     budget: int
@@ -52,6 +52,12 @@ class Limits:
     """System prompt and tool schemas given apart, and priming: what no compaction can change."""
     summary: int
     """The most a summary may take, evidence included."""
+    scale: float = 1.0
+    """The provider's count over ours, as it reported."""
+
+    def real(self, tokens: int) -> int:
+        """Tokens as the provider counts them: what people are told."""
+        return tokens if self.scale == 1.0 else round(tokens * self.scale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ def test_usage_by_share() -> None:
     history = [system(20), {"role": "developer", "content": "x" * 40}, *pairs(5)]
     usage = desk.manager.usage("s", history, tools=[tool("read_file")])
     shares = usage.breakdown
-    assert (shares["system"], shares["developer"], shares["messages"]) == (24, 14, 500)
+    assert (shares["system"], shares["developer"], shares["messages"]) == (24, 14, 500 + PRIMING)
     assert shares["summary"] == 0 and shares["tools"] > 0
-    assert usage.tokens == PRIMING + sum(v for name, v in shares.items() if name != "free")
+    assert usage.tokens == sum(v for name, v in shares.items() if name != "free")
     assert shares["free"] == 4_000 - usage.tokens
     assert usage.percent == round(100 * usage.tokens / 4_000, 2)
     assert (usage.window, usage.budget, usage.trigger, usage.exact) == (4_000, 3_900, 3_400, False)

@@ -1,0 +1,69 @@
+"""Counting with a memory: every message is measured once, with the counter's margin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+from compact.core.layers import CONTINUE_LINE, FIRST_LINE, TRIGGER_LINE, tagged
+from compact.core.measure import (
+    ROLE_OVERHEAD,
+    measure_message,
+    measure_part,
+    measure_system,
+    measure_tools,
+)
+from compact.core.plan import Sizes
+from compact.formats.tools import tool_list
+from compact.model.message import Message
+from compact.ports import TokenCounter
+
+_SIZES_KEPT = 200_000
+# All that may stand around a summary's text.
+_FRAME = "\n".join((tagged("", 99), TRIGGER_LINE, FIRST_LINE, CONTINUE_LINE))
+_FRAME_MESSAGES = 5
+
+
+class Gauge:
+    """Sizes of messages by what they say, so that an equal message is not counted again."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.counter = counter
+        self._sizes: dict[bytes, int] = {}
+
+    def of_message(self, message: Message) -> int:
+        size = self._sizes.get(message.digest)
+        if size is None:
+            size = self._with_margin(measure_message(message, self.counter.count))
+            if len(self._sizes) >= _SIZES_KEPT:
+                self._sizes.clear()
+            self._sizes[message.digest] = size
+        return size
+
+    def of_text(self, text: str) -> int:
+        return self._with_margin(self.counter.count(text))
+
+    def of_results(self, message: Message) -> Sequence[int]:
+        results = message.results
+        if len(message.parts) == len(results) == 1:
+            # The whole message was counted once already.
+            return (self.of_message(message) - self._with_margin(ROLE_OVERHEAD),)
+        return tuple(self._with_margin(measure_part(result, self.counter.count)) for result in results)
+
+    def of_system(self, system: Any) -> int:
+        return measure_system(system, self.of_text)
+
+    def of_tools(self, tools: Any) -> int:
+        parts = [(tool.name or "", tool.description, tool.schema) for tool in tool_list(tools)]
+        return measure_tools(parts, self.of_text)
+
+    @cached_property
+    def for_plans(self) -> Sizes:
+        frame = self.of_text(_FRAME) + _FRAME_MESSAGES * ROLE_OVERHEAD
+        return Sizes(self.of_text, self.of_results, frame)
+
+    def _with_margin(self, tokens: int) -> int:
+        margin = self.counter.margin
+        return tokens if margin == 1.0 else ceil(tokens * margin)
