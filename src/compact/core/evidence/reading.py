@@ -12,6 +12,7 @@ SPEAKER = re.compile(r"([^\W\d_][\w.'’ -]{0,30}?): (?=\S)")
 """A name before what it says: "Nate: …"."""
 
 _END = re.compile(r"[.!?…][\"'”’)\]]*\s+|\n+|[。！？]")
+_SHORT = 60
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "Mr.", "Dr.", "Mrs.", "No.", "approx.", "cf.")
 _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
 
@@ -50,6 +51,8 @@ def read(messages: Sequence[Message]) -> Reading:
 
 def split_sentences(text: str) -> tuple[str, ...]:
     """Sentences and lines, stripped. A line break before a small letter is only a wrapped line."""
+    if len(text) < _SHORT and "\n" not in text and not _END.search(text[:-1]):
+        return (text.strip(),) if text.strip() else ()
     found: list[str] = []
     start = 0
     for match in _END.finditer(text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compact.core.evidence.reading import Reading, without_bullet
@@ -87,6 +87,8 @@ _CUES = frozenset(
     ).split()
     for mark in ("", ".", ",")
 )
+_BUNDLE = 16
+_STANDING_WORDS = ("always", "never", "must", "rule", "now on", "forward", "circumstances")
 _STANDING = re.compile(
     r"\b(?:always|never|from now on|going forward|under no circumstances|rule|must(?: not)?)\b", re.IGNORECASE
 )
@@ -184,10 +186,11 @@ def rules_in(reading: Reading) -> list[Rule]:
     """Orders given by user, system or developer, in the order given. Tool output can order nothing."""
     found: list[Rule] = []
     people = bool(reading.speakers)
-    for index, message in enumerate(reading.messages):
-        if message.role not in _ORDERING or not reading.is_original(index):
-            continue
-        if people and not may_hold_standing_rule(reading.texts[index]):
+    indexes: Iterable[int] = range(len(reading.messages))
+    if people:
+        indexes = _may_hold_standing_rule(reading.texts)
+    for index in indexes:
+        if reading.messages[index].role not in _ORDERING or not reading.is_original(index):
             continue
         for sentence in reading.sentences(index):
             sentence = reading.after_speaker(without_bullet(sentence))[1]
@@ -196,11 +199,17 @@ def rules_in(reading: Reading) -> list[Rule]:
     return found
 
 
-def may_hold_standing_rule(text: str) -> bool:
+def _may_hold_standing_rule(texts: Sequence[str]) -> Iterator[int]:
+    """Indexes of the texts with a word that a standing rule has; whole bundles without one are skipped."""
+    for start in range(0, len(texts), _BUNDLE):
+        bundle = range(start, min(start + _BUNDLE, len(texts)))
+        if _has_standing_word("\n".join(texts[start : start + _BUNDLE])):
+            yield from (index for index in bundle if _has_standing_word(texts[index]))
+
+
+def _has_standing_word(text: str) -> bool:
     low = text.lower()
-    return any(
-        word in low for word in ("always", "never", "must", "rule", "now on", "forward", "circumstances")
-    )
+    return any(word in low for word in _STANDING_WORDS)
 
 
 def is_rule(sentence: str, *, among_people: bool = False) -> bool:
@@ -251,6 +260,8 @@ def _takes_back(new: Rule, old: Rule) -> bool:
 def answers_in(reading: Reading, where: Sequence[int]) -> list[Evidence]:
     """What the user approved or turned down, with the question it answers and where that was asked."""
     found: list[Evidence] = []
+    if reading.speakers:
+        return found  # people who talk to each other approve of all kinds of things
     asked = ""
     asked_at = 0
     for index, message in enumerate(reading.messages):

@@ -94,13 +94,9 @@ def story(material: Material, room: int, wanted: frozenset[str] | None = None) -
     chooser = material.choosers.get(key)
     if chooser is None:
         quoted = {one_line(rule.value) for rule in material.rules}
-        units = [
-            unit
-            for unit in material.units
-            if unit.number not in material.told
-            and unit.text not in quoted
-            and one_line(unit.text) not in quoted
-        ]
+        units = [unit for unit in material.units if unit.number not in material.told]
+        if quoted:
+            units = [unit for unit in units if one_line(unit.text) not in quoted]
         if wanted is not None:
             units = [unit for unit in units if category(unit) in wanted]
         chooser = material.choosers[key] = Chooser(units, material.weights, 8 if material.is_dialogue else 11)

@@ -130,7 +130,7 @@ def write(material: Material, strategy: str, room: int) -> Draft:
         left = room - _size(filled, sections) - len(facts_heading) - len(UNTRUSTED_HEADING) - 2
         block = build(material.evidence, left, _coverage(filled), newest_from=_newest(material), kinds=_KINDS)
         spare = left - block.size
-        if spare < _SLIVER:
+        if spare < max(_SLIVER, room // 25):
             break
         prose_room += spare  # evidence ran out before its room did: the story gets the rest
     filled["facts"] = block.trusted
