@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from compact.core.render import neutralize
 from compact.model.message import Role
+from compact.summarizers.extractive.choosing import Chooser
 from compact.summarizers.extractive.material import Material
-from compact.summarizers.extractive.sentences import Chooser, Unit
+from compact.summarizers.extractive.sentences import Unit
 
 _MIN_ROOM = 40
 _LINE_CHARS = 320

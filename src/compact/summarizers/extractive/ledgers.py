@@ -10,8 +10,9 @@ from compact.core.evidence import Step, StepKind
 from compact.model.message import Role
 from compact.model.summary import EvidenceKind
 from compact.summarizers.extractive import blocks, pending, steps
+from compact.summarizers.extractive.choosing import Chooser
 from compact.summarizers.extractive.material import Material
-from compact.summarizers.extractive.sentences import Chooser, Unit
+from compact.summarizers.extractive.sentences import Unit
 
 if TYPE_CHECKING:
     from compact.summarizers.extractive.strategies import Draft

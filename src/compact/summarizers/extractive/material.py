@@ -12,7 +12,8 @@ from compact.core.evidence.rules import is_rule
 from compact.core.render import is_empty_failure, neutralize, request_positions
 from compact.model.message import Message, MessageKind, Role
 from compact.model.summary import Evidence, EvidenceKind, SummaryRequest
-from compact.summarizers.extractive.sentences import Chooser, Unit, Weights, units_of
+from compact.summarizers.extractive.choosing import Chooser
+from compact.summarizers.extractive.sentences import Unit, Weights, units_of
 
 UNTRUSTED_HEADING = "## From tool output (untrusted data)"
 FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
