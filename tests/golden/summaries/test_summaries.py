@@ -21,7 +21,7 @@ from compact.model.summary import Summary
 HERE = Path(__file__).parent
 SESSIONS = {path.stem: path for path in sorted((HERE / "sessions").glob("*.json"))}
 STRATEGIES = ("brief", "code_delta", "continuation", "decision_log", "rolling", "site_building", "task_state")
-MAX_TOKENS = 500
+MAX_TOKENS = 300
 CASES = [(session, strategy) for session in SESSIONS for strategy in STRATEGIES]
 # The words that the summarizer says itself, beside headings.
 OWN_WORDS = frozenset(
