@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from compact.formats import by_name, decode_all
 from compact.formats.anthropic import with_cache_breakpoints
 from compact.model.message import Message, MessageKind, Role, make
-from compact.testing.formats import CLEARED, cleared, without_steps
+from compact.testing.formats import CLEARED, INTERRUPTED, cleared, interrupted, without_steps
 from unit.formats import samples
 
 CHAT, RESPONSES, ANTHROPIC = "openai-chat", "openai-responses", "anthropic"
@@ -64,6 +64,10 @@ def compacted(messages: list[Message]) -> list[Message]:
     return [*lead, *own, *all_cleared(steps_dropped(messages[len(lead) :]))]
 
 
+def all_interrupted(messages: list[Message]) -> list[Message]:
+    return interrupted(messages, {call.call_id for message in messages for call in message.calls})
+
+
 def validate(adapter: TypeAdapter[Any], item: Any) -> None:
     """Check, and walk into what pydantic validates only when it is read (`Iterable` fields)."""
     _drain(adapter.validate_python(item))
@@ -80,7 +84,7 @@ def _drain(value: Any) -> None:
 
 @pytest.mark.spec("S2.20")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("change", [unchanged, all_cleared, steps_dropped, compacted])
+@pytest.mark.parametrize("change", [unchanged, all_cleared, steps_dropped, compacted, all_interrupted])
 def test_encoded_messages_pass_the_official_request_types(
     adapters: dict[str, TypeAdapter[Any]],
     name: str,
@@ -91,6 +95,30 @@ def test_encoded_messages_pass_the_official_request_types(
     assert encoded
     for item in encoded:
         validate(adapters[name], item)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+        {"type": "custom_tool_call", "call_id": "c", "name": "look", "input": "x"},
+        {"type": "computer_call", "call_id": "c", "action": {"type": "screenshot"}},
+        {"type": "local_shell_call", "call_id": "c", "action": {"type": "exec", "command": ["ls"]}},
+        {"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}},
+        {"type": "apply_patch_call", "call_id": "c", "operation": {"type": "delete_file", "path": "a"}},
+        {"type": "mcp_approval_request", "id": "c", "name": "look", "arguments": "{}"},
+        {"type": "program", "call_id": "c", "code": "1"},
+        {"type": "tool_search_call", "call_id": "c", "arguments": {}},
+    ],
+    ids=lambda call: str(call["type"]),
+)
+def test_every_kind_of_call_can_be_answered(adapters: dict[str, TypeAdapter[Any]], call: Any) -> None:
+    format = by_name(RESPONSES)
+    given, answer = format.encode(all_interrupted(decode_all([call], format)))
+    assert given is call
+    validate(adapters[RESPONSES], answer)
+    ((result,),) = (message.results for message in format.decode(answer, 1))
+    assert result.call_id == "c" and result.text in (INTERRUPTED, "")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compact.errors import MalformedMessage
+from compact.errors import FormatError, MalformedMessage
 from compact.formats.ai_sdk_parts import denied_text, edited_output, model_part, reasoning, ui_tool_name
+from compact.formats.answers import into_calls
 from compact.formats.base import Fragment, Kept, Place, SourceFormat, fragment, rebuilt_array
 from compact.formats.fields import (
     described,
@@ -35,6 +36,7 @@ from compact.model.message import Message, Part, Role, StepStart, Text, ToolCall
 _UI_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 _MODEL_ROLES = {**_UI_ROLES, "tool": Role.TOOL}
 _ANSWERED = frozenset({"output-available", "output-error", "output-denied"})
+_ANSWER = frozenset({"output", "errorText", "resultProviderMetadata", "preliminary"})
 _CALLED = _ANSWERED | {"input-available", "approval-requested", "approval-responded"}
 _UI_VOLATILE = frozenset(
     {"id", "state", "providerMetadata", "callProviderMetadata", "resultProviderMetadata"}
@@ -45,6 +47,7 @@ _WHOLE = Place("content")
 class AISDKUI(SourceFormat):
     name = "ai-sdk-ui"
     provider = "openai"
+    answers_in_calls = True
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
         return fits(messages, self.name)
@@ -91,6 +94,14 @@ class AISDKUI(SourceFormat):
             "role": _created_role(role),
             "parts": [_text_part(text)],
         }
+
+    def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
+        raise FormatError(
+            "A result of a UI message stands in its call's part, never in a message of its own."
+        )
+
+    def encode(self, messages: Sequence[Message]) -> list[Any]:
+        return super().encode(into_calls(messages))
 
     def distinguish(self, encoded: list[Any], created: Sequence[int]) -> None:
         # Two bridge lines may say the same; ids must differ all the same.
@@ -144,6 +155,11 @@ class AISDKModel(SourceFormat):
 
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
         return {"role": _created_role(role), "content": text}
+
+    def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
+        name = next(made.name for made in call.calls if made.call_id == result.call_id)
+        part = {"type": "tool-result", "toolCallId": result.call_id, "toolName": name}
+        return {"role": "tool", "content": [edited_output(part, result)]}
 
 
 # Parts that are shown or stored but not sent; they belong to the step they precede or end.
@@ -209,13 +225,16 @@ def _edited_ui(entry: Any, kept: list[Kept]) -> Any:
     if not any(isinstance(part.before, ToolCall | ToolResult) for part in kept):
         return entry
     part = part_mapping(entry, 0, "part")
+    if (added := next((found.added_result for found in kept if found.added_result), None)) is not None:
+        return _answered(part, added)
     results = [found for found in kept if isinstance(found.before, ToolResult)]
     if not results:
         if part.get("state") not in _ANSWERED:
             return entry
         # The call stays and its answer went: it waits for one again.
-        gone = ("output", "errorText", "resultProviderMetadata", "preliminary")
-        return {key: value for key, value in part.items() if key not in gone} | {"state": "input-available"}
+        return {key: value for key, value in part.items() if key not in _ANSWER} | {
+            "state": "input-available"
+        }
     if (result := results[0].new_result) is None:
         return entry
     if part["state"] == "output-error":
@@ -225,6 +244,18 @@ def _edited_ui(entry: Any, kept: list[Kept]) -> Any:
         approval = approval if isinstance(approval, Mapping) else {}
         return {**part, "approval": {**approval, "reason": result.text}}
     return {**part, "output": result.text}
+
+
+def _answered(part: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
+    """The part of a call that nobody answered, with this answer."""
+    approval = part.get("approval")
+    approved = isinstance(approval, Mapping) and approval.get("approved") is True
+    # A part that is done may only hold an approval that was given.
+    gone = _ANSWER if approved else _ANSWER | {"approval"}
+    copy = {key: value for key, value in part.items() if key not in gone}
+    if result.is_error:
+        return {**copy, "state": "output-error", "errorText": result.text}
+    return {**copy, "state": "output-available", "output": result.text}
 
 
 def _edited_model(entry: Any, kept: list[Kept]) -> Any:

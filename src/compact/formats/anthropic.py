@@ -12,6 +12,7 @@ from typing import Any
 
 from compact.errors import MalformedMessage
 from compact.formats.anthropic_cache import with_cache_breakpoints
+from compact.formats.anthropic_results import with_results_joined
 from compact.formats.base import Fragment, Kept, Place, SourceFormat, fragment, rebuilt_array
 from compact.formats.fields import (
     call_arguments,
@@ -90,6 +91,13 @@ class Anthropic(SourceFormat):
         # The system prompt is apart from the messages here, and a system message among them is not
         # accepted everywhere; what we say in that role goes out as the user's.
         return {"role": "assistant" if role is Role.ASSISTANT else "user", "content": text}
+
+    def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
+        block = {"type": "tool_result", "tool_use_id": result.call_id, "content": result.text}
+        return {"role": "user", "content": [block | ({"is_error": True} if result.is_error else {})]}
+
+    def settle_results(self, encoded: list[Any], created: Sequence[int]) -> list[Any]:
+        return with_results_joined(encoded, created)
 
 
 def _text_block(text: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from compact.errors import FormatError
+from compact.formats.answers import calling, own_results
 from compact.formats.fields import as_mapping, described
 from compact.model.message import (
     CompactionMarker,
@@ -55,7 +56,7 @@ class Kept(NamedTuple):
 
     place: Place
     before: Part | None
-    """None for text that the engine added; it stands right after the part at `place`."""
+    """None for what the engine added: text, right after the part at `place`, or the result of that call."""
     after: Part
 
     @property
@@ -75,12 +76,19 @@ class Kept(NamedTuple):
         """Text that the engine added here."""
         return self.after.text if self.before is None and isinstance(self.after, Text) else None
 
+    @property
+    def added_result(self) -> ToolResult | None:
+        """A result that the engine added to the call at this place."""
+        return self.after if self.before is None and isinstance(self.after, ToolResult) else None
+
 
 class SourceFormat(ABC):
     """Base of the formats: grouping and identity here, shapes in the subclasses."""
 
     name: str
     provider: str
+    answers_in_calls = False
+    """Whether a call and its result are one entry of the same object."""
 
     @abstractmethod
     def recognizes(self, messages: Sequence[Any]) -> bool: ...
@@ -102,6 +110,14 @@ class SourceFormat(ABC):
     @abstractmethod
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
         """A minimal message of our own in this format."""
+
+    @abstractmethod
+    def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
+        """A result of our own for a call that nobody answered; `call` is the message that makes it."""
+
+    def settle_results(self, encoded: list[Any], created: Sequence[int]) -> list[Any]:
+        """Where the results of a group stand together, join our own, at these positions, with the rest."""
+        return encoded
 
     def distinguish(self, encoded: list[Any], created: Sequence[int]) -> None:
         """Where messages have ids, give our own, at these positions, ids that nobody else has."""
@@ -137,12 +153,21 @@ class SourceFormat(ABC):
     def encode(self, messages: Sequence[Message]) -> list[Any]:
         encoded: list[Any] = []
         created: list[int] = []
+        answers: list[int] = []
+        position = 0
         seen: set[tuple[int, int]] = set()
         for group in grouped(messages):
             origin = group[0].origin
+            position += len(group)
             if origin is None:
-                created.append(len(encoded))
-                encoded.append(self.create(group[0].role, own_text(group[0]), group[0]))
+                results = own_results(group[0])
+                for result in results:
+                    call = messages[calling(messages, position, result.call_id)]
+                    answers.append(len(encoded))
+                    encoded.append(self.create_result(result, call))
+                if not results:
+                    created.append(len(encoded))
+                    encoded.append(self.create(group[0].role, own_text(group[0]), group[0]))
                 continue
             if len(group) == origin.parts and not any(message.changed for message in group):
                 encoded.append(origin.source)
@@ -153,14 +178,14 @@ class SourceFormat(ABC):
                 part
                 for message in group
                 if message.origin is not None
-                for part in surviving(fragments[message.origin.part], message)
+                for part in surviving(fragments[message.origin.part], message, self.answers_in_calls)
             ]
             key = (origin.index, id(origin.source))
             encoded.append(self.rebuild(fields, kept, origin.part if key in seen else None))
             seen.add(key)
         if created:
             self.distinguish(encoded, created)
-        return encoded
+        return self.settle_results(encoded, answers) if answers else encoded
 
 
 def grouped(messages: Iterable[Message]) -> Iterator[list[Message]]:
@@ -187,7 +212,7 @@ def _continues(before: Origin | None, after: Origin | None) -> bool:
     )
 
 
-def surviving(source: Fragment, message: Message) -> Iterator[Kept]:
+def surviving(source: Fragment, message: Message, answers_in_calls: bool = False) -> Iterator[Kept]:
     """Which raw parts a message still holds, in order, matched with what the source says.
 
     A tool result is the same one as long as its call id is; text that the source does not hold is new.
@@ -202,6 +227,10 @@ def surviving(source: Fragment, message: Message) -> Iterator[Kept]:
         try:
             found = identities.index(_identity(part), start)
         except ValueError:
+            call = ("call", part.call_id) if isinstance(part, ToolResult) else None
+            if answers_in_calls and call in identities:
+                yield Kept(source.places[identities.index(call)], None, part)
+                continue
             if not isinstance(part, Text):
                 raise FormatError(
                     f"A changed message holds a {type(part).__name__} that its source object does not have. "
@@ -267,11 +296,11 @@ def rebuilt_array(
 
 
 def own_text(message: Message) -> str:
-    """The text of a message of our own; only text and markers can be written in every format."""
+    """The text of a message of our own that holds no results; only text and markers can be written."""
     for part in message.parts:
         if not isinstance(part, Text | CompactionMarker):
             raise FormatError(
-                f"A message without a source object holds a {type(part).__name__}; only text can be created. "
-                "The messages you passed are unchanged."
+                f"A message without a source object holds a {type(part).__name__}; only text or results "
+                "can be created. The messages you passed are unchanged."
             )
     return message.text

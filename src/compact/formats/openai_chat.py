@@ -106,6 +106,11 @@ class OpenAIChat(SourceFormat):
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
         return {"role": role.value, "content": text}
 
+    def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
+        if result.name is not None and result.call_id == _LEGACY + result.name:
+            return {"role": "function", "name": result.name, "content": result.text}
+        return {"role": "tool", "tool_call_id": result.call_id, "content": result.text}
+
 
 def _text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}

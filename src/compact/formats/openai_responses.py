@@ -12,10 +12,18 @@ from typing import Any
 
 from compact.errors import FormatError, MalformedMessage
 from compact.formats.base import Fragment, Kept, Place, SourceFormat, fragment, rebuilt_array
-from compact.formats.fields import described, is_array, joined, opaque, part_mapping, wrong_content
+from compact.formats.fields import (
+    as_mapping,
+    described,
+    is_array,
+    joined,
+    opaque,
+    part_mapping,
+    wrong_content,
+)
 from compact.formats.recognition import PART_TYPES, fits
-from compact.formats.responses_items import call_of, message_part, result_of, with_output
-from compact.model.message import Message, Part, Reasoning, Role, Text
+from compact.formats.responses_items import answer_to, call_of, message_part, result_of, with_output
+from compact.model.message import Message, Part, Reasoning, Role, Text, ToolResult
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -79,6 +87,9 @@ class OpenAIResponses(SourceFormat):
 
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
         return {"role": role.value, "content": text}
+
+    def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
+        return answer_to({} if call.origin is None else as_mapping(call.origin.source, 0), result)
 
 
 def _input_text(text: str) -> dict[str, Any]:

@@ -144,6 +144,38 @@ def with_output(item: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
     return dict(item)
 
 
+def answer_to(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
+    """The item that answers a Responses call, in the shape that the call's type demands."""
+    kind, by_id = call.get("type"), {"call_id": result.call_id}
+    if kind == "local_shell_call":
+        return {"type": "local_shell_call_output", "id": result.call_id, "output": result.text}
+    if kind == "shell_call":
+        outcome = {"type": "exit", "exit_code": 1 if result.is_error else 0}
+        chunk = {"stdout": "", "stderr": result.text, "outcome": outcome}
+        return {"type": "shell_call_output", **by_id, "output": [chunk]}
+    if kind == "apply_patch_call":
+        status = "failed" if result.is_error else "completed"
+        return {"type": "apply_patch_call_output", **by_id, "status": status, "output": result.text}
+    if kind == "mcp_approval_request":
+        return {
+            "type": "mcp_approval_response",
+            "approval_request_id": result.call_id,
+            "approve": not result.is_error,
+            "reason": result.text,
+        }
+    if kind == "program":
+        status = "incomplete" if result.is_error else "completed"
+        own_id = f"compact-{result.call_id}"
+        return {"type": "program_output", "id": own_id, **by_id, "result": result.text, "status": status}
+    if kind == "tool_search_call":
+        return {"type": "tool_search_output", **by_id, "tools": []}
+    if kind == "computer_call":
+        shown = {"type": "computer_screenshot", "image_url": note_image(result.text)}
+        return {"type": "computer_call_output", **by_id, "output": shown}
+    named = kind if isinstance(kind, str) and kind.endswith("_call") else "function_call"
+    return {"type": f"{named}_output", **by_id, "output": result.text}
+
+
 def _content(output: Any, index: int, where: str) -> tuple[str, tuple[Image | File | Opaque, ...]]:
     if isinstance(output, str):
         return output, ()

@@ -22,6 +22,7 @@ from compact.model.message import (
 from compact.ports import Format
 
 CLEARED = "[Tool output cleared - see conversation summary]"
+INTERRUPTED = "[No result: the call was interrupted]"
 
 
 def decode(format: Format, items: Sequence[Any]) -> list[Message]:
@@ -37,6 +38,23 @@ def cleared(message: Message, text: str = CLEARED) -> Message:
             for part in message.parts
         ),
     )
+
+
+def interrupted(messages: Sequence[Message], call_ids: set[str]) -> list[Message]:
+    """The messages with a result of our own for these calls instead of theirs, as a repair makes it."""
+    left: list[Message] = []
+    for message in messages:
+        kept = tuple(
+            part for part in message.parts if not (isinstance(part, ToolResult) and part.call_id in call_ids)
+        )
+        if kept or not message.parts:
+            left.append(message if kept == message.parts else with_parts(message, kept))
+        for call in message.calls:
+            if call.call_id in call_ids:
+                parts = (ToolResult(call.call_id, INTERRUPTED, call.name, is_error=True),)
+                digest = digest_of(Role.TOOL, parts)
+                left.append(Message(Role.TOOL, parts, digest, kind=MessageKind.BRIDGE))
+    return left
 
 
 def without_steps(messages: Sequence[Message], call_ids: set[str]) -> list[Message]:
@@ -129,6 +147,20 @@ class FormatContract:
                 left = without_steps(messages, {call.call_id for call in message.calls})
                 again = decode(format, format.encode(left))
                 assert [found.digest for found in again] == [kept.digest for kept in left]
+
+    def test_a_call_can_be_answered_by_a_result_of_our_own(self) -> None:
+        format, items = self.make_format(), self.sample()
+        before = copy.deepcopy(items)
+        messages = decode(format, items)
+        results = {result.call_id: result.text for message in messages for result in message.results}
+        for call_id in results:
+            encoded = format.encode(interrupted(messages, {call_id}))
+            again = {r.call_id: r.text for message in decode(format, encoded) for r in message.results}
+            assert again == results | {call_id: INTERRUPTED}
+        encoded = format.encode(interrupted(messages, set(results)))
+        found = [result.text for message in decode(format, encoded) for result in message.results]
+        assert found == [INTERRUPTED] * len(results)
+        assert items == before
 
     def test_created_messages_are_plain_and_read_back(self) -> None:
         format = self.make_format()

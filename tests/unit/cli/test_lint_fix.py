@@ -1,0 +1,85 @@
+"""`compact lint --fix` answers a call that nobody answered, in every format."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from compact.cli.exits import ExitCode
+from support.cli import Compact
+
+ASKED, SAID = {"role": "user", "content": "Look."}, {"role": "user", "content": "Never mind."}
+NO_RESULT = "[No result: the call was interrupted]"
+
+
+def _chat_call(call_id: str) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def _ui(*calls: dict[str, Any]) -> list[dict[str, Any]]:
+    parts = [{"type": "tool-look", "input": {}, **call} for call in calls]
+    asked = {"id": "m0", "role": "user", "parts": [{"type": "text", "text": "Look."}]}
+    said = {"id": "m2", "role": "user", "parts": [{"type": "text", "text": "Never mind."}]}
+    return [asked, {"id": "m1", "role": "assistant", "parts": [{"type": "step-start"}, *parts]}, said]
+
+
+def _unanswered() -> dict[str, tuple[list[Any], list[Any]]]:
+    """For each format a conversation in which the second of two calls has no result, and its repair."""
+    chat = [ASKED, {"role": "assistant", "content": None, "tool_calls": [_chat_call("a"), _chat_call("b")]}]
+    seen = {"role": "tool", "tool_call_id": "a", "content": "seen"}
+    items = [
+        ASKED,
+        *({"type": "function_call", "call_id": i, "name": "look", "arguments": "{}"} for i in "ab"),
+    ]
+    output = {"type": "function_call_output", "call_id": "a", "output": "seen"}
+    uses = [{"type": "tool_use", "id": call_id, "name": "look", "input": {}} for call_id in "ab"]
+    blocks = [ASKED, {"role": "assistant", "content": uses}]
+    block = {"type": "tool_result", "tool_use_id": "a", "content": "seen"}
+    ours = {"type": "tool_result", "tool_use_id": "b", "content": NO_RESULT, "is_error": True}
+    rest = {"type": "text", "text": "Never mind."}
+    calls = [{"type": "tool-call", "toolCallId": i, "toolName": "look", "input": {}} for i in "ab"]
+    model = [ASKED, {"role": "assistant", "content": calls}]
+    results = [
+        {
+            "role": "tool",
+            "content": [{"type": "tool-result", "toolCallId": i, "toolName": "look", "output": said}],
+        }
+        for i, said in (
+            ("a", {"type": "text", "value": "seen"}),
+            ("b", {"type": "error-text", "value": NO_RESULT}),
+        )
+    ]
+    done = {"toolCallId": "a", "state": "output-available", "output": "seen"}
+    return {
+        "openai-chat": (
+            [*chat, seen, SAID],
+            [*chat, {"role": "tool", "tool_call_id": "b", "content": NO_RESULT}, seen, SAID],
+        ),
+        "openai-responses": (
+            [*items, output, SAID],
+            [*items, {"type": "function_call_output", "call_id": "b", "output": NO_RESULT}, output, SAID],
+        ),
+        "anthropic": (
+            [*blocks, {"role": "user", "content": [block, rest]}],
+            [*blocks, {"role": "user", "content": [ours, block, rest]}],
+        ),
+        "ai-sdk-model": ([*model, results[0], SAID], [*model, results[1], results[0], SAID]),
+        "ai-sdk-ui": (
+            _ui(done, {"toolCallId": "b", "state": "input-available"}),
+            _ui(done, {"toolCallId": "b", "state": "output-error", "errorText": NO_RESULT}),
+        ),
+    }
+
+
+UNANSWERED = _unanswered()
+
+
+@pytest.mark.parametrize("name", UNANSWERED)
+def test_fix_answers_a_call_that_nobody_answered(compact: Compact, name: str) -> None:
+    given, expected = UNANSWERED[name]
+    ended = compact("lint", "--fix", stdin=json.dumps(given))
+    assert "unanswered-call" in ended.err and ended.code == ExitCode.OK
+    assert json.loads(ended.out) == expected
+    assert compact("lint", "--format", name, stdin=ended.out).code == ExitCode.OK
