@@ -45,7 +45,9 @@ def session(turns: int, seed: int = 7) -> list[dict[str, Any]]:
                     "tool_calls": [{"id": call, "type": "function", "function": function}],
                 }
             )
-            lines = "\n".join(f"{n:4} {' '.join(rng.choices(WORDS, k=9))}  # {rng.random():.6f}" for n in range(30))
+            lines = "\n".join(
+                f"{n:4} {' '.join(rng.choices(WORDS, k=9))}  # {rng.random():.6f}" for n in range(30)
+            )
             messages.append({"role": "tool", "tool_call_id": call, "content": lines})
         messages.append({"role": "assistant", "content": " ".join(rng.choices(WORDS, k=60))})
     return messages
@@ -84,7 +86,9 @@ def run(messages: list[dict[str, Any]], preset: str, adopt: bool) -> tuple[float
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--turns", type=int, default=1_000)
     parser.add_argument("--presets", default="budget,chat,window,agent,rolling")
     options = parser.parse_args()
@@ -96,12 +100,16 @@ def main() -> None:
     tokens = sum(map(counter.count, all_texts))
     one_pass = time.process_time() - began
     size = sum(map(len, all_texts))
-    print(f"session\t{len(messages):,} messages\t{tokens:,} tokens\t{size / 1e6:.1f} MB\tone pass {one_pass:.2f} s")
+    print(
+        f"session\t{len(messages):,} messages\t{tokens:,} tokens\t{size / 1e6:.1f} MB\tone pass {one_pass:.2f} s"
+    )
     for preset in options.presets.split(","):
         for adopt in (True, False):
             spent, compactions = run(messages, preset, adopt)
             caller = "adopts" if adopt else "sends all"
-            print(f"all preflights\t{preset}\t{caller}\t{compactions} compactions\tratio {spent / one_pass:.2f}")
+            print(
+                f"all preflights\t{preset}\t{caller}\t{compactions} compactions\tratio {spent / one_pass:.2f}"
+            )
 
     manager = CompactManager(CompactConfig(model="gpt-4o", max_context_tokens=400_000), summarizer=instant)
     some, total = [], 0
@@ -133,7 +141,9 @@ def main() -> None:
             manager.preflight("memory", given)
     held = tracemalloc.get_traced_memory()[0] - base
     tracemalloc.stop()
-    print(f"memory\ttext {text / 1e6:.1f} MB\tcaller's and ours {(base + held) / text:.2f} x\tours alone {held / text:.2f} x")
+    print(
+        f"memory\ttext {text / 1e6:.1f} MB\tcaller's and ours {(base + held) / text:.2f} x\tours alone {held / text:.2f} x"
+    )
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 from typing import Any
 
+from compact.core.boundaries import is_finished
 from compact.core.view import START, Item, apply_entries, link, undo_key
 from compact.formats.recognition import ANY
 from compact.model.message import Message, MessageKind, Role
@@ -294,7 +295,10 @@ class Line:
             return not record.entries and record.source_length == self.length
         kept = {entry.position for entry in record.entries if isinstance(entry, Kept)}
         task = self._newest_user
-        return task is None or task >= record.source_length or task in kept or not record.entries
+        if task is None or task >= record.source_length or task in kept or not record.entries:
+            return True
+        # The task was let go when a newer one stood behind it; that does no harm once it is answered.
+        return is_finished(self._since)
 
     def _apply(self, record: Record) -> bool:
         items = apply_entries(record, self.original_at, self._size_of)
