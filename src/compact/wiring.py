@@ -150,6 +150,8 @@ def summarizer_for(
     from compact.summarizers.callable import as_summarizer
     from compact.summarizers.compose import Composer
 
+    if given is not None and config.policy.survival_floor == 0.0:
+        return as_summarizer(given)
     prose = as_summarizer(given) if given is not None else _configured(config, counter, redactor, environ)
     return Composer(
         prose,

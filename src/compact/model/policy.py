@@ -103,7 +103,10 @@ class Policy(BaseModel):
     summary_max_pct: Share = 0.10
     summary_min_chars: Count = 1
     on_summary_failure: OnSummaryFailure = Field("prune", description="Or 'keep' all while it fits.")
-    survival_floor: Share = 0.80
+    survival_floor: Share = Field(
+        0.80,
+        description="Share of the evidence that must survive; 0: a given summarizer's prose stands alone.",
+    )
 
     if not TYPE_CHECKING:
         # Hidden from type checkers, which else would lose the signature that the fields give.
