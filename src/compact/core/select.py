@@ -56,14 +56,17 @@ class Layout:
     def pinned(self) -> frozenset[int]:
         """Groups that may not change: protected, or of a role that is never pruned."""
         roles = self.policy.roles_never_prune
+        fixed = {
+            index
+            for index, item in enumerate(self.items)
+            if item.message.protected or (item.message.role in roles and not item.message.is_ours)
+        }
+        if not fixed:
+            return frozenset()
         return frozenset(
             n
             for n, group in enumerate(self.groups)
-            if group.kind is not GroupKind.OURS
-            and any(
-                item.message.protected or item.message.role in roles
-                for item in self.items[group.start : group.stop]
-            )
+            if group.kind is not GroupKind.OURS and not fixed.isdisjoint(range(group.start, group.stop))
         )
 
     @cached_property

@@ -109,7 +109,7 @@ class Line:
         if known > len(body):
             return False
         if covered <= _CHECKED_IN_FULL:
-            return bool(body[:known] == self.copy)
+            return body[:known] == self.copy
         start = self._checked if self._checked < covered else 0
         stop = self._checked = min(start + _CHECKED_IN_FULL, covered)
         return bool(

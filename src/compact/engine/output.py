@@ -39,6 +39,8 @@ def stable_indexes(line: Line, out: Sequence[Any], head: int) -> tuple[int, ...]
     """Where a cache breakpoint pays: after the summary, and at the last message."""
     if not out:
         return ()
+    if not line.stable:
+        return (len(out) - 1,)
     return (*(n + head for n in line.stable if n + head < len(out) - 1), len(out) - 1)
 
 
