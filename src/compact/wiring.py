@@ -107,7 +107,7 @@ def redactor_for(config: CompactConfig) -> Redactor:
     from compact.redaction import Redactor
 
     settings = config.redaction
-    return Redactor(settings.patterns, bool(settings.pii), settings.enabled)
+    return Redactor(settings.patterns, settings.pii, settings.enabled)
 
 
 def archive_for(config: CompactConfig, redactor: Redactor) -> Archive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from compact.model.message import (
 )
 from compact.redaction.keys import strength
 from compact.redaction.plausible import is_random
-from compact.redaction.scan import Scanner, Span, builtin_rules, compile_user
+from compact.redaction.scan import Scanner, Span, builtin_rules, compile_user, pii_kinds
 
 if TYPE_CHECKING:
     from compact.redaction.stream import StreamRedactor
@@ -38,16 +38,18 @@ _PRIVATE_JWK = ("d", "p", "q", "dp", "dq", "qi", "k")
 class Redactor:
     """Replaces secrets by `<REDACTED>` in copies of what leaves the process.
 
-    `patterns` are users' own regular expressions, on the same linear-time engine. `pii` adds e-mail
-    addresses, phone and card numbers. With `enabled=False` everything passes, `is_secret` still tells,
+    `patterns` are users' own regular expressions, on the same linear-time engine. `pii` names the
+    kinds of personal data that go too ("email", "phone", "card"; True: all of them). With `enabled=False` everything passes, `is_secret` still tells,
     and whoever exports must first say so: see `warning_when_disabled`.
     """
 
-    def __init__(self, patterns: Sequence[str] = (), pii: bool = False, enabled: bool = True) -> None:
+    def __init__(
+        self, patterns: Sequence[str] = (), pii: bool | Collection[str] = False, enabled: bool = True
+    ) -> None:
         self.enabled = enabled
-        self.pii = pii
+        self.pii = pii_kinds(pii)
         self.has_user_patterns = bool(patterns)
-        self._scanner = Scanner(builtin_rules(pii), compile_user(patterns))
+        self._scanner = Scanner(builtin_rules(self.pii), compile_user(patterns))
 
     def warning_when_disabled(self) -> str | None:
         """The high-severity warning that goes out before the first unredacted export, or None."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from compact.errors import ConfigError
@@ -126,8 +126,23 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 @functools.cache
-def builtin_rules(pii: bool) -> RuleSet:
-    return RuleSet(NAMED + SHAPES + (PII if pii else ()))
+def builtin_rules(pii: frozenset[str] = frozenset()) -> RuleSet:
+    return RuleSet(NAMED + SHAPES + tuple(rule for rule in PII if rule.kind in pii))
+
+
+def pii_kinds(wanted: bool | Collection[str]) -> frozenset[str]:
+    """The kinds of personal data to redact; True means all, a kind that doesn't exist is a ConfigError."""
+    known = frozenset(rule.kind for rule in PII)
+    if isinstance(wanted, bool):
+        return known if wanted else frozenset()
+    kinds = frozenset((wanted,) if isinstance(wanted, str) else wanted)
+    if kinds - known:
+        raise ConfigError(
+            f"redaction.pii knows {', '.join(sorted(known))}, not {', '.join(sorted(map(str, kinds - known)))}. "
+            "Nothing was started; correct the list.",
+            "redaction.pii",
+        )
+    return kinds
 
 
 def compile_user(patterns: Sequence[str], path: str = "redaction.patterns") -> tuple[Any, ...]:

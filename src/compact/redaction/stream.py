@@ -138,7 +138,7 @@ def _tail(data: bytes) -> bytes:
 
 
 @functools.cache
-def _waiting(pii: bool) -> Any:
+def _waiting(pii: frozenset[str]) -> Any:
     """Matches at the end of a text whatever may become a secret when more arrives."""
     names = "pass|pwd|secret|token|credential|key|auth|session|psw|_pat|_salt|_dsn"
     name = rf"(?:{API_KEY}|{PASSWORD}|{names})[a-z0-9_-]*"
@@ -155,6 +155,6 @@ def _waiting(pii: bool) -> Any:
     prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"
     pair = r"(?-i:(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;|/\"'\\]*)"
     shapes = [rf"{name}{quote}{open_value}", header, key, prose, pair]
-    if pii:
+    if pii & {"phone", "card"}:
         shapes.append(r"[+(]?\d[\d ().-]*")
     return compile_bytes(rf"(?i)(?:{'|'.join(shapes)})\z")
