@@ -7,7 +7,7 @@ import re
 _RUNS = re.compile(rb"[A-Za-z0-9]+")
 _LETTER = re.compile(rb"[A-Za-z]")
 _DIGIT = re.compile(rb"[0-9]")
-_BASE64_RUN = re.compile(rb"[A-Za-z0-9+/=]{24}")
+_BASE64_RUN = re.compile(rb"(?:[A-Za-z0-9+/=]|%2[BbFf]|%3[Dd]){24}")
 _CODE = re.compile(rb"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+|[A-Za-z_]*env(?:iron)?[\[.(].*")
 _NOT_TOKENS = re.compile(
     rb"(?i)(?:next|page|continuation|cancel(?:l?ation)?|eos|bos|pad|sep|cls|mask|unk|stop|start|end|special|"

@@ -39,8 +39,8 @@ class Redactor:
     """Replaces secrets by `<REDACTED>` in copies of what leaves the process.
 
     `patterns` are users' own regular expressions, on the same linear-time engine. `pii` names the
-    kinds of personal data that go too ("email", "phone", "card"; True: all of them). With `enabled=False` everything passes, `is_secret` still tells,
-    and whoever exports must first say so: see `warning_when_disabled`.
+    kinds of personal data that go too ("email", "phone", "card"; True: all of them). With `enabled=False`
+    everything passes, `is_secret` still tells, and whoever exports must first say so: see `warning_when_disabled`.
     """
 
     def __init__(

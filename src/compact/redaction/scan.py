@@ -136,9 +136,10 @@ def pii_kinds(wanted: bool | Collection[str]) -> frozenset[str]:
     if isinstance(wanted, bool):
         return known if wanted else frozenset()
     kinds = frozenset((wanted,) if isinstance(wanted, str) else wanted)
-    if kinds - known:
+    unknown = sorted(map(str, kinds - known))
+    if unknown:
         raise ConfigError(
-            f"redaction.pii knows {', '.join(sorted(known))}, not {', '.join(sorted(map(str, kinds - known)))}. "
+            f"redaction.pii knows {', '.join(sorted(known))}, not {', '.join(unknown)}. "
             "Nothing was started; correct the list.",
             "redaction.pii",
         )

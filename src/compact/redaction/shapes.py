@@ -33,10 +33,25 @@ def _phone(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 _key_run = value_only(plausible.has_key_run)
-_BEGIN = r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-_END = r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-# Base64, escapes, indentation, headers, quotes of a source file or a diff.
-_KEY_BODY = r"[A-Za-z0-9+/=\s\\:,.\"'()<>&#|*;@_-]"
+_SPACE = r"(?: |%20|\+)"
+_FENCE_NAME = rf"(?:[A-Z0-9 +]|%20){{0,40}}PRIVATE{_SPACE}KEY(?:{_SPACE}BLOCK)?{_SPACE}?-{{4,5}}"
+_BEGIN = rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_FENCE_NAME}"
+_END = rf"-{{4,5}}{_SPACE}?END{_SPACE}{_FENCE_NAME}"
+_COLOR = r"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,12}[mK]"
+# Base64, escapes, indentation, headers, quotes of a source file or a diff; colors, percent codes, and the
+# arrows and bars that follow line numbers; at the start of a line any short mark that is no base64.
+_KEY_BODY = (
+    rf"(?:[A-Za-z0-9+/=\s\\:,.\"'()<>&#|*;@_-]|{_COLOR}|%[0-9A-Fa-f]{{2}}|\xe2[\x80-\x9f][\x80-\xbf]|"
+    r"\xc2[\xa0-\xbf]|\n[^A-Za-z0-9+/=\n{}\[\]]{0,16}|\n[ \t]*\[[^\[\]{}\n]{0,40}\])"
+)
+# A key whose first lines are cut off: lines of base64 up to END, each behind a short mark or a number.
+_LINE_MARK = rf"(?:{_COLOR}|[^A-Za-z0-9+/=\n]){{0,16}}(?:\d{{1,6}}(?:{_COLOR}|[^A-Za-z0-9+/=\n]){{1,8}})?"
+_LINE_TEXT = r"(?:[A-Za-z0-9+/]|%2[BbFf])"
+_LINE_END = rf"(?:=|%3[Dd]){{0,2}}(?:{_COLOR}|[\"',;+ \t]){{0,8}}(?:\r?\n|(?:\\+[nr])+|(?:%0[AaDd])+)"
+_KEY_TAIL = (
+    rf"(?:{_LINE_MARK}{_LINE_TEXT}{{8,}}{_LINE_END})*?"
+    rf"(?:{_LINE_MARK}{_LINE_TEXT}{{1,8}}{_LINE_END})?{_LINE_MARK}\+?{_END}"
+)
 _HEADER = rf"(?:\\*[\"']){{0,2}}{WS}*[:=]{WS}*(?:\\*[\"']){{0,2}}"
 
 SHAPES: tuple[Rule, ...] = (
@@ -50,7 +65,14 @@ SHAPES: tuple[Rule, ...] = (
         "private-key",
         "",
         rf"{_BEGIN}{_KEY_BODY}*?(?:{_END}|$)|{_BEGIN}{_KEY_BODY}*",
-        "private key",
+        r"private(?: |%20|\+)key",
+        value_only(plausible.holds_key_material),
+    ),
+    Rule(
+        "private-key",
+        "",
+        _KEY_TAIL,
+        r"end(?: |%20|\+)(?:[a-z0-9 +]|%20){0,40}private(?: |%20|\+)key",
         value_only(plausible.holds_key_material),
     ),
     Rule("private-key", r"Private-Lines: \d+\s+", r"(?:[A-Za-z0-9+/=]+\s?)+", "private-lines"),
