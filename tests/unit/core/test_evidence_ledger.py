@@ -155,3 +155,27 @@ def test_merging_keeps_rules_but_not_those_taken_back() -> None:
 def test_nothing_gives_nothing() -> None:
     assert extract(()) == Ledger(reading=extract(()).reading)
     assert merge((), ()) == ()
+
+
+def names_password(text: str) -> bool:
+    return "password" in text
+
+
+@pytest.mark.parametrize("key", ["password", "dbPassword", "client_secret", "cookie", "connection_string"])
+def test_what_a_secret_field_holds_is_neither_evidence_nor_shown(key: str) -> None:
+    secret = "MoonRiver2291x"
+    ledger = extract(
+        (
+            call("c1", "configure", {"host": "db-1.example.org", key: secret, "more": [{key: [secret]}]}),
+            result("c1", json.dumps({key: secret, "state": "ready-77"})),
+            assistant(f"It answers to {secret} on db-1.example.org now."),
+        ),
+        is_secret=names_password,
+    )
+    assert secret not in repr(ledger.steps) and not [item for item in ledger.items if secret in item.value]
+    assert "db-1.example.org" in repr(ledger.steps) and "ready-77" in found(ledger)
+
+
+def test_without_is_secret_nothing_is_hidden() -> None:
+    ledger = extract((call("c1", "configure", {"password": "MoonRiver2291x"}),))
+    assert "MoonRiver2291x" in repr(ledger.steps)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.lexicon import RUN, classify, trim
 from compact.model.message import Message, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
@@ -97,8 +98,9 @@ _JSON_ERROR = re.compile(
 )
 
 
-def steps_of(messages: Sequence[Message]) -> list[Step]:
-    """Every tool call of the span with its result, in order."""
+def steps_of(messages: Sequence[Message], hiding: Hiding | None = None) -> list[Step]:
+    """Every tool call of the span with its result, in order, without what `hiding` hides."""
+    hiding = hiding or Hiding(None)
     results: dict[str, tuple[int, ToolResult]] = {}
     calls: list[tuple[int, ToolCall]] = []
     for index, message in enumerate(messages):
@@ -107,14 +109,18 @@ def steps_of(messages: Sequence[Message]) -> list[Step]:
                 results.setdefault(part.call_id, (index, part))
             elif isinstance(part, ToolCall):
                 calls.append((index, part))
-    return [_step(index, call, results.get(call.call_id)) for index, call in calls]
+    return [_step(index, call, results.get(call.call_id), hiding) for index, call in calls]
 
 
-def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None) -> Step:
-    arguments = _arguments(call.arguments)
-    command = next((str(arguments[key]) for key in _COMMAND_KEYS if isinstance(arguments.get(key), str)), "")
+def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None, hiding: Hiding) -> Step:
+    given = _arguments(call.arguments)
+    arguments: Mapping[str, Any] = hiding.data(given)
+    command = next((str(given[key]) for key in _COMMAND_KEYS if isinstance(given.get(key), str)), "")
+    shown = " ".join(_bare(command).split())
+    if shown and hiding.hides(shown):
+        shown = f"{shown.split(' ', 1)[0]} …"
     if "path" in arguments and command and len(command.split()) == 1:
-        command = ""  # an editor's sub-command such as "view" or "str_replace"
+        command = shown = ""  # an editor's sub-command such as "view" or "str_replace"
     subject = next((str(arguments[key]) for key in _PATH_KEYS if isinstance(arguments.get(key), str)), "")
     lines = _argument_lines(arguments)
     if command:
@@ -139,7 +145,7 @@ def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None) -
     status, failed, error, tests = _ending(answered[1]) if answered else ("", False, "", ())
     return Step(
         index, answered[0] if answered else index, call.call_id, call.name, kind, subject, lines,
-        " ".join(_bare(command).split()), arguments, status, failed, error, tests,
+        shown, arguments, status, failed, error, tests,
     )  # fmt: skip
 
 

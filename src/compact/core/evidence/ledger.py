@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from compact.core.evidence.actions import Step, StepKind
+from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.reading import Reading, read
 from compact.core.evidence.rules import answers_in, newest, rules_in
 from compact.core.evidence.scan import ASSISTANT, CALL, TOOL, USER, Scanner, Sighting
@@ -43,6 +44,8 @@ class Ledger:
     positions: tuple[int, ...] = ()
     reading: Reading | None = None
     """The span as it was read, so that whoever writes prose need not read it again."""
+    hiding: Hiding | None = field(default=None, compare=False)
+    """What must not be said, whoever says it."""
 
 
 def extract(
@@ -53,7 +56,8 @@ def extract(
 ) -> Ledger:
     """All evidence of `messages`, without a model. What `is_secret` recognizes is left out."""
     where = tuple(positions) or tuple(range(len(messages)))
-    scanner = Scanner()
+    hiding = Hiding(is_secret)
+    scanner = Scanner(hiding)
     reading = read(messages)
     steps = scanner.scan(reading)
     count = max(1, len(messages))
@@ -65,8 +69,8 @@ def extract(
     rules = newest((rule.text, rule.index) for rule in rules_in(reading))
     items.extend(Evidence(EvidenceKind.RULE, text, where[index], "user", RULE_RANK) for text, index in rules)
     if is_secret is not None:
-        items = [item for item in items if not is_secret(item.value)]
-    return Ledger(_ranked(items)[:MAX_ITEMS], tuple(steps), where, reading)
+        items = [item for item in items if not hiding.hides(item.value, item.context)]
+    return Ledger(_ranked(items)[:MAX_ITEMS], tuple(steps), where, reading, hiding)
 
 
 def merge(old: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compact.core.evidence.actions import Step, StepKind, steps_of
+from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.lexicon import DATE_WORDS, NAME_AMID, NAMES, RUN, classify, trim
 from compact.core.evidence.reading import Reading
 from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
@@ -79,7 +80,8 @@ Found = dict[str, tuple[EvidenceKind, str, str]]
 class Scanner:
     """Collects sightings; remembers what each word is, since the same words come again and again."""
 
-    def __init__(self) -> None:
+    def __init__(self, hiding: Hiding | None = None) -> None:
+        self._hiding = hiding or Hiding(None)
         self.sightings: dict[str, Sighting] = {}
         self._names: dict[str, str] = {}
         self._plain: set[str] = set()
@@ -88,7 +90,7 @@ class Scanner:
     def scan(self, reading: Reading) -> list[Step]:
         """Take in every message; answer the tool steps, which tell what files and commands were about."""
         messages = reading.messages
-        steps = steps_of(messages)
+        steps = steps_of(messages, self._hiding)
         subject_of = {step.call_id: step.subject for step in steps}
         for index, message in enumerate(messages):
             if message.kind in _SKIPPED_KINDS or message.kind is MessageKind.SUMMARY:
@@ -128,6 +130,7 @@ class Scanner:
     def _prose_values(self, text: str) -> Found:
         if text[:1] == "{":
             return self._output_values(text, "")
+        text = self._hiding.text(text)
         found: Found = {}
         if _DIGIT.search(text):
             for match in DATE_WORDS.finditer(text):
@@ -149,7 +152,7 @@ class Scanner:
             except (ValueError, RecursionError):
                 arguments = {"": arguments}
         try:
-            return self._json_values(arguments, subject)
+            return self._json_values(self._hiding.data(arguments), subject)
         except RecursionError:
             return {}  # nested deeper than any tool's arguments are
 
@@ -157,11 +160,12 @@ class Scanner:
         start = text.lstrip()
         if start[:1] in ("{", "["):
             try:
-                return self._json_values(json.loads(start, parse_float=str, parse_int=str), subject)
+                parsed = json.loads(start, parse_float=str, parse_int=str)
+                return self._json_values(self._hiding.data(parsed), subject)
             except (ValueError, RecursionError):
                 pass
         found: Found = {}
-        self._add_runs(found, text, "", subject)
+        self._add_runs(found, self._hiding.text(text), "", subject)
         return found
 
     def _json_values(self, value: Any, subject: str) -> Found:

@@ -68,6 +68,9 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
     inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
     goal, story = _earlier_lines("\n".join(filter(None, [request.previous_summary or "", *inside])))
     units, weights = units_of(reading, request.focus)
+    hiding = ledger.hiding
+    if hiding is not None and hiding.values:
+        units = [unit for unit in units if not hiding.holds_hidden(unit.text)]
     return Material(
         request, messages, positions, ledger, evidence, units,
         weights, story, goal,
