@@ -16,10 +16,12 @@ from compact.engine.gauge import Gauge
 from compact.engine.prepare import Engine
 from compact.formats import by_name
 from compact.model.event import Event, EventName
+from compact.model.policy import Rest
 from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
 from compact.ports import Archive, Exporter, Store, TokenCounter
 from compact.stores import store_for
+from compact.summarizers.templates import check_strategy
 from compact.tracing.archived import ArchivedEvents, EventLog
 from compact.tracing.stream import EventStream
 
@@ -45,6 +47,8 @@ def wire(
 ) -> tuple[Engine, Callable[[str], Ports]]:
     """The engine, and the ports a session's flow runs on."""
     environ = os.environ if environ is None else environ
+    if config.policy.rest is Rest.SUMMARIZE:
+        check_strategy(config.policy.strategy)
     redactor = redactor_for(config)
     archive = archive if archive is not None else archive_for(config, redactor)
     if config.archive.adapter != "none" and isinstance(archive, EventLog):
