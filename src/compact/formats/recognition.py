@@ -93,11 +93,18 @@ def narrow(possible: frozenset[str], messages: Sequence[Any], first_index: int) 
 
 def _common(item: Any) -> frozenset[str] | None:
     """The answer for the commonest messages, found quickly because every new one passes here."""
-    if type(item) is not dict or type(item.get("content")) is not str:
+    if type(item) is not dict:
         return None
-    if len(item) == 2 and item.get("role") in ("user", "assistant", "system"):
-        return _PLAIN
-    return _CHAT_ONLY if item.get("role") == "tool" and "tool_call_id" in item else None
+    role, content = item.get("role"), item.get("content")
+    if type(content) is str:
+        if len(item) == 2 and role in ("user", "assistant", "system"):
+            return _PLAIN
+        if role == "tool" and "tool_call_id" in item:
+            return _CHAT_ONLY
+    if len(item) == 3 and role == "assistant" and (content is None or type(content) is str):
+        # The third field is the calls: nobody else has such a one beside the content.
+        return _CHAT_ONLY if type(item.get("tool_calls")) is list and item["tool_calls"] else None
+    return None
 
 
 def fits(messages: Sequence[Any], name: str) -> bool:
