@@ -35,12 +35,12 @@ def _phone(value: bytes, before: bytes, after: bytes) -> bool:
 _key_run = value_only(plausible.has_key_run)
 _SPACE = r"(?: |%20|\+)"
 _FENCE_NAME = rf"(?:[A-Z0-9 +]|%20){{0,40}}PRIVATE{_SPACE}KEY(?:{_SPACE}BLOCK)?{_SPACE}?-{{4,5}}"
-_BEGIN = rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_FENCE_NAME}"
+KEY_BEGIN = rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_FENCE_NAME}"
 _END = rf"-{{4,5}}{_SPACE}?END{_SPACE}{_FENCE_NAME}"
 _COLOR = r"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,12}[mK]"
 # Base64, escapes, indentation, headers, quotes of a source file or a diff; colors, percent codes, and the
 # arrows and bars that follow line numbers; at the start of a line any short mark that is no base64.
-_KEY_BODY = (
+KEY_BODY = (
     rf"(?:[A-Za-z0-9+/=\s\\:,.\"'()<>&#|*;@_-]|{_COLOR}|%[0-9A-Fa-f]{{2}}|\xe2[\x80-\x9f][\x80-\xbf]|"
     r"\xc2[\xa0-\xbf]|\n[^A-Za-z0-9+/=\n{}\[\]]{0,16}|\n[ \t]*\[[^\[\]{}\n]{0,40}\])"
 )
@@ -49,8 +49,14 @@ _LINE_MARK = rf"(?:{_COLOR}|[^A-Za-z0-9+/=\n]){{0,16}}(?:\d{{1,6}}(?:{_COLOR}|[^
 _LINE_TEXT = r"(?:[A-Za-z0-9+/]|%2[BbFf])"
 _LINE_END = rf"(?:=|%3[Dd]){{0,2}}(?:{_COLOR}|[\"',;+ \t]){{0,8}}(?:\r?\n|(?:\\+[nr])+|(?:%0[AaDd])+)"
 _KEY_TAIL = (
-    rf"(?:{_LINE_MARK}{_LINE_TEXT}{{8,}}{_LINE_END})*?"
+    rf"{_LINE_TEXT}{{8,}}{_LINE_END}(?:{_LINE_MARK}{_LINE_TEXT}{{8,}}{_LINE_END})*?"
     rf"(?:{_LINE_MARK}{_LINE_TEXT}{{1,8}}{_LINE_END})?{_LINE_MARK}\+?{_END}"
+)
+# The same while END has not come.
+KEY_LINES = (
+    rf"{_LINE_TEXT}{{8,}}{_LINE_END}(?:{_LINE_MARK}{_LINE_TEXT}{{8,}}{_LINE_END})*"
+    rf"(?:{_LINE_MARK}{_LINE_TEXT}{{1,8}}{_LINE_END})?"
+    rf"{_LINE_MARK}\+?(?:-{{1,5}}(?:{_SPACE}?END(?:[A-Z0-9 +-]|%20)*)?)?"
 )
 _HEADER = rf"(?:\\*[\"']){{0,2}}{WS}*[:=]{WS}*(?:\\*[\"']){{0,2}}"
 
@@ -64,7 +70,7 @@ SHAPES: tuple[Rule, ...] = (
     Rule(
         "private-key",
         "",
-        rf"{_BEGIN}{_KEY_BODY}*?(?:{_END}|$)|{_BEGIN}{_KEY_BODY}*",
+        rf"{KEY_BEGIN}{KEY_BODY}*?(?:{_END}|$)|{KEY_BEGIN}{KEY_BODY}*",
         r"private(?: |%20|\+)key",
         value_only(plausible.holds_key_material),
     ),

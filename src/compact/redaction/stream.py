@@ -2,8 +2,11 @@
 
 Text goes out up to the last white space before which nothing is pending. Pending is a secret that
 reaches the end of what is there, or the start of one: a name that waits for its value, an open quote, a
-header's line, a private key without its end. So memory stays bounded by the longest pending stretch, and
-a secret that goes on and on is forgotten as it comes.
+header's line, a private key without its end, lines of base64 that may turn out to be one. So memory stays
+bounded by the longest pending stretch, and a secret that goes on and on is forgotten as it comes.
+
+Time stays linear, also over hostile text: what is pending is looked at again only after it has grown by an
+eighth, never passes 64 kB by more than a chunk, and one look takes a fixed number of searches.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from compact.redaction.grammar import API_KEY, PASSWORD, WS
 from compact.redaction.scan import Span, compile_bytes
+from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
 
 if TYPE_CHECKING:
     from compact.redaction.redactor import Redactor
@@ -22,6 +26,7 @@ _ROOM = 4_096
 _LONGEST_PENDING = 65_536
 _STEP = 4_096
 _CONTEXT = 64
+_MOST_MOVES = 8
 
 
 class StreamRedactor:
@@ -35,28 +40,41 @@ class StreamRedactor:
         self._redactor = redactor
         self._context = b""
         self._pending = b""
-        self._tried = 0
+        self._arrived: list[bytes] = []
+        self._new = 0
+
+    @property
+    def held_back(self) -> int:
+        """How many bytes wait for what comes next."""
+        return len(self._pending) + self._new
 
     def feed(self, chunk: str) -> str:
         """Take the next chunk; returns what is safe to send on (may be empty)."""
         if not self._redactor.enabled:
             return chunk
         data = chunk.encode("utf-8", "surrogatepass")
-        self._pending += data
+        # A list, because adding each small chunk to a long text would copy the text each time.
+        self._arrived.append(data)
+        self._new += len(data)
         has_border = b" " in data or b"\n" in data or b"\t" in data
         # A long pending stretch is looked at again only as it grows, or every chunk would rescan it.
-        grown = len(self._pending) - self._tried
-        if grown < _STEP and (not has_border or grown < self._tried // 8):
+        if self._new < len(self._pending) // 8 or (self._new < _STEP and not has_border):
             return ""
         return self._advance()
 
     def close(self) -> str:
         """The rest of the text; the stream is empty and may be used again."""
+        self._take_arrived()
         rest = self._redacted(len(self._pending), self._spans())
-        self._context, self._pending, self._tried = b"", b"", 0
+        self._context, self._pending = b"", b""
         return rest
 
+    def _take_arrived(self) -> None:
+        self._pending = b"".join((self._pending, *self._arrived))
+        self._arrived, self._new = [], 0
+
     def _advance(self) -> str:
+        self._take_arrived()
         spans = self._spans()
         cut = self._safe_cut(spans)
         if cut == 0 and len(self._pending) > _LONGEST_PENDING:
@@ -65,7 +83,6 @@ class StreamRedactor:
         if cut:
             self._context = _tail(self._context + self._pending[:cut])
             self._pending = self._pending[cut:]
-        self._tried = len(self._pending)
         return sent
 
     def _spans(self) -> list[Span]:
@@ -85,7 +102,7 @@ class StreamRedactor:
         cut = _last_space(data, max(0, len(data) - _ROOM) if self._redactor.has_user_patterns else len(data))
         if cut == 0 and len(data) > _LONGEST_WORD:
             cut = _character_start(data, len(data) - _ROOM)
-        while cut:
+        for _ in range(_MOST_MOVES):
             moved = cut
             for start, stop in reversed(spans):
                 # One that ends at the cut may still be growing.
@@ -98,7 +115,9 @@ class StreamRedactor:
             if moved == cut:
                 return cut
             cut = _last_space(data, moved)
-        return 0
+            if cut == 0:
+                break
+        return 0  # Wait for more: name upon name without a value would else be searched once for each.
 
     def _forced_cut(self, spans: list[Span]) -> int:
         """Bounded memory first: cut where no secret stands, or forget the inside of the one that does."""
@@ -151,7 +170,7 @@ def _waiting(pii: frozenset[str]) -> Any:
         r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
         r"|(?:curl|mysql)[^\n]*|\s--?[a-z-]+[ \t]*[\"']?"
     )
-    key = r"-{4,5} ?(?:BEGIN [A-Z0-9 ]*)?|-{4,5} ?BEGIN [A-Z0-9 ]{0,40}KEY[^{}\[\]]*|Private-Lines:[^{}]*"
+    key = rf"-{{4,5}} ?(?:BEGIN [A-Z0-9 ]*)?|{KEY_BEGIN}{KEY_BODY}*|{KEY_LINES}|Private-Lines:[^{{}}]*"
     prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"
     pair = r"(?-i:(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;|/\"'\\]*)"
     shapes = [rf"{name}{quote}{open_value}", header, key, prose, pair]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ PIECES = [
     f"{DASHES}BEGIN RSA PRIVATE KEY{DASHES}\n"
     + "MIIEpAIBAAKC0123abcdefABCDEFgh+/\n" * 5
     + f"{DASHES}END RSA PRIVATE KEY{DASHES}\n",
+    "MIIEpAIBAAKC0123abcdefABCDEFgh+/\n" * 4 + f"{DASHES}END RSA PRIVATE KEY{DASHES}\n",
+    "pass: |",
     "curl -u bob:hunter22 http://x\n",
     "plain words here and there. ",
     "postgres://u:p4ss@h/db ",
@@ -59,7 +62,7 @@ def test_a_secret_without_end_takes_bounded_memory() -> None:
     sent = stream.feed("api_key=")
     for _ in range(200):
         sent += stream.feed("A1b2C3d4" * 512)
-        assert len(stream._pending) < 200_000
+        assert stream.held_back < 200_000
     sent += stream.feed(" done ") + stream.close()
     assert sent.startswith(f"api_key={REDACTED}")
     assert "A1b2C3d4A1b2" not in sent
@@ -71,7 +74,7 @@ def test_a_word_without_end_takes_bounded_memory_and_stays() -> None:
     stream, sent = Redactor().stream(), ""
     for start in range(0, len(picture), 1_000):
         sent += stream.feed(picture[start : start + 1_000])
-        assert len(stream._pending) < 100_000
+        assert stream.held_back < 100_000
     assert sent + stream.close() == picture
 
 
@@ -85,3 +88,21 @@ def test_switched_off_passes_chunks_through() -> None:
     stream = Redactor(enabled=False).stream()
     assert stream.feed("password=") == "password="
     assert stream.close() == ""
+
+
+@pytest.mark.parametrize("unit", ["pass: |", "token = ", "password\n", "curl ", "ABCDEFGH+/12\n", '"key": '])
+def test_hostile_text_is_looked_at_a_fixed_number_of_times(unit: str) -> None:
+    looked_at = []
+
+    class Counting(Redactor):
+        def spans(self, data: bytes) -> list[tuple[int, int]]:
+            looked_at.append(len(data))
+            return super().spans(data)
+
+    text = unit * (400_000 // len(unit))
+    stream = Counting().stream()
+    for start in range(0, len(text), 100):
+        stream.feed(text[start : start + 100])
+        assert stream.held_back < 80_000
+    stream.close()
+    assert sum(looked_at) < 25 * len(text)
