@@ -36,7 +36,11 @@ def history(calls: int) -> list[dict[str, Any]]:
     ]
     for number in range(calls):
         name, secret = NAMES[number % len(NAMES)], secret_of(number)
-        arguments = {"host": f"db-{number}.example.org", name: secret, "options": {"retry": 3, name: [secret]}}
+        arguments = {
+            "host": f"db-{number}.example.org",
+            name: secret,
+            "options": {"retry": 3, name: [secret]},
+        }
         output = {"host": f"db-{number}.example.org", "status": "ok", name: secret, "note": "row " * 120}
         function = {"name": "configure", "arguments": json.dumps(arguments)}
         call = {"id": f"c{number}", "type": "function", "function": function}

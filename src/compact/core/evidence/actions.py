@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from compact.core.evidence.endings import ending_of
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.lexicon import RUN, classify, trim
 from compact.model.message import Message, ToolCall, ToolResult
@@ -55,47 +56,33 @@ _PATH_KEYS = (
     "absolute_path",
 )
 _COMMAND_KEYS = ("command", "cmd", "script", "shell_command", "bash", "code")
-_WRITING_TOOL = re.compile(
-    r"(?:^|_|\b)(?:write|edit|create|patch|replace|insert|apply|append|save|delete|remove|move|rename|update|"
-    r"cancel|book|modify|send|set|add|exchange|return|post|put|commit|submit|enable|disable|transfer|refund|"
-    r"toggle|reset|change|make|schedule|pay|order)",
-    re.IGNORECASE,
+_READING_VERBS = frozenset("read view open cat get fetch list ls find grep search glob look show".split())
+_WRITING_VERBS = frozenset(
+    "write edit create patch replace insert apply append save delete remove move rename update cancel book "
+    "modify send set add exchange return post put commit submit enable disable transfer refund toggle reset "
+    "change make schedule pay order str".split()
 )
-_READING_TOOL = re.compile(
-    r"(?:^|_|\b)(?:read|view|open|cat|get|fetch|list|ls|find|grep|search|glob|look|show)", re.I
-)
+_TELLING_NOUNS = frozenset("status history details info list count summary".split())
+"""`order_status` orders nothing."""
+_TOOL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_NAMESPACE = re.compile(r".*(?:__|[.:/])(?=\w)")
+_FUSED = re.compile(r"(?:files?|dir|text)$")
 _COMMAND_HEAD = 2_000
 """What a command does stands at its start; what follows is the text that it writes."""
 _CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)+")
 _WRITING_COMMAND = re.compile(
     r"(?:^|[\s;&|])(?:sed\s+-i|perl\s+-\w*i|tee|mv|cp|rm|touch|mkdir|patch|git\s+(?:apply|commit|checkout|"
     r"mv|rm))\b"
-    r"|(?<![<>0-9&-])>{1,2}\s*(?!/dev/null|&)\S"
+    r"|(?<![<>0-9&=-])>{1,2}\s*(?!/dev/null|&)\S"
 )
-_REDIRECT = re.compile(r"(?<![<>0-9&-])>{1,2}\s*([^\s;&|<>'\"]+)")
+_REDIRECT = re.compile(r"(?<![<>0-9&=-])>{1,2}\s*([^\s;&|<>'\"]+)")
+_HEREDOC = re.compile(r"(<<-?\s*)['\"]?(\w+)['\"]?([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.S | re.M)
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.S)
+_SHELL_IN_SHELL = re.compile(r"\s*(?:ba|z|da)?sh\s+-\w*c\b")
+_SHOWING_COMMAND = re.compile(
+    r"(?:cat|head|tail|sed|nl|less|more|view|grep|egrep|rg|ag|find|ls|git\s+(?:log|show|diff|grep))\b"
+)
 _SED_LINES = re.compile(r"['\"]?(\d+)\s*,\s*(\d+)p")
-_EXIT = re.compile(
-    r"(?:<returncode>|exit[ _-]?(?:code|status)[\"']?\s*[:=]?\s*|exited with (?:code |status )?|"
-    r"returncode[\"']?\s*[:=]\s*)"
-    r"(-?\d{1,3})\b",
-    re.IGNORECASE,
-)
-_ERROR_LINE = re.compile(
-    r"^E {2,}([\w.]+: [^\n]{1,300})|^(?:E\s{2,}|\s*)((?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|"
-    r"Warning)\b(?::[^\n]{1,300}|$)"
-    r"|(?:error|fatal|panic|Error|ERROR|FATAL)(?:\s?\[\w+\])?: [^\n]{3,300}"
-    r"|[^\n]{0,80}(?:command not found|No such file or directory|Permission denied|"
-    r"SyntaxError: )[^\n]{0,120})",
-    re.MULTILINE,
-)
-_FAILING_TEST = re.compile(
-    r"^(?:FAILED\s+(\S+)|(?:FAIL|ERROR):\s+(\S+(?: \([\w.]+\))?)|--- FAIL: (\S+)|\s*(?:✗|✕|"
-    r"×)\s+([^\n]{3,120}))",
-    re.M,
-)
-_JSON_ERROR = re.compile(
-    r"\A\s*\{\s*\"(?:error|message)\"\s*:\s*\"([^\"]{3,300})|\A\s*(Error\b[^\n]{0,300})", re.I
-)
 
 
 def steps_of(messages: Sequence[Message], hiding: Hiding | None = None) -> list[Step]:
@@ -124,7 +111,7 @@ def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None, h
     subject = next((str(arguments[key]) for key in _PATH_KEYS if isinstance(arguments.get(key), str)), "")
     lines = _argument_lines(arguments)
     if command:
-        kind = StepKind.WROTE if _WRITING_COMMAND.search(command[:_COMMAND_HEAD]) else StepKind.RAN
+        kind = StepKind.WROTE if _WRITING_COMMAND.search(_unquoted(command)) else StepKind.RAN
         if not subject:
             subject = _command_subject(command, kind)
             if (
@@ -136,13 +123,14 @@ def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None, h
         span = _SED_LINES.search(command[:_COMMAND_HEAD])
         lines = lines or (f"{span.group(1)}-{span.group(2)}" if span else "")
     else:
-        verb = f"{call.name} {arguments.get('command', '')}"
-        kind = StepKind.CALLED
-        if _WRITING_TOOL.search(verb):
-            kind = StepKind.WROTE
-        elif _READING_TOOL.search(verb):
-            kind = StepKind.READ
-    status, failed, error, tests = _ending(answered[1]) if answered else ("", False, "", ())
+        kind = _kind_of_tool(str(arguments.get("command") or ""))
+        if kind is StepKind.CALLED:
+            kind = _kind_of_tool(call.name)
+    tests: tuple[str, ...] = ()
+    status, failed, error = "", False, ""
+    if answered:
+        shows_text = kind is StepKind.READ or bool(_SHOWING_COMMAND.match(_bare(command)))
+        status, failed, error, tests = ending_of(answered[1], ran=bool(command), shows_text=shows_text)
     return Step(
         index, answered[0] if answered else index, call.call_id, call.name, kind, subject, lines,
         shown, arguments, status, failed, error, tests,
@@ -169,6 +157,30 @@ def _argument_lines(arguments: Mapping[str, Any]) -> str:
     return f"{start}-{end}" if end is not None else str(start)
 
 
+def _kind_of_tool(name: str) -> StepKind:
+    """By the first word of the name; by a later one only when the first says nothing."""
+    words = [word.lower() for word in _TOOL_WORD.findall(_NAMESPACE.sub("", name))]
+    if not words:
+        return StepKind.CALLED
+    rest = set(words[1:])
+    for word in words:
+        verb = word if word in _READING_VERBS | _WRITING_VERBS else _FUSED.sub("", word)
+        if verb in _READING_VERBS:
+            both = "replace" in rest or (not rest.isdisjoint({"and", "or"}) and rest & _WRITING_VERBS)
+            return StepKind.WROTE if both else StepKind.READ
+        if verb in _WRITING_VERBS:
+            return StepKind.READ if words[-1] in _TELLING_NOUNS and len(words) == 2 else StepKind.WROTE
+    return StepKind.CALLED
+
+
+def _unquoted(command: str) -> str:
+    """The start of a command without what it quotes: `awk '$3 > 5'` writes nothing."""
+    head = command[:_COMMAND_HEAD]
+    if _SHELL_IN_SHELL.match(_bare(head)):
+        return head
+    return _QUOTED.sub("''", _HEREDOC.sub(r"\1\2\3\n", head))
+
+
 def _bare(command: str) -> str:
     return _CD.sub("", command).strip()
 
@@ -176,7 +188,7 @@ def _bare(command: str) -> str:
 def _command_subject(command: str, kind: StepKind) -> str:
     """The file a command is about: where it writes to, else the last file it names on its first line."""
     if kind is StepKind.WROTE:
-        target = _REDIRECT.search(command[:_COMMAND_HEAD])
+        target = _REDIRECT.search(_unquoted(command))
         if target and classify(trim(target.group(1))) is EvidenceKind.PATH:
             return trim(target.group(1))
     first = _bare(command).split("\n", 1)[0]
@@ -185,27 +197,3 @@ def _command_subject(command: str, kind: StepKind) -> str:
         if value and classify(value) is EvidenceKind.PATH and "." in value.rsplit("/", 1)[-1]:
             return value
     return ""
-
-
-def _ending(result: ToolResult) -> tuple[str, bool, str, tuple[str, ...]]:
-    text = result.text
-    failed = result.is_error
-    # Exit codes stand at the start or the end of what a shell tool returns, not amid a listing.
-    code = _EXIT.search(text[:200]) or _EXIT.search(text[-200:])
-    status = f"exit {code.group(1)}" if code else ""
-    failed = failed or bool(code and code.group(1) != "0")
-    error = ""
-    tests: tuple[str, ...] = ()
-    if "rror" in text or "xception" in text or "FAIL" in text or "fatal" in text or "o such file" in text:
-        lines = _ERROR_LINE.findall(text[-20_000:])
-        error = "".join(lines[-1]).strip() if lines else ""
-        if not error:
-            plain = _JSON_ERROR.search(text[:400])
-            error = (plain.group(1) or plain.group(2)).strip() if plain else ""
-            failed = failed or bool(error)
-        if "FAIL" in text or "ERROR" in text:
-            found = ("".join(groups) for groups in _FAILING_TEST.findall(text))
-            tests = tuple(dict.fromkeys(name.strip() for name in found if name[0] != "("))[:12]
-    if failed and not status:
-        status = "failed"
-    return status, failed, error, tests

@@ -76,7 +76,11 @@ class Hiding:
             clean: dict[Any, Any] = {}
             for inner_key, inner in value.items():
                 name = str(inner_key)
-                if (_names_a_secret(name) or (named and name == "value")) and inner not in (None, True, False):
+                if (_names_a_secret(name) or (named and name == "value")) and inner not in (
+                    None,
+                    True,
+                    False,
+                ):
                     self._remember(inner)
                 else:
                     clean[inner_key] = self._data(inner, name, depth - 1)
@@ -84,7 +88,12 @@ class Hiding:
         if isinstance(value, list | tuple):
             return [self._data(inner, key, depth - 1) for inner in value]
         if isinstance(value, str) and value:
-            if key and "\n" not in value and self._is_secret is not None and self._is_secret(f"{key}: {value}"):
+            if (
+                key
+                and "\n" not in value
+                and self._is_secret is not None
+                and self._is_secret(f"{key}: {value}")
+            ):
                 self._remember(value)
                 return ""
             return self.text(value)

@@ -212,6 +212,10 @@ class Scanner:
                 continue
             if step.lines:
                 seen.lines = step.lines
+            if step.failed and step.kind is StepKind.WROTE:
+                if seen.label not in (StepKind.WROTE.value, StepKind.READ.value):
+                    seen.label = "failed"
+                continue
             state = "failed" if step.failed and not seen.label else step.kind.value
             if step.kind in (StepKind.WROTE, StepKind.READ) and seen.label != StepKind.WROTE.value:
                 seen.label = state

@@ -77,7 +77,12 @@ def _step_entry(step: Step, units: Sequence[Unit]) -> str:
 def _verb(step: Step) -> str:
     name = blocks.one_line(step.tool, 50)
     if step.subject and step.kind in (StepKind.WROTE, StepKind.READ):
-        return blocks.one_line(f"{step.kind.value} {step.subject}", 110)
+        verb = (
+            f"tried to {'edit' if step.kind is StepKind.WROTE else 'read'}"
+            if step.failed
+            else step.kind.value
+        )
+        return blocks.one_line(f"{verb} {step.subject}", 110)
     return f"call {name}"
 
 

@@ -53,13 +53,14 @@ def describe(step: Step, limit: int = 150) -> str:
     """One step in words: `edited src/a.py: …`, `ran \\`pytest\\` → exit 1`, `book_flight(HAT041) failed`."""
     ending = f" → {step.status}" if step.status and step.status != "exit 0" else ""
     if step.command and "<<" in step.command and step.kind is StepKind.WROTE and step.subject:
-        return one_line(f"wrote {step.subject}", limit) + ending
+        return one_line(f"{'tried to write' if step.failed else 'wrote'} {step.subject}", limit) + ending
     if step.command:
-        verb = step.kind.value if step.kind is not StepKind.READ else "read"
-        return f"{verb if verb != 'edited' else 'changed'} `{one_line(step.command, limit)}`{ending}"
+        verb = step.kind.value if step.kind is not StepKind.WROTE else "ran" if step.failed else "changed"
+        return f"{verb} `{one_line(step.command, limit)}`{ending}"
     if step.kind is StepKind.WROTE and step.subject:
         change = edit_of(step.arguments)
-        return one_line(f"edited {step.subject}" + (f": {change}" if change else ""), limit + 60) + ending
+        verb = "tried to edit" if step.failed else "edited"
+        return one_line(f"{verb} {step.subject}" + (f": {change}" if change else ""), limit + 60) + ending
     if step.kind is StepKind.READ and step.subject:
         lines = f":{step.lines}" if step.lines else ""
         return one_line(f"read {step.subject}{lines}", limit) + ending

@@ -1,0 +1,106 @@
+"""How a tool call ended: its exit code, whether it failed, what went wrong, which tests fail."""
+
+from __future__ import annotations
+
+import re
+
+from compact.model.message import ToolResult
+
+_FRAME_LINES = 4
+_CODE = (
+    r"<(?:returncode|return_code|exit_?code)>\s*(-?\d{1,3})\s*</|"
+    r"[\[(]?(?:(?:the )?(?:process|command|program|script)[ :]*)?(?:(?:exited|finished|failed|completed|"
+    r"ended|returned) with )?(?:exit|return)?[ _-]?(?:code|status)\s*[:=]?\s*(-?\d{1,3})\s*[\])]?\.?\s*$|"
+    r"[\[(]?(?:(?:process|command) )?exited with (-?\d{1,3})[\])]?\.?\s*$|"
+    r"[\[(]?exit\s*[:=]?\s*(-?\d{1,3})[\])]?\s*$"
+)
+_CODE_LINE = re.compile(rf"^\s*(?:{_CODE})", re.IGNORECASE)
+_CODE_FIELD = re.compile(
+    r"[\"'](?:exit_?code|exit_?status|return_?code)[\"']\s*:\s*(-?\d{1,3})\b", re.IGNORECASE
+)
+_ERROR_LINE = re.compile(
+    r"^E {2,}([\w.]+: [^\n]{1,300})|^(?:E\s{2,}|\s*)((?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|"
+    r"Warning)\b(?::[^\n]{1,300}|$)"
+    r"|(?:error|fatal|panic|Error|ERROR|FATAL)(?:\s?\[\w+\])?: [^\n]{3,300}"
+    r"|[^\n]{0,80}(?:command not found|No such file or directory|Permission denied|"
+    r"SyntaxError: )[^\n]{0,120})",
+    re.MULTILINE,
+)
+_FAILING_TEST = re.compile(
+    r"^(?:FAILED\s+(\S+)|(?:FAIL|ERROR):\s+(\S+(?: \([\w.]+\))?)|--- FAIL: (\S+)|\s*(?:✗|✕|"
+    r"×)\s+([^\n]{3,120}))",
+    re.M,
+)
+_OPENING_ERROR = re.compile(
+    r"\A\s*(?:<(?:tool_use_)?error>\s*([^\n<]{3,300})|\{\s*\"(?:error|err)\"\s*:\s*\"([^\"]{3,300})|"
+    r"((?:\w+ )?Error(?:\s*$|[:!]| [^\n]{0,300})[^\n]{0,300}|"
+    r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception):[^\n]{1,300}|"
+    r"(?:failed to|unable to|could not|cannot|can['’]t|permission denied|access denied|no such file|"
+    r"file (?:not found|does not exist)|fatal:|failure:)[^\n]{0,300}))",
+    re.IGNORECASE,
+)
+_FILE_MAY_OPEN_SO = re.compile(
+    r"\A\s*(?:\w+ )?Error\s+(?!executing|reading|calling|running)\w|\A\s*(?:cannot|can['’]t)", re.I
+)
+"""A text about errors may open like this; a refusal to read it has a colon."""
+_REFUSED_FIELD = re.compile(
+    r"\A\s*\{[^{}]{0,200}?\"(?:success|ok)\"\s*:\s*false\b|\A\s*\{[^{}]{0,200}?\"is_?error\"\s*:\s*true\b",
+    re.I,
+)
+_RUN_FAILED = re.compile(
+    r"^Traceback \(most recent call last\)|^FAILED\b|^--- FAIL\b|\b[1-9]\d* failed\b", re.M
+)
+_TAIL = 20_000
+
+
+def ending_of(result: ToolResult, *, ran: bool, shows_text: bool) -> tuple[str, bool, str, tuple[str, ...]]:
+    """Status, whether it failed, the error's line, and the failing tests.
+
+    `ran`: a command was run, so that what it printed tells of it. `shows_text`: the output is the text of
+    a file or of a search, which may hold anyone's error.
+    """
+    text = result.text
+    code = _exit_code(text) if ran or not shows_text else None
+    failed = result.is_error or code not in (None, "0")
+    opening = _opening_error(text, shows_text) if code != "0" else ""
+    failed = failed or bool(opening)
+    if not failed and ran and not shows_text:
+        failed = _RUN_FAILED.search(text[-_TAIL:]) is not None
+    error = ""
+    tests: tuple[str, ...] = ()
+    if "rror" in text or "xception" in text or "FAIL" in text or "fatal" in text or "o such file" in text:
+        lines = _ERROR_LINE.findall(text[-_TAIL:])
+        error = "".join(lines[-1]).strip() if lines else ""
+        if "FAIL" in text or "ERROR" in text:
+            found = ("".join(groups) for groups in _FAILING_TEST.findall(text))
+            tests = tuple(dict.fromkeys(name.strip() for name in found if name[0] != "("))[:12]
+    error = error or opening
+    status = f"exit {code}" if code is not None else ""
+    if failed and status in ("", "exit 0"):
+        status = "failed"
+    return status, failed, error, tests
+
+
+def _exit_code(text: str) -> str | None:
+    """The code that the tool itself reports: a line of its own first or last, or a field."""
+    head, tail = text[:400].splitlines()[:_FRAME_LINES], text[-400:].splitlines()[-_FRAME_LINES:]
+    if len(text) > 400:
+        tail = tail if "\n" in text[-400:] else []
+    for line in (*head, *reversed(tail)):
+        found = _CODE_LINE.match(line)
+        if found:
+            return next(group for group in found.groups() if group is not None)
+    if text.lstrip()[:1] == "{":
+        field = _CODE_FIELD.search(text[:200]) or _CODE_FIELD.search(text[-200:])
+        return field.group(1) if field else None
+    return None
+
+
+def _opening_error(text: str, shows_text: bool) -> str:
+    if shows_text and _FILE_MAY_OPEN_SO.match(text[:400]):
+        return ""
+    found = _OPENING_ERROR.match(text[:600])
+    if found:
+        return next(group for group in found.groups() if group is not None).strip()[:300]
+    refused = _REFUSED_FIELD.match(text[:600])
+    return " ".join(text[:300].split()) if refused else ""

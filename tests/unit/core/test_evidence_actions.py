@@ -1,0 +1,118 @@
+"""What a step did and how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compact.core.evidence import Step, StepKind, extract
+from compact.summarizers.extractive.steps import describe
+from support.conversations import call, result
+
+
+def step_of(tool: str, arguments: dict[str, Any], output: str = "ok") -> Step:
+    [step] = extract((call("c1", tool, arguments), result("c1", output))).steps
+    return step
+
+
+EDIT = {"path": "src/a.py", "old_string": "a", "new_string": "b"}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Error: old_string not found",
+        "ValueError: old_string occurs twice",
+        "Failed to edit: permission denied",
+        "<tool_use_error>File has not been read yet</tool_use_error>",
+        '{"success": false, "reason": "locked"}',
+        '{"error": "no such file"}',
+    ],
+)
+def test_an_edit_that_failed_is_not_told_as_done(output: str) -> None:
+    step = step_of("edit_file", EDIT, output)
+    assert step.failed and step.status == "failed"
+    assert describe(step).startswith("tried to edit src/a.py") and describe(step).endswith("→ failed")
+    [path] = [
+        item
+        for item in extract((call("c1", "edit_file", EDIT), result("c1", output))).items
+        if item.value == "src/a.py"
+    ]
+    assert path.context == "failed"
+
+
+@pytest.mark.parametrize(
+    "output", ["The file was edited.", '{"message": "No errors found"}', "Error handling added."]
+)
+def test_an_edit_that_worked_is_told_as_done(output: str) -> None:
+    arguments = EDIT if not output.startswith("Error") else {"path": "src/a.py"}
+    tool = "edit_file" if not output.startswith("Error") else "read_file"
+    assert not step_of(tool, arguments, output).failed
+
+
+@pytest.mark.parametrize(
+    ("output", "failed"),
+    [
+        ("Traceback (most recent call last):\n  File x\nKeyError: 'a'", True),
+        ("FAILED tests/test_a.py::test_b", True),
+        ("== 2 failed, 10 passed in 0.3s ==", True),
+        ("== 10 passed, 0 failed in 0.3s ==", False),
+        ("[exit code: 3]", True),
+        ('{"stdout": "", "exit_code": 2}', True),
+        ("10 passed", False),
+    ],
+)
+def test_a_command_fails_by_what_it_prints_or_by_its_code(output: str, failed: bool) -> None:
+    assert step_of("bash", {"command": "pytest -q"}, output).failed is failed
+
+
+def test_runs_with_different_endings_are_told_apart() -> None:
+    good = step_of("bash", {"command": "pytest -q"}, "3 passed")
+    bad = step_of("bash", {"command": "pytest -q"}, "1 failed, 2 passed")
+    assert describe(good) != describe(bad)
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["The docs say: exit code: 3 means that\nnothing was found", "if status: return exit code 1\nmore text"],
+)
+def test_an_exit_code_amid_a_text_is_not_the_commands(output: str) -> None:
+    assert step_of("bash", {"command": "cat README.md"}, output).status == ""
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [
+        *(
+            (name, StepKind.READ)
+            for name in ("get_settings", "list_orders", "search_payments", "fetch_changes")
+        ),
+        *((name, StepKind.READ) for name in ("read_address_book", "getOrder", "mcp__shop__list_orders")),
+        *((name, StepKind.READ) for name in ("order_status", "readFile", "settings_get")),
+        *(
+            (name, StepKind.WROTE)
+            for name in ("update_order", "book_flight", "str_replace_editor", "file_edit")
+        ),
+        *((name, StepKind.WROTE) for name in ("find_and_replace", "writefile", "get_or_create", "setConfig")),
+        *((name, StepKind.CALLED) for name in ("calculate", "payment_check", "additional_help")),
+    ],
+)
+def test_the_first_word_of_a_tools_name_tells_what_it_does(tool: str, kind: StepKind) -> None:
+    assert step_of(tool, {"a": "b"}).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("awk '$3 > 5' data.csv", StepKind.RAN),
+        ('python -c "print(3 > 2)"', StepKind.RAN),
+        ("echo '>' && ls", StepKind.RAN),
+        ("echo 'a' > out.txt", StepKind.WROTE),
+        ("bash -c 'echo a > out.txt'", StepKind.WROTE),
+        ("python - <<'EOF'\nif a > b: pass\nEOF", StepKind.RAN),
+        ("cat > src/a.py <<'EOF'\nit's\nEOF", StepKind.WROTE),
+    ],
+)
+def test_what_a_command_quotes_is_no_redirect(command: str, kind: StepKind) -> None:
+    assert step_of("bash", {"command": command}).kind is kind
