@@ -241,6 +241,35 @@ _SHA1 = hashlib.sha1(b"commit").hexdigest()
 _SHA256 = hashlib.sha256(b"file").hexdigest()
 _UUID = str(uuid.UUID(int=random.Random(3).getrandbits(128), version=4))
 
+# Secrets of plain words, which only their place gives away.
+SECRETS += tuple(
+    Case(kind, text, secret)
+    for kind, text, secret in (
+        ("env-list", "env:\n  - name: DB_PASSWORD\n    value: correcthorse\n", "correcthorse"),
+        ("env-list", '- name: API_TOKEN\n  value: "plainwordtoken"', "plainwordtoken"),
+        ("pgpass", "db.example.org:5432:shop:alice:horsestaple", "horsestaple"),
+        ("pgpass", "*:*:*:postgres:horsestaple", "horsestaple"),
+        ("docker-login", "docker login -u bob -p horsestaple registry.example", "horsestaple"),
+        ("htpasswd", "htpasswd -b /etc/nginx/users alice horsestaple", "horsestaple"),
+        ("htpasswd", "htpasswd -nb alice horsestaple", "horsestaple"),
+        ("dockerfile", "FROM alpine\nENV API_TOKEN horsestaple\nRUN ls", "horsestaple"),
+        ("setx", "setx API_TOKEN horsestaple", "horsestaple"),
+        ("setter", "config.set('password','horsestaple')", "horsestaple"),
+        ("setter", 'config.set("api_key", "horse staple")', "horse staple"),
+        ("environment-words", "JWT_SECRET=mysupersecretvalue", "mysupersecretvalue"),
+        ("environment-words", "export DB_PASS=correcthorse", "correcthorse"),
+        ("environment-words", 'SMTP_PASS="abcd efgh ijkl"', "abcd efgh ijkl"),
+        ("url-signs", "postgres://u:horse@st/aple@db/shop", "horse@st/aple"),
+        ("url-signs", "postgres://u:horse/st@aple@db/shop", "horse/st@aple"),
+        ("app-settings", '<add key="ApiKey" value="horsestaple"/>', "horsestaple"),
+        ("bearer-words", "Authorization: Bearer abcdefghijklmnop", "abcdefghijklmnop"),
+        ("german", "Passwort: horsestaple", "horsestaple"),
+        ("french", "mot de passe : horsestaple", "horsestaple"),
+        ("spanish", "contraseña: horsestaple", "horsestaple"),
+        ("chinese", "密码：horsestaple", "horsestaple"),
+    )
+)
+
 LOOK_ALIKES: tuple[str, ...] = (
     f"commit {_SHA1}",
     f"git checkout {_SHA1[:12]}",
@@ -330,4 +359,15 @@ LOOK_ALIKES: tuple[str, ...] = (
     "monkey-patching key-value stores",
     "GET /api/v1/users/42 HTTP/1.1\nHost: example.com\nAccept: */*",
     "bob@example.com and +1 415 555 0100 and 4111 1111 1111 1111",
+    "compass: north2024",
+    "Basic understanding1",
+    "password Reset2024 flow",
+    "docker run -p 8080:80 nginx",
+    "ENV PATH /usr/local/bin",
+    "- name: LOG_LEVEL\n  value: debugging",
+    "src/app.py:5431:warning:unused:x",
+    'fields = ["username", "password", "email"]',
+    "NEXT_TOKEN=continueplease",
+    "https://u@registry.example.org/@scope/pkg@1.0",
+    "Das Passwort wurde geändert.",
 )

@@ -14,6 +14,13 @@ _NOT_TOKENS = re.compile(
     rb"prompt|completion|output|input|max|min|total|per|image|text|count|first|last|new|sync|resume|cursor)"
     rb"[_-]?\Z"
 )
+# compass, bypass, trespass, surpass, overpass, underpass
+_ENDS_IN_PASS = re.compile(rb"(?i)(?:\A|[^a-z])(?:(?:en)?com|by|tres|sur|over|under)\Z")
+# "password Reset2024 flow" names a part of a program.
+_PART_OF_A_PROGRAM = re.compile(
+    rb"(?i)(?:re)?(?:set|new|policy|change|manager|recovery|rotation|update|field|form|flow|page|rules?|prompt|"
+    rb"validat(?:or|ion)|check(?:er)?|hash(?:er)?|input|generator|strength|test)[a-z]{0,12}\d{0,4}"
+)
 _EMPTY_WORDS = {b"null", b"none", b"nil", b"true", b"false", b"undefined", b"string", b"str", b"redacted"}
 _PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
 
@@ -43,7 +50,14 @@ def is_typed_password(value: bytes) -> bool:
     """What people type as a password, as against the words that follow "password" in prose."""
     mixed = not value.islower() and not value.isupper()
     special = any(char in b"!@#$%^&*+?" for char in value)
+    if _PART_OF_A_PROGRAM.fullmatch(value):
+        return False
     return len(value) >= 8 and has_key_run(value) and (mixed or special)
+
+
+def is_code(value: bytes) -> bool:
+    """`settings.token`, `process.env.X`: where a secret is, not what it is."""
+    return _CODE.fullmatch(value) is not None
 
 
 def is_placeholder(value: bytes) -> bool:
@@ -58,7 +72,7 @@ def is_placeholder(value: bytes) -> bool:
 
 def is_random(value: bytes) -> bool:
     """A bare or weakly named value: long enough and mixed, and neither code nor a placeholder."""
-    if len(value) < 8 or is_placeholder(value) or _CODE.fullmatch(value):
+    if len(value) < 8 or is_placeholder(value) or is_code(value):
         return False
     if b"(" in value or b"[" in value:
         return False
@@ -71,7 +85,7 @@ def is_random(value: bytes) -> bool:
 
 def names_no_secret(before: bytes) -> bool:
     """True when what stands before "token" makes it a unit of text or a cursor, not a credential."""
-    return _NOT_TOKENS.search(before) is not None
+    return _NOT_TOKENS.search(before) is not None or _ENDS_IN_PASS.search(before) is not None
 
 
 def holds_key_material(value: bytes) -> bool:

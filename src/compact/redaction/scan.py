@@ -10,6 +10,7 @@ from typing import Any
 from compact.errors import ConfigError
 from compact.redaction.grammar import API_KEY, PASSWORD, WS, Check, Rule
 from compact.redaction.named import NAMED
+from compact.redaction.places import PLACES
 from compact.redaction.shapes import PII, SHAPES
 
 Span = tuple[int, int]
@@ -127,7 +128,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 @functools.cache
 def builtin_rules(pii: frozenset[str] = frozenset()) -> RuleSet:
-    return RuleSet(NAMED + SHAPES + tuple(rule for rule in PII if rule.kind in pii))
+    return RuleSet(NAMED + PLACES + SHAPES + tuple(rule for rule in PII if rule.kind in pii))
 
 
 def pii_kinds(wanted: bool | Collection[str]) -> frozenset[str]:

@@ -13,11 +13,15 @@ def _either(shapes: tuple[tuple[str, str], ...]) -> str:
 
 def _credentials(value: bytes, before: bytes, after: bytes) -> bool:
     rest = value.partition(b" ")[2]
-    return not plausible.is_placeholder(rest) and (plausible.has_key_run(rest) or len(rest) >= 20)
+    return not plausible.is_placeholder(rest) and (
+        plausible.has_key_run(rest) or len(rest) >= 20 or (len(rest) >= 16 and b" " not in rest)
+    )
 
 
 def _basic(value: bytes, before: bytes, after: bytes) -> bool:
-    return len(value) >= 12 and (value.endswith(b"=") or plausible.has_key_run(value))
+    # A capital behind the first letter: "Basic understanding1" is prose.
+    mixed = any(65 <= byte <= 90 for byte in value[1:])
+    return len(value) >= 12 and (value.endswith(b"=") or (mixed and plausible.has_key_run(value)))
 
 
 def _url_password(value: bytes, before: bytes, after: bytes) -> bool:

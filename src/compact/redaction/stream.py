@@ -15,6 +15,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from compact.redaction.grammar import API_KEY, PASSWORD, WS
+from compact.redaction.places import PASSWORD_WORDS
 from compact.redaction.scan import Span, compile_bytes
 from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
 
@@ -160,15 +161,16 @@ def _tail(data: bytes) -> bytes:
 def _waiting(pii: frozenset[str]) -> Any:
     """Matches at the end of a text whatever may become a secret when more arrives."""
     names = "pass|pwd|secret|token|credential|key|auth|session|psw|_pat|_salt|_dsn"
-    name = rf"(?:{API_KEY}|{PASSWORD}|{names})[a-z0-9_-]*"
+    name = rf"(?:{API_KEY}|{PASSWORD}|{PASSWORD_WORDS}|mot|mot de|{names})[a-z0-9_-]*"
     quote = r"(?:\\*[\"'`*\]]?){0,4}"
     open_value = (
-        rf"(?:{WS}|[:=>|*~`?+]|[A-Za-z_][A-Za-z_.|\[\] ]{{0,32}}=)*[bfru]{{0,2}}"
+        rf"(?:{WS}|[:=>|*~`?+,]|(?-i:\xef\xbc[\x9a\x9d])|value[:=]|"
+        r"[A-Za-z_][A-Za-z_.|\[\] ]{0,32}=)*[bfru]{0,2}"
         r"(?:\\*\"(?:[^\"\\\n]|\\[^\n])*|\\*'(?:[^'\\\n]|\\[^\n])*|`[^`\n]*)?"
     )
     header = (
         r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
-        r"|(?:curl|mysql)[^\n]*|\s--?[a-z-]+[ \t]*[\"']?"
+        r"|(?:curl|mysql|htpasswd)[^\n]*|\s--?[a-z-]+[ \t]*[\"']?"
     )
     key = rf"-{{4,5}} ?(?:BEGIN [A-Z0-9 ]*)?|{KEY_BEGIN}{KEY_BODY}*|{KEY_LINES}|Private-Lines:[^{{}}]*"
     prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"
