@@ -1,0 +1,93 @@
+"""Settings become objects: who summarizes, where archives go, what is refused at start-up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compact import CompactConfig, CompactManager
+from compact.archives.fs import FsArchive
+from compact.archives.none import NoArchive
+from compact.archives.queue import QueuedArchive
+from compact.archives.s3 import S3Archive
+from compact.errors import ConfigError
+from compact.model.event import EventName
+from compact.wiring import archive_for, redactor_for, wire
+
+ANTHROPIC = {"ANTHROPIC_API_KEY": "not-a-key"}
+OPENAI = {"OPENAI_API_KEY": "not-a-key"}
+
+
+def prose_writer(config: CompactConfig, environ: dict[str, str]) -> str:
+    """Who would be asked for a summary, as it names itself."""
+    _, ports = wire(config, None, None, NoArchive(), (), None, environ)
+    return repr(ports("s").summarizer)
+
+
+@pytest.mark.spec("S0.2", part="engine")
+def test_a_claude_haiku_summarizes_where_its_key_is_there_else_the_embedded_one() -> None:
+    assert "claude-haiku" in prose_writer(CompactConfig(preset="chat"), ANTHROPIC)
+    assert prose_writer(CompactConfig(preset="chat"), {}) == "Composer(None)"
+
+
+@pytest.mark.spec("S2.10")
+def test_agent_asks_a_small_openai_model_first() -> None:
+    assert "gpt-4o-mini" in prose_writer(CompactConfig(preset="agent"), {**ANTHROPIC, **OPENAI})
+
+
+def test_a_named_summarizer_needs_no_guess() -> None:
+    config = CompactConfig(summarizer={"name": "openai", "model": "own", "base_url": "http://127.0.0.1:9/v1"})
+    assert "own" in prose_writer(config, ANTHROPIC)
+    assert prose_writer(CompactConfig(summarizer={"name": "extractive"}), ANTHROPIC) == "Composer(None)"
+
+
+def test_archives_by_configuration(tmp_path: Path) -> None:
+    def made(**settings: Any) -> Any:
+        config = CompactConfig(archive=settings)
+        return archive_for(config, redactor_for(config))
+
+    assert isinstance(made(adapter="none"), NoArchive)
+    assert isinstance(made(adapter="fs", path=str(tmp_path)), FsArchive)
+    assert isinstance(made(adapter="s3", bucket="b", endpoint_url="http://127.0.0.1:9"), S3Archive)
+    assert isinstance(made(adapter="fs", path=str(tmp_path), on_failure="queue"), QueuedArchive)
+
+
+def test_an_unknown_strategy_is_refused_at_start_up() -> None:
+    with pytest.raises(ConfigError, match=r"policy\.strategy"):
+        CompactManager(CompactConfig(policy={"strategy": "task_stat"}))
+
+
+@pytest.mark.spec("S4.15")
+def test_redaction_switched_off_is_the_first_thing_told() -> None:
+    seen: list[Any] = []
+    CompactManager(CompactConfig(redaction={"enabled": False}), exporters=[seen.append])
+    assert seen[0].name is EventName.WARNING and seen[0].data["severity"] == "high"
+
+
+@pytest.mark.spec("S4.14")
+def test_the_archive_holds_transcript_summary_and_the_events_that_led_to_it(tmp_path: Path) -> None:
+    config = CompactConfig(
+        model="gpt-4o",
+        max_context_tokens=4_000,
+        counter="chars4",
+        archive={"path": str(tmp_path / "archive")},
+    )
+    manager = CompactManager(config)
+    history = [
+        {"role": ("user", "assistant")[n % 2], "content": f"message {n} " + "some words here " * 30}
+        for n in range(41)
+    ]
+    manager.preflight("s", history[:1])
+    manager.preflight("s", history)
+    folder = tmp_path / "archive" / "s"
+    assert {file.name for file in folder.iterdir() if not file.name.startswith(".")} == {
+        "transcript-pre-compact-001.jsonl",
+        "summary-001.json",
+        "events.jsonl",
+    }
+    names = [json.loads(line)["name"] for line in (folder / "events.jsonl").read_text().splitlines()]
+    assert names[:2] == ["compact.token_estimate", "compact.trigger_decision"]
+    assert names.count("compact.token_estimate") == 1 and names[-1] == "compaction-complete"
