@@ -78,3 +78,60 @@ def test_answers_are_kept_with_their_question() -> None:
         (2, "approved, asked in [m1]: Shall I delete them?", "Yes, go ahead."),
         (4, "refused, asked in [m3]: Should I also rewrite the history?", "No, leave it."),
     ]
+
+
+MORE_RULES = [
+    "Two reviewers are mandatory for every release.",
+    "The API has to stay backward compatible.",
+    "Reports have to go out by Friday.",
+    "Direct pushes are forbidden.",
+    "Please refrain from calling customers.",
+    "We can't spend over 400 euros on the hotel.",
+    "Every endpoint needs rate limiting.",
+    "Budget: 1200 EUR including taxes",
+    "Deadline: 14 March",
+    "Max 200 words per section",
+    "The tone should be friendly but brief.",
+    "Show me the diff before you commit.",
+    "Antworte immer auf Deutsch.",
+    "Lösche niemals die Produktionsdaten.",
+    "Réponds toujours en français.",
+    "Le budget ne doit pas dépasser 500 euros.",
+    "Nunca borres los archivos originales.",
+    "Todos los precios deben estar en euros.",
+    "不要删除任何文件。",
+    "所有回复必须使用中文。",
+    "必ず日本語で答えてください。",
+    "Никогда не удаляй исходные файлы.",
+    "Все суммы должны быть в рублях.",
+]
+
+
+@pytest.mark.parametrize("sentence", MORE_RULES)
+def test_rules_in_other_forms_and_languages_are_recognized(sentence: str) -> None:
+    assert is_rule(sentence)
+
+
+@pytest.mark.parametrize("sentence", MORE_RULES)
+def test_a_question_is_never_a_rule(sentence: str) -> None:
+    mark = "？" if sentence.endswith("。") else "?"
+    assert not is_rule(sentence.rstrip(".。") + mark)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I have to leave at noon today.",
+        "That has nothing to do with it.",
+        "The limiter was added last week.",
+        "Ich war noch niemals in Lissabon.",
+        "Je suis toujours fatigué le lundi.",
+        "Yo siempre desayuno a las ocho.",
+        "我总是很早起床。",
+        "Я никогда не был в Риме.",
+        "It should be sunny tomorrow.",
+        "She told me about it before lunch.",
+    ],
+)
+def test_telling_is_no_rule(sentence: str) -> None:
+    assert not is_rule(sentence)

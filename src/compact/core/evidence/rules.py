@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compact.core.evidence.reading import Reading, without_bullet
+from compact.core.evidence.rule_forms import long_enough, states_rule
 from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
 
@@ -218,7 +219,11 @@ def is_rule(sentence: str, *, among_people: bool = False) -> bool:
     People who talk to each other (`among_people`) cheer and plan in the imperative all the time; of them
     only what names itself a standing rule counts.
     """
-    if not 8 <= len(sentence) <= MAX_RULE_CHARS or sentence.endswith(("?", ":")):
+    if (
+        len(sentence) > MAX_RULE_CHARS
+        or sentence.endswith(("?", "？", ":", "："))
+        or not long_enough(sentence)
+    ):
         return False
     if among_people and (sentence.endswith("!") or not _STANDING.search(sentence)):
         return False
@@ -226,7 +231,7 @@ def is_rule(sentence: str, *, among_people: bool = False) -> bool:
     ordered = _IMPERATIVE.match(sentence) or (
         not _CUES.isdisjoint(sentence.lower().split()) and _OBLIGATION.search(sentence)
     )
-    if not ordered:
+    if not ordered and not states_rule(sentence):
         return False
     return _NO_RULE.search(sentence) is None
 
