@@ -8,6 +8,7 @@ from dataclasses import replace
 from compact.core.checks import check_summary
 from compact.core.evidence import extract, merge
 from compact.core.evidence.block import Coverage, build
+from compact.core.evidence.focus import focused
 from compact.core.render import neutralize, request_positions
 from compact.core.survival import Holder, room_for, survival
 from compact.errors import SummaryRefused
@@ -57,7 +58,7 @@ class Composer:
 
     def summarize(self, request: SummaryRequest) -> Summary:
         if self._prose is None:
-            return self._long_enough(self._embedded.summarize(request))
+            return self._long_enough(self._embedded.summarize_within(request, self._floor))
         evidence = self._evidence(request)
         asked = self._prose_request(request, evidence)
         return self._compose(request, asked, evidence, as_summary(self._prose.summarize(asked), asked))
@@ -71,7 +72,11 @@ class Composer:
 
     def _evidence(self, request: SummaryRequest) -> tuple[Evidence, ...]:
         found = extract(request.messages, tuple(request_positions(request)), is_secret=self._is_secret)
-        return merge(request.previous_evidence, found.items) if request.previous_evidence else found.items
+        items = merge(request.previous_evidence, found.items) if request.previous_evidence else found.items
+        if not request.focus:
+            return items
+        said = dict(zip(found.positions, (message.text for message in request.messages), strict=True))
+        return focused(items, request.focus, said)
 
     def _prose_request(self, request: SummaryRequest, evidence: tuple[Evidence, ...]) -> SummaryRequest:
         needed = int(room_for(evidence, self._floor) / _CHARS_PER_TOKEN)

@@ -8,7 +8,7 @@ from compact.model.summary import EvidenceKind, RefusalReason, Summary, SummaryR
 from compact.summarizers.callable import CallableSummarizer
 from compact.summarizers.compose import EVIDENCE_HEADING, RULES_HEADING, Composer
 from compact.summarizers.extractive.material import UNTRUSTED_HEADING
-from support.conversations import asking, lighthouse, user
+from support.conversations import asking, assistant, lighthouse, user
 
 COUNTER = CharsCounter()
 PROSE = "The lamp schedule was repaired: the zone is Europe/Oslo now. The check still fails [m7]."
@@ -152,3 +152,16 @@ def test_evidence_of_earlier_records_is_carried_on() -> None:
     assert "lamp/schedule.toml" in second.text
     kinds = {item.kind for item in second.evidence}
     assert {EvidenceKind.RULE, EvidenceKind.PATH, EvidenceKind.ID} <= kinds
+
+
+def test_below_the_floor_the_embedded_summary_gives_evidence_more_room() -> None:
+    talk = [user("Tell me about the parts of the harbor crane, please.")]
+    for number in range(60):
+        said = (
+            f"Part CR-{4000 + number} sits near the mast and the old crew liked its quiet steady sound a lot."
+        )
+        talk += [assistant(said), user("I see, and what else is there to know about this beautiful machine?")]
+    plain = Composer(None, COUNTER, survival_floor=0.0).summarize(asking(*talk, max_tokens=400))
+    repaired = Composer(None, COUNTER, survival_floor=0.9).summarize(asking(*talk, max_tokens=400))
+    assert repaired.survival["all"] > plain.survival["all"]
+    assert repaired.tokens <= 400

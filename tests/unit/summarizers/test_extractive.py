@@ -198,3 +198,49 @@ def test_hostile_texts_are_bearable(text: str) -> None:
     """Quadratic patterns would take minutes here, deep nesting would raise."""
     messages = (user(text), call("x", "run", text), result("x", text), call("y", "run", {"cmd": text}))
     assert written(*messages, max_tokens=200).tokens <= 200
+
+
+TASK = "Please audit the invoices of the Harbor Lantern cooperative and find double payments to Quill."
+
+
+def counting(first: int, count: int) -> list[Message]:
+    messages: list[Message] = []
+    for number in range(first, first + count):
+        messages += [
+            assistant(f"Checked item {number} now. Invoice INV-{1000 + number} is over {number * 7}.50 EUR."),
+            user(f"Continue with item {number + 1}."),
+        ]
+    return messages
+
+
+@pytest.mark.parametrize("strategy", ["rolling", "task_state", "continuation"])
+def test_the_first_task_stays_through_many_rounds(strategy: str) -> None:
+    summary = written(user(TASK), *counting(0, 5), strategy=strategy, max_tokens=300)
+    for round_ in range(1, 6):
+        summary = written(
+            *counting(round_ * 5, 5),
+            strategy=strategy,
+            max_tokens=300,
+            previous_summary=summary.text,
+            previous_evidence=summary.evidence,
+        )
+        assert "audit the invoices of the Harbor Lantern" in summary.text
+
+
+def test_counting_on_crowds_nothing_out() -> None:
+    summary = written(user(TASK), *counting(0, 60), max_tokens=400)
+    assert summary.text.count("Continue with item") <= 2
+
+
+def test_the_focus_note_decides_what_stays() -> None:
+    def topic(name: str, code: str) -> list[Message]:
+        return [
+            assistant(f"The {name} team moved part {number} to {code}-{number:03d}.") for number in range(40)
+        ]
+
+    span = [user("Sort the parts of all teams."), *topic("pump", "PX"), *topic("valve", "VY")]
+    kept = {
+        focus: len(set(re.findall(rf"{code}-\d+", written(*span, max_tokens=300, focus=focus).text)))
+        for focus, code in (("", "PX"), ("keep the pump details", "PX"), ("keep the valve details", "PX"))
+    }
+    assert kept["keep the pump details"] > kept[""] > kept["keep the valve details"]

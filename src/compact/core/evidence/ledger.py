@@ -20,6 +20,8 @@ RULE_RANK = 100.0
 _USER_FOCUS = 0.8
 """A user who pastes a long report still means every line of it more than a tool means its listing."""
 _APPROVAL_RANK = 6.0
+_COUNTER_LENGTH = 5
+_COUNTER_RANK = 0.05
 
 _KIND_WEIGHT = {
     EvidenceKind.PATH: 1.0,
@@ -70,7 +72,7 @@ def extract(
     items.extend(Evidence(EvidenceKind.RULE, text, where[index], "user", RULE_RANK) for text, index in rules)
     if is_secret is not None:
         items = [item for item in items if not hiding.hides(item.value, item.context)]
-    return Ledger(_ranked(items)[:MAX_ITEMS], tuple(steps), where, reading, hiding)
+    return Ledger(_ranked(_without_counters(items))[:MAX_ITEMS], tuple(steps), where, reading, hiding)
 
 
 def merge(old: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, ...]:
@@ -101,7 +103,22 @@ def merge(old: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, .
         replace(by_text[text], message=at)
         for text, at in newest((item.value, item.message) for item in sorted(said, key=_age))
     ]
-    return _ranked([*rules, *merged.values()])[:MAX_ITEMS]
+    return _ranked([*rules, *_without_counters(merged.values())])[:MAX_ITEMS]
+
+
+def _without_counters(items: Iterable[Evidence]) -> list[Evidence]:
+    """Numbers that count on ("item 113, 114, …") step back, all but the first and the last of a run."""
+    kept = list(items)
+    runs: dict[str, set[int]] = {}
+    for item in kept:
+        if item.kind is EvidenceKind.NUMBER and item.value.isdecimal():
+            runs.setdefault(item.context, set()).add(int(item.value))
+    for at, item in enumerate(kept):
+        if item.kind is EvidenceKind.NUMBER and item.value.isdecimal():
+            value, others = int(item.value), runs[item.context]
+            if value - 1 in others and value + 1 in others and len(others) >= _COUNTER_LENGTH:
+                kept[at] = replace(item, rank=min(item.rank, _COUNTER_RANK))
+    return kept
 
 
 def _age(item: Evidence) -> int:

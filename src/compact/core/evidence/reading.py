@@ -93,6 +93,7 @@ def _speakers(messages: Sequence[Message], texts: Sequence[str]) -> frozenset[st
             found = SPEAKER.match(head)
             if found:
                 counts[found.group(1)] = counts.get(found.group(1), 0) + 1
-    if sum(counts.values()) < max(3, spoken // 2):
+    # "Item 7 checked: …" is another name each time: people speak more than once.
+    if sum(count for count in counts.values() if count > 1) < max(3, spoken // 2):
         return frozenset()
     return frozenset(name for name, count in counts.items() if count > 1 or name[0].isupper())

@@ -15,6 +15,8 @@ __all__ = ["ExtractiveSummarizer"]
 
 _SAMPLE_CHARS = 8_000
 _TRIES = 5
+_REPAIRING_SHARES = (0.4, 0.65)
+"""Shares of the room that evidence gets when too little of it survived; prose keeps the rest."""
 
 
 class ExtractiveSummarizer:
@@ -28,8 +30,24 @@ class ExtractiveSummarizer:
 
     def summarize(self, request: SummaryRequest) -> Summary:
         """A summary of at most `request.max_tokens`; empty when there is no room or nothing to say."""
+        return self.summarize_within(request, 0.0)
+
+    def summarize_within(self, request: SummaryRequest, survival_floor: float) -> Summary:
+        """As `summarize`; below the floor, evidence gets more of the room as long as more survives."""
         material = gather(request, self._is_secret)
-        draft, tokens = self._fit(material, request)
+        best = self._written(material, request, 0.0)
+        for share in _REPAIRING_SHARES if request.strategy != "brief" else ():
+            if best.survival.get("all", 1.0) >= survival_floor:
+                break
+            material.told.clear()
+            material.choosers.clear()
+            again = self._written(material, request, share)
+            if again.survival.get("all", 1.0) > best.survival.get("all", 1.0):
+                best = again
+        return best
+
+    def _written(self, material: Material, request: SummaryRequest, evidence_share: float) -> Summary:
+        draft, tokens = self._fit(material, request, evidence_share)
         return Summary(
             text=draft.text,
             tokens=tokens,
@@ -40,13 +58,13 @@ class ExtractiveSummarizer:
             model="extractive",
         )
 
-    def _fit(self, material: Material, request: SummaryRequest) -> tuple[Draft, int]:
+    def _fit(self, material: Material, request: SummaryRequest, evidence_share: float) -> tuple[Draft, int]:
         """Write, count, and write smaller until it fits: rooms are in characters, the limit in tokens."""
         limit = request.max_tokens
         room = int(limit * self._chars_per_token(material))
         draft = Draft("", "", ())
         for _ in range(_TRIES):
-            draft = write(material, request.strategy, room)
+            draft = write(material, request.strategy, room, evidence_share)
             tokens = self._counter.count(draft.text)
             if tokens <= limit:
                 return draft, tokens

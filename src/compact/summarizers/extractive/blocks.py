@@ -14,6 +14,7 @@ from compact.summarizers.extractive.sentences import Unit
 _MIN_ROOM = 40
 _LINE_CHARS = 320
 _GOAL_CHARS = 900
+_TELLING_WORDS = 4
 
 
 def one_line(text: str, limit: int = 0) -> str:
@@ -51,7 +52,7 @@ def rules(material: Material, room: int, *, as_ledger: bool = False) -> list[str
 
 def goal(material: Material, room: int) -> list[str]:
     """What the user wants: the first request and the newest, and what an earlier summary had as goal."""
-    lines = take((f"- {one_line(line)}" for line in material.earlier_goal), room // 2)
+    lines = _earlier_goal(material, (room * 3) // 4)
     room -= sum(len(line) + 1 for line in lines)
     room = min(room, _GOAL_CHARS)
     quoted = {one_line(rule.value) for rule in material.rules}
@@ -60,6 +61,12 @@ def goal(material: Material, room: int) -> list[str]:
         return lines
     first, last = asked[0].index, asked[-1].index
     wanted = [first] if first == last else [first, last]
+    if (
+        lines
+        and first != last
+        and all(len(unit.words) < _TELLING_WORDS for unit in asked if unit.index == first)
+    ):
+        wanted = [last]  # "Go on with item 57" is no goal beside the task that it belongs to
     for index in wanted:
         share = room if index == wanted[-1] else (room * 2) // 3
         line = _request_line(material, [unit for unit in asked if unit.index == index], share)
@@ -67,6 +74,16 @@ def goal(material: Material, room: int) -> list[str]:
             lines.append(line)
             room -= len(line) + 1
     return lines
+
+
+def _earlier_goal(material: Material, room: int) -> list[str]:
+    """The first task of all, shortened if need be, and of the later ones those that tell something."""
+    if not material.earlier_goal or room < _MIN_ROOM:
+        return []
+    first, *later = material.earlier_goal
+    lines = [f"- {one_line(first, room - 3)}"]
+    telling = (f"- {one_line(line)}" for line in later if len(line.split()) > 2 * _TELLING_WORDS)
+    return lines + take(telling, room - len(lines[0]) - 1)
 
 
 def _request_line(material: Material, units: Sequence[Unit], room: int) -> str:

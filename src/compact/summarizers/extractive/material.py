@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from compact.core.evidence import Ledger, extract, merge
+from compact.core.evidence.focus import focused
 from compact.core.evidence.reading import Reading, read
 from compact.core.evidence.rules import is_rule
 from compact.core.render import is_empty_failure, neutralize, request_positions
@@ -65,6 +66,8 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
     ledger = extract(messages, positions, is_secret=is_secret)
     evidence = merge(request.previous_evidence, ledger.items) if request.previous_evidence else ledger.items
     reading = ledger.reading or read(messages)
+    if request.focus:
+        evidence = focused(evidence, request.focus, dict(zip(positions, reading.texts, strict=True)))
     inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
     goal, story = _earlier_lines("\n".join(filter(None, [request.previous_summary or "", *inside])))
     units, weights = units_of(reading, request.focus)

@@ -6,6 +6,7 @@ import json
 import re
 from math import log
 
+from compact.core.evidence.focus import focus_words
 from compact.core.evidence.reading import Reading, split_sentences
 from compact.core.render import neutralize
 from compact.model.message import Role
@@ -87,6 +88,9 @@ _QUESTION_WEIGHT = 0.5
 _FINDING_WEIGHT = 1.8
 _COURTESY_WEIGHT = 0.25
 _INTENT_WEIGHT = 0.3
+_COUNTER_LENGTH = 4
+_THIN = 3
+_DIGITS = re.compile(r"\d+")
 _ASSISTANT_WEIGHT = 0.7
 """Users state facts about themselves and what they want; assistants also give advice that anyone could."""
 
@@ -190,19 +194,33 @@ def _weigh(units: list[Unit], speakers: frozenset[str], focus: str) -> Weights:
         said[unit.index] = said.get(unit.index, 0) + len(unit.text)
         words.read(unit)
     weights = words.weights(len(units))
-    for word in focus.lower().split():
-        bare = word.strip(_PUNCTUATION)
-        if bare in weights:
-            weights[bare] *= _FOCUS_WEIGHT
+    _quiet_counters(units)
+    wanted = focus_words(focus)
+    for word in wanted & weights.keys():
+        weights[word] *= _FOCUS_WEIGHT
     # Every message is about as important as the next: in a long one each sentence weighs less.
     dilution = {index: (1.0 / length) ** _DILUTION_POWER for index, length in said.items()}
     assistant = Role.ASSISTANT if not speakers else None
     for unit in units:
         unit.gain = sum(map(weights.__getitem__, unit.words))
         unit.weight *= dilution[unit.index]
+        if wanted and not wanted.isdisjoint(unit.words):
+            unit.weight *= _FOCUS_WEIGHT
         if unit.role is assistant:
             unit.weight *= _INTENT_WEIGHT if _INTENT.match(unit.text) else _ASSISTANT_WEIGHT
     return weights
+
+
+def _quiet_counters(units: list[Unit]) -> None:
+    """ "Continue with item 57" tells nothing the next one does not: of many such, the newest counts."""
+    alike: dict[str, list[Unit]] = {}
+    for unit in units:
+        if unit.role is Role.USER and len(unit.words) <= _THIN and _DIGITS.search(unit.text):
+            alike.setdefault(_DIGITS.sub("#", unit.text), []).append(unit)
+    for same in alike.values():
+        if len(same) >= _COUNTER_LENGTH:
+            for unit in same[:-1]:
+                unit.weight = 0.0
 
 
 class _Words:

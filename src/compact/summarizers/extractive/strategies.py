@@ -23,6 +23,7 @@ _LEAST_PROSE = 0.12
 _FORMED = frozenset({"decisions", "changes"})
 _FORMED_SHARE = 0.4
 """A ledger or a list of changes is what was asked for; facts come second there."""
+_GOAL_CHARS = 200
 _SLIVER = 70
 """Fewer characters than this tell nothing."""
 
@@ -105,21 +106,25 @@ class Draft:
         return "\n".join(part for part in (self.trusted, self.untrusted) if part)
 
 
-def write(material: Material, strategy: str, room: int) -> Draft:
-    """A summary of at most about `room` characters; the caller counts tokens and asks again if need be."""
+def write(material: Material, strategy: str, room: int, evidence_share: float = 0.0) -> Draft:
+    """A summary of at most about `room` characters; the caller counts tokens and asks again if need be.
+
+    Evidence gets `evidence_share` of the room if that is more than it would get anyway.
+    """
     if strategy == "brief":
         return ledgers.brief(material, room)
     sections = STRATEGIES.get(strategy, STRATEGIES["task_state"])
     names = {section.block for section in sections}
     facts_heading = sections[-1].heading
-    evidence_room = int(room * _evidence_share(material, room))
+    evidence_room = int(room * max(evidence_share, _evidence_share(material, room)))
     filled: dict[str, list[str]] = {}
     if "rules" in names:
         rules_room = min(room // 2, max(_RULES_CHARS, int(room * _rules_share(room))))
         filled["rules"] = blocks.rules(material, rules_room, as_ledger=strategy == "decision_log")
     for name, writer, share in _SMALL_BLOCKS:
         if name == "goal" and room < _SMALL:
-            share *= 1.5  # without what was wanted the rest means nothing
+            # Without what was wanted the rest means nothing.
+            share = max(share * 1.5, min(_GOAL_CHARS, room // 4) / room if room else 0.0)
         if name in names and room * share >= _SLIVER:
             filled[name] = writer(material, int(room * share))
     formed = not names.isdisjoint(_FORMED)
