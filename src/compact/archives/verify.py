@@ -1,9 +1,13 @@
-"""Checks an archive: every transcript against its trailer, every summary against its own hash."""
+"""Checks an archive: transcripts against their trailers, summaries against their hashes, steps for gaps.
+
+What no file that is left can tell stays unseen: the newest steps gone together, or lines of events.jsonl.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -11,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from compact.archives.lines import FORMAT, VERSION, summary_digest
+from compact.archives.naming import summary_name, transcript_name
+
+_NUMBERED = re.compile(r"(?:transcript-pre-compact|summary)-(\d{1,18})\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,15 @@ def verify(path: str | os.PathLike[str]) -> list[Problem]:
     start = Path(path)
     if not start.exists() and not start.is_symlink():
         return [Problem(str(start), "does not exist")]
-    return [problem for file in _files(start) for problem in _verify_file(file)]
+    found: list[Problem] = []
+    folders: dict[Path, list[str]] = {}
+    for file in _files(start):
+        found += _verify_file(file)
+        if file.parent != start.parent:
+            folders.setdefault(file.parent, []).append(file.name)
+    for folder, names in folders.items():
+        found += _verify_steps(folder, names)
+    return found
 
 
 def verify_lines(lines: Iterable[bytes], path: str) -> list[Problem]:
@@ -95,6 +110,33 @@ def _verify_file(path: Path) -> list[Problem]:
                 if _parsed(line) is None
             ]
     return [Problem(str(path), "does not belong here")]
+
+
+def _verify_steps(folder: Path, names: Iterable[str]) -> list[Problem]:
+    """Steps count from 1 without a gap, and each transcript has its summary (files set aside count)."""
+    transcripts: set[int] = set()
+    summaries: set[int] = set()
+    for name in names:
+        numbered = _NUMBERED.match(name)
+        if numbered is not None:
+            (transcripts if name.startswith("transcript-") else summaries).add(int(numbered[1]))
+    there = transcripts | summaries
+    found = [
+        Problem(str(folder / transcript_name(step)), f"its summary {summary_name(step)} is missing")
+        for step in sorted(transcripts - summaries)
+    ]
+    # Stretches, not single steps: one file with a huge number must not make a huge report.
+    last = 0
+    for step in sorted(there):
+        if step > last + 1:
+            gap = (
+                f"step {last + 1:03d} is"
+                if step == last + 2
+                else f"steps {last + 1:03d} to {step - 1:03d} are"
+            )
+            found.append(Problem(str(folder), f"{gap} missing: deleted, still queued, or never archived"))
+        last = step
+    return found
 
 
 def _verify_pair(path: Path, content: bytes) -> list[Problem]:
