@@ -21,7 +21,7 @@ BRIEF_SENTENCES = 5
 _TAGS = r"(?:think|thinking|thought|reasoning|scratchpad)"
 _LEADING_REASONING = re.compile(rf"\A\s*<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _UNOPENED_REASONING = re.compile(
-    rf"\A(?:(?!<{_TAGS}>).)*?^[ \t]*</{_TAGS}>[ \t]*$", re.DOTALL | re.MULTILINE | re.I
+    rf"\A(?:(?!<{_TAGS}>).)*?(?:^|[^`\"'\n])</{_TAGS}>[ \t]*$", re.DOTALL | re.MULTILINE | re.I
 )
 _FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL | re.IGNORECASE)
 _WRAPPER = re.compile(

@@ -1,6 +1,7 @@
 """Answers that are no summary: the model declined, saw nothing, or called a tool.
 
-All of these are recognized at the very start of a short answer and in the first person, because a true
+All of these are recognized at the start of a short answer (a refusal also after one short sentence that
+says nothing of the session) and in the first person, because a true
 summary may tell of a refusal ("I can't open that file", said the assistant) without being one.
 """
 
@@ -15,6 +16,8 @@ _HELP = r"(?:help|assist|comply|summari[sz]|fulfil|provid|do that|continu|creat|
 _REFUSALS = (
     rf"(?:i['’]?m|i am) (?:so |very |really |truly )?sorry\b[^\n]{{0,40}}\b{_CANNOT}",
     rf"(?:sorry|apologies|i apologi[sz]e|unfortunately)[,. ]+(?:but )?i(?:['’]m| am)? {_CANNOT}",
+    r"i (?:must|have to|need to|will have to) (?:\w+ )?(?:decline|refuse)\b",
+    rf"i (?:\w+ )?(?:decline|refuse) to {_HELP}",
     rf"i (?:can(?:no|['’]?)t|won['’]?t|will not|must decline to) (?:\w+ ){{0,2}}{_HELP}",
     rf"i(?:['’]m| am) (?:unable|not able|not comfortable|not allowed) (?:to )?(?:\w+ )?{_HELP}",
     r"i do(?: not|n['’]t) feel comfortable",
@@ -38,6 +41,13 @@ _REFUSALS = (
     r"죄송(?:합니다|하지만)[^\n]{0,40}(?:없습니다|어렵습니다)",
 )
 _REFUSAL_CHARS = 700
+# "I have looked at it." before the refusal itself; a sentence that cites a message tells of the session.
+_PREAMBLE = re.compile(
+    r"\A[\W_]*(?:(?:i(?:['’]ve| have)|thank(?:s| you)|sure|okay|ok|certainly|of course|i (?:understand|see)|"
+    r"i appreciate|let me)\b[^.!?\n\[\]]{0,120}[.!?]+\s+){1,2}",
+    re.IGNORECASE,
+)
+_LEAD_TO_CALL = re.compile(r"\A[^\n{}\[\]]{0,200}\n\s*```[a-z_]*\s*(?=[{\[])", re.IGNORECASE)
 
 _TALK = r"(?:conversation|transcript|chat|history|session)"
 _THING = r"(?:conversation|transcript|chat|messages?|content|text)"
@@ -78,7 +88,10 @@ _BLANK = _at_start(_BLANKS)
 
 
 def is_refusal(text: str) -> bool:
-    return len(text) <= _REFUSAL_CHARS and _REFUSAL.match(text) is not None
+    if len(text) > _REFUSAL_CHARS:
+        return False
+    preamble = _PREAMBLE.match(text)
+    return any(_REFUSAL.match(rest) for rest in (text, text[preamble.end() :] if preamble else ""))
 
 
 def says_nothing(text: str) -> bool:
@@ -95,6 +108,9 @@ def is_tool_call(text: str) -> bool:
     """True for a tool call written out as text, in markup or as JSON."""
     if _TOOL_MARKUP.match(text):
         return True
+    lead = _LEAD_TO_CALL.match(text)
+    if lead is not None:
+        text = text[lead.end() :].rstrip().removesuffix("```")
     if not text.startswith(("{", "[")):
         return False
     try:

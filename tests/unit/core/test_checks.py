@@ -90,6 +90,8 @@ def test_blank_and_invented_summaries_count_as_empty(text: str) -> None:
         "很抱歉，我无法协助处理该请求。",
         "申し訳ありませんが、その内容には対応できません。",
         "죄송합니다. 요청을 도와드릴 수 없습니다.",
+        "I must respectfully decline to summarize this conversation.",
+        "I have looked at it. I'm sorry, but I can't help with that.",
     ],
 )
 def test_refusals(text: str) -> None:
@@ -103,6 +105,8 @@ def test_refusals(text: str) -> None:
         "- The assistant refused to switch the lamp off: \"I'm sorry, I can't do that\" [m3]",
         "I cannot reach relay 3; the check fails with E17 [m6]. Next: replace the relay.",
         "Sorry state of relay 3: it does not answer [m6].",
+        "I have repaired the lamp [m3]. I'm sorry, but I can't help with relay 3, said the assistant [m6].",
+        'The tool was called so:\n```json\n{"zone": "Europe/Oslo"}\n```\nIt worked [m4].',
         "The conversation is about a lighthouse whose lamp goes on two hours late [m3].",
         "No messages were lost; the zone is Europe/Oslo now [m4].",
     ],
@@ -118,6 +122,8 @@ def test_a_summary_may_tell_of_refusals(text: str) -> None:
         '```json\n{"tool": "run", "args": {"cmd": "ls"}}\n```',
         '[{"name": "run", "input": {}}]',
         '{"tool_calls": []}',
+        'Sure!\n```json {"tool": "run", "args": {"cmd": "ls"}}```',
+        'Let me look at the file first.\n\n```json\n{"name": "read_file", "arguments": {"path": "a"}}\n```',
         "<tool_call>\n{}\n</tool_call>",
         '<invoke name="run">',
         "[TOOL_CALLS] run",
@@ -134,6 +140,7 @@ def test_tool_calls(text: str) -> None:
         "<think>It never ends",
         "<thinking>one</thinking>\n<reasoning>two</reasoning>\n",
         "thought without a beginning\n</think>\n",
+        "thought without a beginning, closed at the end of its line.</think>\n",
     ],
 )
 def test_reasoning_only(text: str) -> None:
@@ -145,6 +152,7 @@ def test_reasoning_only(text: str) -> None:
     [
         f"<think>first\n\nsecond</think>\n{GOOD}",
         f"so the user wants\n</think>\n\n{GOOD}",
+        f"so the user wants this. I will write it.</think>\n\n{GOOD}",
         f"```markdown\n{GOOD}\n```",
         f"<summary>\n{GOOD}\n</summary>",
         f"Here is the summary of the conversation:\n\n{GOOD}",
