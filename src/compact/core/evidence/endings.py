@@ -33,7 +33,7 @@ _FAILING_TEST = re.compile(
 )
 _OPENING_ERROR = re.compile(
     r"\A\s*(?:<(?:tool_use_)?error>\s*([^\n<]{3,300})|\{\s*\"(?:error|err)\"\s*:\s*\"([^\"]{3,300})|"
-    r"((?:\w+ )?Error(?:\s*$|[:!]| [^\n]{0,300})[^\n]{0,300}|"
+    r"(Error(?:\s*$|[:!]| )[^\n]{0,300}|(?!no |0 |zero )\w+ error: [^\n]{1,300}|"
     r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception):[^\n]{1,300}|"
     r"(?:failed to|unable to|could not|cannot|can['’]t|permission denied|access denied|no such file|"
     r"file (?:not found|does not exist)|fatal:|failure:)[^\n]{0,300}))",
