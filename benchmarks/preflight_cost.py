@@ -102,9 +102,7 @@ def main() -> None:
     tokens = sum(map(counter.count, all_texts))
     one_pass = time.process_time() - began
     size = sum(map(len, all_texts))
-    print(
-        f"session\t{len(messages):,} messages\t{tokens:,} tokens\t{size / 1e6:.1f} MB\t{one_pass:.2f} s a pass"
-    )
+    print(f"session\t{len(messages):,} messages\t{tokens:,} tokens\t{size / 1e6:.1f} MB\t{one_pass:.2f} s")
     # What is loaded once, at the first compaction of a process, is not a preflight's cost.
     for preset in options.presets.split(","):
         run(session(120, seed=3), preset, adopt=True)
