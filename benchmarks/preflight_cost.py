@@ -4,7 +4,8 @@
 
 1. All preflights of a long session with tool outputs through a 128k window, with an instant summarizer and no
    evidence ledger (that is summarizing: see summary_speed.py), against one tiktoken pass over the same
-   text; for a caller who adopts the result, and for one who sends everything.
+   text; for a caller who adopts the result, and for one who sends everything. The last row is the default,
+   with the ledger.
 2. A preflight on an unchanged history of 128k tokens against counting that history.
 3. Memory held for a session against the text it holds.
 """
@@ -62,14 +63,14 @@ def texts(messages: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def manager_for(preset: str) -> CompactManager:
-    policy = {"survival_floor": 0.0}
+def manager_for(preset: str, ledger: bool = False) -> CompactManager:
+    policy = {} if ledger else {"survival_floor": 0.0}
     config = CompactConfig(model="gpt-4o", max_context_tokens=128_000, preset=preset, policy=policy)
     return CompactManager(config, summarizer=instant, archive=MemoryArchive())
 
 
-def run(messages: list[dict[str, Any]], preset: str, adopt: bool) -> tuple[float, int]:
-    manager = manager_for(preset)
+def run(messages: list[dict[str, Any]], preset: str, adopt: bool, ledger: bool = False) -> tuple[float, int]:
+    manager = manager_for(preset, ledger)
     given: list[Any] = []
     spent = 0.0
     compactions = 0
@@ -113,6 +114,9 @@ def main() -> None:
             print(
                 f"all preflights\t{preset}\t{caller}\t{compactions} compactions\tratio {spent / one_pass:.2f}"
             )
+    run(session(120, seed=3), "budget", adopt=True, ledger=True)
+    spent, compactions = run(messages, "budget", adopt=True, ledger=True)
+    print(f"with the ledger\tbudget\tadopts\t{compactions} compactions\tratio {spent / one_pass:.2f}")
 
     manager = CompactManager(CompactConfig(model="gpt-4o", max_context_tokens=400_000), summarizer=instant)
     some, total = [], 0
