@@ -7,6 +7,7 @@ CompactError
 ├── InsufficientBudget     what may not be removed does not fit the window
 ├── SummaryRefused         a summary was made but may not be used; names the reason
 ├── SummarizerError        no summary was made (network, API, timeout)
+├── ChatError              a chat model gave no reply, or only a part of one
 ├── SessionBusy            another compaction of this session is under way
 ├── ArchiveError           the archive could not be written; nothing was compacted
 ├── StoreError             the session store could not be read or written
@@ -57,6 +58,14 @@ class InsufficientBudget(CompactError):
 
 class SummarizerError(CompactError):
     """The summarizer failed; the session is unchanged. `retryable` says whether another try may help."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class ChatError(CompactError):
+    """The model could not answer; the conversation is unchanged. `retryable` as for a summarizer."""
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
 from compact.core.view import START
+from compact.model.chat import ReplyPiece
 from compact.model.event import Event
 from compact.model.message import Message
 from compact.model.record import Record, Transcript
@@ -102,6 +103,28 @@ class Exporter(Protocol):
     """Takes events in order. Must not raise and must not block."""
 
     def export(self, event: Event) -> None: ...
+
+
+class ChatModel(Protocol):
+    """Answers a prompt, piece by piece; raises ChatError when it can't."""
+
+    model: str
+    """The id that limits, prices and counters are looked up by."""
+    label: str
+    """What people are shown."""
+
+    def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> Iterator[ReplyPiece]:
+        """Messages and tools in OpenAI's chat format, whoever answers. Ends with one `ReplyEnd`.
+
+        Closing the iterator stops the reply at the server too.
+        """
+        ...
 
 
 class Clock(Protocol):
