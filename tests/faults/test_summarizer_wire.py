@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from compact.errors import MissingExtra, SummarizerError
-from compact.summarizers._http import retry_after
+from compact.models._http import retry_after
 from compact.summarizers._model import ModelSummarizer
 from compact.summarizers.anthropic import AnthropicSummarizer
 from compact.summarizers.openai import OpenAISummarizer

@@ -10,8 +10,8 @@ from typing import Any
 
 from compact.errors import CompactError, ConfigError, SummarizerError
 from compact.model.summary import Summary, SummaryRequest
+from compact.models._http import hide_keys
 from compact.ports import Summarizer
-from compact.summarizers._http import hide_keys
 from compact.summarizers._running import as_summary, run_sync
 from compact.summarizers.templates import input_for, instructions_for
 

@@ -1,0 +1,131 @@
+"""What every client of a model's API needs: the HTTP package, what failures mean, no secrets in errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from compact.errors import MissingExtra
+
+CONNECT_SECONDS = 10.0
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 30.0
+_DETAIL_CHARS = 300
+_TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|xai|gsk|key)-[\w*-]{6,}|Bearer\s+\S+", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|prompt is too long|maximum context length|"
+    r"input is too long|too many (?:input )?tokens|request_too_large|"
+    r"context (?:window|length|size|limit)[^.]{0,60}exceed|"
+    r"exceeds?[^.]{0,60}context (?:window|length|size|limit)",
+    re.IGNORECASE,
+)
+
+
+class Trouble(StrEnum):
+    """What a reply that is no answer means for the one who asked."""
+
+    TOO_LONG = "too-long"
+    NO_QUOTA = "no-quota"
+    BUSY = "busy"
+    KEY = "key"
+    NOT_FOUND = "not-found"
+    BAD_REQUEST = "bad-request"
+    OTHER = "other"
+
+
+def trouble_of(status: int, detail: str) -> Trouble:
+    if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(detail)):
+        return Trouble.TOO_LONG
+    if status == 402 or (status == 429 and "insufficient_quota" in detail):
+        return Trouble.NO_QUOTA
+    if status in _TRY_AGAIN:
+        return Trouble.BUSY
+    if status in (401, 403):
+        return Trouble.KEY
+    if status == 404:
+        return Trouble.NOT_FOUND
+    return Trouble.BAD_REQUEST if status in (400, 422) else Trouble.OTHER
+
+
+HINTS = {
+    Trouble.NO_QUOTA: "; the account has no quota left",
+    Trouble.KEY: "; check the API key",
+    Trouble.NOT_FOUND: "; check the model's name and base_url",
+}
+
+
+def load_httpx(extra: str) -> Any:
+    try:
+        import httpx2
+    except ImportError as error:
+        raise MissingExtra("httpx2", extra) from error
+    return httpx2
+
+
+@cache
+def certificates() -> Any:
+    """Loaded once: it takes longer than a request on the local network."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def host_of(url: str) -> str:
+    """Host and port, without any user or password that stands before them."""
+    return url.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1]
+
+
+def hide_keys(text: str, secrets: tuple[str, ...] = ()) -> str:
+    """`text` without the secrets and without anything shaped like an API key."""
+    for secret in secrets:
+        text = text.replace(secret, "<REDACTED>")
+    return _KEY_SHAPED.sub("<REDACTED>", text)
+
+
+def detail_of(raw: bytes) -> str:
+    """The server's own words: code, type and message of its error object, or the start of its text."""
+    text = raw[:20_000].decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return " ".join(text.split())[:_DETAIL_CHARS]
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if not isinstance(error, dict):
+        return str(error)[:_DETAIL_CHARS]
+    named = (str(error[key]) for key in ("code", "type", "message", "param") if error.get(key))
+    return ": ".join(dict.fromkeys(named))[:_DETAIL_CHARS]
+
+
+def status_in(error: Any) -> int:
+    """The status that an error object in a reply of status 200 stands for."""
+    kinds = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "invalid_request_error": 400}
+    if not isinstance(error, dict):
+        return 500
+    code = error.get("code")
+    if isinstance(code, int) and 400 <= code < 600:
+        return code
+    return kinds.get(str(error.get("type")), 500)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait as the server asks for: milliseconds, seconds or a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after")
+        if value is None:
+            return None
+        if value.strip().replace(".", "", 1).isdigit():
+            return float(value)
+        when = parsedate_to_datetime(value)
+        sent = headers.get("date")
+        # Their clock against their clock: ours may differ.
+        return max(0.0, (when - parsedate_to_datetime(sent)).total_seconds()) if sent else None
+    except (TypeError, ValueError):
+        return None
