@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["support.spec_plugin", "support.postgres"]
+pytest_plugins = ["support.spec_plugin", "support.postgres", "support.local_model"]
 
 # The same examples on every run and every machine; a failure prints the blob that reproduces it.
 # HYPOTHESIS_PROFILE=explore looks for new examples instead.

@@ -8,6 +8,7 @@ CompactError
 ├── SummaryRefused         a summary was made but may not be used; names the reason
 ├── SummarizerError        no summary was made (network, API, timeout)
 ├── ChatError              a chat model gave no reply, or only a part of one
+│   └── ContextOverflow    the prompt is longer than the model's window
 ├── SessionBusy            another compaction of this session is under way
 ├── ArchiveError           the archive could not be written; nothing was compacted
 ├── StoreError             the session store could not be read or written
@@ -72,6 +73,15 @@ class ChatError(CompactError):
         self.retryable = retryable
 
 
+class ContextOverflow(ChatError):
+    """The prompt does not fit the model's window; `tokens` and `window` are None where it didn't say."""
+
+    def __init__(self, message: str, *, tokens: int | None = None, window: int | None = None) -> None:
+        super().__init__(message)
+        self.tokens = tokens
+        self.window = window
+
+
 class SummaryRefused(CompactError):
     """A summary came back but did not pass the checks; `reason` is a `RefusalReason` value."""
 
@@ -99,9 +109,8 @@ class StoreError(CompactError):
 class MissingExtra(CompactError):
     """An optional dependency is not installed."""
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(
-            f"{package} is not installed. Install it with: pip install 'compact-context[{extra}]'"
-        )
+    def __init__(self, package: str, extra: str, command: str | None = None) -> None:
+        command = command or f"pip install 'compact-context[{extra}]'"
+        super().__init__(f"{package} is not installed. Install it with: {command}")
         self.package = package
         self.extra = extra

@@ -104,6 +104,7 @@ _FAMILIES: dict[str, tuple[int, int]] = {
     "command-r": (128_000, 4_096),
     "kimi": (131_072, 8_192),
     "glm-4": (128_000, 8_192),
+    "smollm2": (8_192, 1_024),
 }
 
 # Importing the registry takes hundreds of milliseconds. For these names the family above holds the

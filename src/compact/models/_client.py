@@ -1,0 +1,141 @@
+"""What chat clients have in common: sending, and sending again without what a server rejects."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+from compact.errors import ChatError
+from compact.model.chat import ReplyPiece
+from compact.models._line import Address, BadRequest, Line, Reply
+
+_UNSUPPORTED = re.compile(
+    r"unsupported|not support|not allowed|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|"
+    r"not permitted|only the default|deprecated|instead",
+    re.IGNORECASE,
+)
+
+
+class ChatClient(ABC):
+    """Speaks to one model at one server; subclasses know one wire format.
+
+    `first_seconds` is how long the first piece may take, `between_seconds` each later one. `extra` is merged
+    into the request's body. `on_wait` is told before a request is tried again: seconds, and why.
+    """
+
+    needs = "openai"
+    default_base_url = ""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        label: str | None = None,
+        retries: int = 2,
+        first_seconds: float = 300.0,
+        between_seconds: float = 120.0,
+        extra: Mapping[str, Any] | None = None,
+        on_wait: Callable[[float, ChatError], None] | None = None,
+    ) -> None:
+        self.model = model
+        self.label = label or model
+        self.base_url = (base_url or self.default_base_url).rstrip("/")
+        self._extra = dict(extra or {})
+        self._rejected: list[str] = []
+        self._address = Address(
+            label=self.label,
+            extra=self.needs,
+            url=self._url(),
+            headers=self._headers(api_key),
+            secrets=(api_key,) if api_key else (),
+            retries=retries,
+            first_seconds=first_seconds,
+            between_seconds=between_seconds,
+            on_wait=on_wait,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r})"  # the key must not get into a log this way
+
+    def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        payload = {**self._payload(messages, tools or (), max_tokens), "stream": True, **self._extra}
+        return Reply(lambda line: self._pieces(payload, line))
+
+    def _pieces(self, payload: dict[str, Any], line: Line) -> Generator[ReplyPiece, None, None]:
+        for rejected in self._rejected:
+            payload = self._without(payload, rejected)
+        while True:
+            try:
+                yield from self._address.reply(payload, line, self._read)
+                return
+            except BadRequest as error:
+                name = self._blamed(payload, error.detail)
+                if name is None or line.started:
+                    raise
+                self._rejected.append(name)
+                payload = self._without(payload, name)
+
+    def _blamed(self, payload: Mapping[str, Any], detail: str) -> str | None:
+        """The parameter that this server does not take, by its own words."""
+        if not _UNSUPPORTED.search(detail):
+            return None
+        names = ("max_tokens", "stream_options", "temperature")
+        return next((name for name in names if name in payload and name in detail), None)
+
+    def _without(self, payload: dict[str, Any], name: str) -> dict[str, Any]:
+        return {key: value for key, value in payload.items() if key != name}
+
+    @abstractmethod
+    def _url(self) -> str: ...
+
+    @abstractmethod
+    def _headers(self, api_key: str | None) -> dict[str, str]: ...
+
+    @abstractmethod
+    def _payload(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        max_tokens: int | None,
+    ) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def _read(self, events: Iterator[Any]) -> Iterator[ReplyPiece]: ...
+
+
+def whole_arguments(text: str) -> str | None:
+    """A call's arguments if they are a whole JSON value; none at all mean an empty object."""
+    if not text.strip():
+        return "{}"
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return text
+
+
+def new_call_id() -> str:
+    """For servers that give a call none."""
+    return f"call_{uuid.uuid4().hex[:24]}"
+
+
+def assistant(text: str, reasoning: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A reply as a message of OpenAI's chat format."""
+    message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else "")}
+    if reasoning:
+        message["reasoning_content"] = reasoning
+    if calls:
+        message["tool_calls"] = list(calls)
+    return message

