@@ -148,6 +148,12 @@ class CompactManager:
         self._engine.events.emit(session_id, EventName.RESTORED, {"step": step})
         return inspect.objects_of(self._engine.store.originals(session_id))
 
+    def forget(self, session_id: str) -> bool:
+        """Delete the session's originals and records; says whether there were any. Redacted archives stay."""
+        self._engine.forget(session_id)
+        delete = getattr(self._engine.store, "delete_session", None)
+        return bool(delete(session_id)) if delete is not None else False
+
     async def apreflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
@@ -198,6 +204,9 @@ class CompactManager:
 
     async def arecall(self, session_id: str, query_or_handle: str, limit: int = 5) -> list[Recalled]:
         return await asyncio.to_thread(self.recall, session_id, query_or_handle, limit)
+
+    async def aforget(self, session_id: str) -> bool:
+        return await asyncio.to_thread(self.forget, session_id)
 
     async def arecords(self, session_id: str) -> Sequence[Record]:
         return await asyncio.to_thread(self.records, session_id)

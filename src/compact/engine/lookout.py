@@ -97,6 +97,9 @@ class Lookout:
                 self._sessions.pop(next(iter(self._sessions)))
         return found
 
+    def forget(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+
     def look(self, call: Call, quiet: bool = False) -> Situation:
         """Bring the session up to this list: decode and count what is new, find the record that applies.
 
@@ -183,9 +186,14 @@ class Lookout:
             known_tools = (shell(tools), self.gauge.of_tools(tools))
         if not quiet:
             changed = []
-            if session.system_key not in (None, known_system):
+            # What was not told before is learned now; nothing changed.
+            if (
+                session.system_key
+                and session.system_key[0] is not None
+                and session.system_key != known_system
+            ):
                 changed.append("system prompt")
-            if session.tools_key not in (None, known_tools):
+            if session.tools_key and session.tools_key[0] is not None and session.tools_key != known_tools:
                 changed.append("tool list")
             if session.head_changed():
                 changed.append("leading system messages")

@@ -143,6 +143,14 @@ class MemoryStore:
             if session_id in self._leases and self._leases[session_id][1] is owner:
                 del self._leases[session_id]
 
+    def delete_session(self, session_id: str) -> bool:
+        """Remove a session with its originals and records; says whether it was there."""
+        with self._lock:
+            known = session_id in self._sessions
+            if known:
+                self._forget(session_id)
+            return known
+
     def _forget(self, session_id: str) -> None:
         del self._sessions[session_id]
         for record in self._records.pop(session_id, ()):
