@@ -98,8 +98,13 @@ def detail_of(raw: bytes) -> str:
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return str(error)[:_DETAIL_CHARS]
-    named = (str(error[key]) for key in ("code", "type", "message", "param") if error.get(key))
+    # A number as code is the status, which is told anyway.
+    named = (str(error[key]) for key in ("code", "type", "message", "param") if _words(error.get(key)))
     return ": ".join(dict.fromkeys(named))[:_DETAIL_CHARS]
+
+
+def _words(value: Any) -> bool:
+    return bool(value) and not isinstance(value, int)
 
 
 def status_in(error: Any) -> int:

@@ -36,6 +36,8 @@ Reader = Callable[[Iterator[Any]], Iterator[ReplyPiece]]
 DONE = "[DONE]"
 """The event by which OpenAI's streams end."""
 
+# A sign of life that brings nothing, and so no reason to wait longer.
+_PING = {"type": "ping"}
 _MOST_ERROR_BYTES = 100_000
 _UNCHANGED = "The conversation is unchanged"
 _LOOPBACK = ("127.", "localhost", "[::1]")
@@ -116,6 +118,8 @@ class Address:
                 line.asked_to_wait = retry_after(response.headers)
                 raise self.failure(response.status_code, _start_of(response))
             for event in self._read(response):
+                if event == _PING:
+                    continue
                 line.relax()
                 yield event
                 line.expect(self.between_seconds if line.started else self.first_seconds)
@@ -176,10 +180,12 @@ class Address:
         trouble = trouble_of(status, detail)
         if trouble is Trouble.TOO_LONG:
             tokens, window = _counts(raw, detail)
-            hint = f"{_UNCHANGED}; compact it, or use a model with a larger window."
-            return ContextOverflow(
-                f"{self._who} {said}: the prompt is too long for it. {hint}", tokens=tokens, window=window
-            )
+            problem = f"{said}: the prompt is too long for it"
+            if tokens and window:
+                problem = f"takes {window:,} tokens at most, and the prompt has {tokens:,}"
+            advice = "compact it, or use a model with a larger window"
+            message = f"{self._who} {problem}. {_UNCHANGED}; {advice}."
+            return ContextOverflow(message, tokens=tokens, window=window)
         if trouble is Trouble.BAD_REQUEST:
             return BadRequest(f"{self._who} {said}. {_UNCHANGED}.", detail)
         return self.error(said + HINTS.get(trouble, ""), retryable=trouble is Trouble.BUSY)
