@@ -1,0 +1,241 @@
+"""The HTTP surface of the trace service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, HTTPException, Query, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from compact.errors import StoreError
+from compact.server.traces.body import read_body
+from compact.server.traces.database import TraceDatabase
+from compact.server.traces.event import to_json
+from compact.server.traces.fields import BadBody
+from compact.server.traces.following import stream
+from compact.server.traces.guard import App, Guard
+from compact.server.traces.moments import micros
+from compact.server.traces.reading import MAX_SPANS, Follow, TooSlow, TraceQuery
+from compact.server.traces.service import Taken, TraceService
+from compact.server.traces.settings import TraceSettings
+
+_SSE_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+_PROTOBUF = "application/x-protobuf"
+
+
+def create_app(
+    settings: TraceSettings, database: TraceDatabase, started: Callable[[TraceService], None] = lambda _: None
+) -> App:
+    """The service as an ASGI application; it closes the database when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service = TraceService(settings, database)
+        app.state.service = service
+        started(service)
+        try:
+            yield
+        finally:
+            service.close()
+
+    # No page with scripts from elsewhere: the description itself is enough.
+    app = FastAPI(title="Compact traces", lifespan=lifespan, docs_url=None, redoc_url=None)
+    _add_ingest(app, settings)
+    _add_reading(app)
+    _add_events(app, settings)
+    app.add_exception_handler(BadBody, _bad_body)
+    app.add_exception_handler(StoreError, _not_stored)
+    app.add_exception_handler(TooSlow, _too_slow)
+    return Guard(app, settings)
+
+
+def _service(request: Request) -> TraceService:
+    found: TraceService = request.app.state.service
+    return found
+
+
+def _add_ingest(app: FastAPI, settings: TraceSettings) -> None:
+    async def taken(request: Request) -> tuple[Taken, bool]:
+        service = _service(request)
+        protobuf = request.headers.get("content-type", "").partition(";")[0].strip().lower() == _PROTOBUF
+        promised = request.headers.get("content-length", "")
+        if promised.isdigit() and int(promised) > settings.max_body_bytes:
+            raise BadBody(
+                f"The body is larger than {settings.max_body_bytes:,} bytes. Nothing was stored.", 413
+            )
+        async with service.bodies:
+            encoding = request.headers.get("content-encoding", "")
+            body = await read_body(request.stream(), encoding, settings.max_body_bytes, settings.read_timeout)
+            return await service.take(body, protobuf), protobuf
+
+    async def ingest(request: Request) -> JSONResponse:
+        """One event, `{"batch":[…]}`, `{"events":[…]}`, the Agents SDK's `{"data":[…]}`, or OTLP/JSON."""
+        result, _ = await taken(request)
+        answer: dict[str, Any] = {"success": not result.rejected or result.count > 0, "count": result.count}
+        if result.duplicates:
+            answer["duplicates"] = result.duplicates
+        if result.rejected:
+            answer |= {"rejected": result.rejected, "errors": result.errors}
+        return JSONResponse(answer, 200 if answer["success"] else 400)
+
+    async def otlp(request: Request) -> Response:
+        """OTLP over HTTP, JSON or protobuf, answered as OTLP wants it."""
+        result, protobuf = await taken(request)
+        problem = ""
+        if result.errors:
+            first = result.errors[0]
+            problem = f"span {first['index']}: {first['error']}"
+        if protobuf:
+            from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+            made = ExportTraceServiceResponse()
+            if result.rejected:
+                made.partial_success.rejected_spans = result.rejected
+                made.partial_success.error_message = problem
+            return Response(made.SerializeToString(), media_type=_PROTOBUF)
+        partial = {"rejectedSpans": str(result.rejected), "errorMessage": problem} if result.rejected else {}
+        return JSONResponse({"partialSuccess": partial})
+
+    app.post("/ingest")(ingest)
+    app.post("/v1/traces/ingest")(ingest)
+    app.post("/v1/traces")(otlp)
+
+
+def _add_reading(app: FastAPI) -> None:
+    @app.get("/healthz")
+    async def healthz() -> dict[str, Any]:
+        return {"status": "ok", "service": "compact-traces"}
+
+    @app.get("/stats")
+    async def stats(request: Request) -> dict[str, Any]:
+        service = _service(request)
+        counts = await service.read(service.reader.counts)
+        return {**counts, "readers": service.readers, "sequence": await service.read(service.reader.last_seq)}
+
+    @app.get("/traces")
+    async def traces(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+        cursor: str | None = None,
+        name: str | None = None,
+        group: str | None = None,
+        status: Literal["ok", "error", "running"] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        q: str | None = None,
+    ) -> Response:
+        """Newest first. `q` looks into everything a trace holds; `next_cursor` leads on."""
+        service = _service(request)
+        query = TraceQuery(
+            limit=limit,
+            cursor=cursor,
+            name=name,
+            group=group,
+            status=status,
+            since=_moment(since, "since"),
+            until=_moment(until, "until"),
+            text=q,
+        )
+        try:
+            return _json(await service.read(service.reader.traces, query))
+        except ValueError as error:
+            raise HTTPException(400, str(error)) from None
+
+    @app.get("/traces/{trace_id:path}")
+    async def trace(
+        request: Request,
+        trace_id: str,
+        data: bool = True,
+        limit: Annotated[int, Query(ge=1, le=MAX_SPANS)] = MAX_SPANS,
+    ) -> Response:
+        """A trace with its spans in the order of the tree; `data=false` leaves out what they carry."""
+        service = _service(request)
+        found = await service.read(service.reader.trace, trace_id, data, limit)
+        if found is None:
+            raise HTTPException(404, "There is no such trace.")
+        return _json(found)
+
+    @app.get("/spans/{span_id:path}")
+    async def span(request: Request, span_id: str, traceId: str | None = None) -> Response:
+        """One span with its data. Span ids are unique within a trace; without `traceId` the newest comes."""
+        service = _service(request)
+        found = await service.read(service.reader.spans, span_id, traceId)
+        if not found:
+            raise HTTPException(404, "There is no such span.")
+        return _json(found[0])
+
+
+def _add_events(app: FastAPI, settings: TraceSettings) -> None:
+    @app.get("/events")
+    async def events(
+        request: Request,
+        traceId: str | None = None,
+        kinds: str | None = None,
+        since: str | None = None,
+        after: Annotated[int | None, Query(ge=0)] = None,
+    ) -> Response:
+        """Events as they come, as server-sent events.
+
+        Without more, from now on. `since` (a time) and `after` (a sequence) first replay what is stored;
+        so does the `Last-Event-ID` header of a reader that comes back.
+        """
+        service = _service(request)
+        if service.readers >= settings.max_readers:
+            raise HTTPException(503, f"{settings.max_readers} readers follow already.")
+        follow = Follow(
+            trace_id=traceId,
+            kinds=frozenset(kind.strip() for kind in (kinds or "").split(",") if kind.strip()),
+            since=_moment(since, "since"),
+        )
+        returning = request.headers.get("last-event-id", "")
+        if returning.isdigit():
+            start = int(returning)
+        elif after is not None:
+            start = after
+        else:
+            start = 0 if follow.since is not None else await service.read(service.reader.last_seq)
+
+        async def page(after: int, follow: Follow) -> tuple[list[tuple[int, str]], int]:
+            return await service.read(service.reader.page, after, follow)
+
+        async def counted() -> AsyncIterator[bytes]:
+            service.readers += 1
+            try:
+                async for piece in stream(page, service.bell, follow, start, settings.heartbeat_seconds):
+                    yield piece
+            finally:
+                service.readers -= 1
+
+        return StreamingResponse(counted(), headers=_SSE_HEADERS, media_type="text/event-stream")
+
+
+def _json(value: Any) -> Response:
+    return Response(to_json(value), media_type="application/json")
+
+
+def _moment(text: str | None, name: str) -> int | None:
+    try:
+        # A plus sign in a query means a space unless it was escaped; offsets seldom are.
+        return micros(text.replace(" ", "+") if text else None)
+    except (ValueError, OverflowError):
+        raise HTTPException(400, f"{name} is not a time.") from None
+
+
+async def _bad_body(_: Request, error: Exception) -> Response:
+    assert isinstance(error, BadBody)
+    # What is left of the body is not read: the connection ends here.
+    return JSONResponse(
+        {"success": False, "count": 0, "error": str(error)}, error.status, headers={"connection": "close"}
+    )
+
+
+async def _not_stored(_: Request, error: Exception) -> Response:
+    return JSONResponse(
+        {"success": False, "count": 0, "error": str(error)}, 503, headers={"retry-after": "5"}
+    )
+
+
+async def _too_slow(_: Request, error: Exception) -> Response:
+    return JSONResponse({"detail": "That takes too long; narrow it by name, group or time."}, 503)

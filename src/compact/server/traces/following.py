@@ -1,0 +1,54 @@
+"""Server-sent events: each reader walks the log at its own pace, so a slow one costs nobody anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+
+from compact.server.traces.event import to_json
+from compact.server.traces.reading import Follow
+
+Page = Callable[[int, Follow], Awaitable[tuple[list[tuple[int, str]], int]]]
+
+
+class Bell:
+    """Rings for all who wait when something was written; belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._rung = asyncio.Event()
+        self.closed = False
+
+    def ring(self) -> None:
+        self._rung.set()
+        self._rung = asyncio.Event()
+
+    def close(self) -> None:
+        self.closed = True
+        self.ring()
+
+    def listen(self) -> asyncio.Event:
+        """Taken before looking, so that a ring in between is not missed."""
+        return self._rung
+
+
+async def stream(
+    page: Page, bell: Bell, follow: Follow, after: int, heartbeat: float
+) -> AsyncIterator[bytes]:
+    """The log from `after` on, then whatever is added; the id of each message is its sequence."""
+    hello = {"type": "connected", "timestamp": datetime.now(UTC).isoformat(), "sequence": after}
+    yield f"retry: 1000\ndata: {to_json(hello)}\n\n".encode()
+    while not bell.closed:
+        rung = bell.listen()
+        found, reached = await page(after, follow)
+        if found:
+            yield "".join(f"id: {seq}\ndata: {body}\n\n" for seq, body in found).encode()
+        if reached > after:
+            after = reached
+            continue
+        try:
+            async with asyncio.timeout(heartbeat):
+                await rung.wait()
+        except TimeoutError:
+            # With the id a reader with a narrow filter comes back to where it stands, not to its last event.
+            yield f": heartbeat\nid: {after}\n\n".encode()

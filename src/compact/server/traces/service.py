@@ -1,0 +1,91 @@
+"""What the routes stand on: the database, its writer, its readers, and how a body becomes rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from compact.redaction import Redactor
+from compact.server.traces.accepting import events_of
+from compact.server.traces.body import parse_json
+from compact.server.traces.database import TraceDatabase
+from compact.server.traces.event import Row, TraceEvent, row_of
+from compact.server.traces.fields import BadBody
+from compact.server.traces.following import Bell
+from compact.server.traces.otlp import payload_of_protobuf
+from compact.server.traces.reading import Reader
+from compact.server.traces.settings import TraceSettings
+from compact.server.traces.writing import Writer
+
+_TOLD = 100
+_BODIES = 16
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of a body: how many events are stored, and which were not, why."""
+
+    count: int
+    duplicates: int = 0
+    rejected: int = 0
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    """The first hundred."""
+
+
+class TraceService:
+    """Made inside the event loop it works for; `close` writes what is left."""
+
+    def __init__(self, settings: TraceSettings, database: TraceDatabase) -> None:
+        self.settings = settings
+        self.bell = Bell()
+        self.readers = 0
+        self.bodies = asyncio.Semaphore(_BODIES)
+        """Bodies in memory at a time; the others wait in their sockets."""
+        self._redactor = Redactor(enabled=settings.redact)
+        self.database = database
+        self.reader = Reader(self.database, settings.read_timeout)
+        loop = asyncio.get_running_loop()
+        self._writer = Writer(
+            self.database, settings.retention, lambda: loop.call_soon_threadsafe(self.bell.ring)
+        )
+        # Senders keep neither readers nor each other waiting.
+        self._taking = ThreadPoolExecutor(2, "compact-traces-ingest")
+        self._reading = ThreadPoolExecutor(4, "compact-traces-read")
+
+    async def take(self, body: bytes, protobuf: bool = False) -> Taken:
+        """Stores the events of a body; returns once they are on disk."""
+        loop = asyncio.get_running_loop()
+        rows, errors, rejected = await loop.run_in_executor(self._taking, self._rows, body, protobuf)
+        new = await asyncio.wrap_future(self._writer.submit(rows)) if rows else 0
+        return Taken(len(rows), len(rows) - new, rejected, errors)
+
+    async def read(self, ask: Callable[..., _T], *arguments: Any) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._reading, ask, *arguments)
+
+    def close(self) -> None:
+        self.bell.close()
+        self._taking.shutdown()
+        self._writer.close()
+        self._reading.shutdown(cancel_futures=True)
+        self.database.close()
+
+    def _rows(self, body: bytes, protobuf: bool) -> tuple[list[Row], list[dict[str, Any]], int]:
+        payload = payload_of_protobuf(body) if protobuf else parse_json(body)
+        rows: list[Row] = []
+        errors: list[dict[str, Any]] = []
+        rejected = 0
+        try:
+            for index, event in events_of(payload, self.settings.max_depth):
+                if isinstance(event, TraceEvent):
+                    rows.append(row_of(event.redacted(self._redactor)))
+                    continue
+                rejected += 1
+                if len(errors) < _TOLD:
+                    errors.append({"index": index, "error": event})
+        except RecursionError:
+            raise BadBody("The JSON is nested too deeply. Nothing was stored.") from None
+        return rows, errors, rejected
