@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from compact.config import CompactConfig
 from compact.core.view import START, undo_key
@@ -18,7 +18,8 @@ from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
 from compact.model.plan import Plan
 from compact.model.record import Record, RecordKind
-from compact.ports import Archive, Exporter, Store
+from compact.ports import Archive, Store
+from compact.tracing.stream import AnyExporter
 from compact.wiring import wire
 
 
@@ -34,12 +35,38 @@ class CompactManager:
         summarizer: Any = None,
         store: Store | None = None,
         archive: Archive | None = None,
-        exporters: Sequence[Exporter | Callable[[Event], None]] = (),
+        exporters: Sequence[AnyExporter] = (),
         *,
         format: str | None = None,
     ) -> None:
         self.config = config or CompactConfig()
         self._engine, self._ports = wire(self.config, summarizer, store, archive, exporters, format)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        await self.aclose()
+
+    def close(self, timeout: float = 3.0) -> None:
+        """Deliver the events that wait to their exporters, for so long at most. Done by itself at exit.
+
+        Sessions are not touched; events that come later stay in the process.
+        """
+        self._engine.events.close(timeout)
+
+    async def aclose(self, timeout: float = 3.0) -> None:
+        await asyncio.to_thread(self.close, timeout)
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Wait until exporters have had every event told so far; says whether they had."""
+        return self._engine.events.flush(timeout)
 
     @property
     def window(self) -> int:
@@ -145,7 +172,7 @@ class CompactManager:
                     session.learn(self._engine.store.commit(_undoing(record, revision)))
         with session.lock:
             session.forget_lines()
-        self._engine.events.emit(session_id, EventName.RESTORED, {"step": step})
+        self._engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
         return inspect.objects_of(self._engine.store.originals(session_id))
 
     def forget(self, session_id: str) -> bool:

@@ -15,15 +15,15 @@ from compact.engine.drivers import Ports
 from compact.engine.gauge import Gauge
 from compact.engine.prepare import Engine
 from compact.formats import by_name
-from compact.model.event import Event, EventName
+from compact.model.event import EventName
 from compact.model.policy import Rest
 from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
-from compact.ports import Archive, Exporter, Store, TokenCounter
+from compact.ports import Archive, Store, TokenCounter
 from compact.stores import store_for
 from compact.summarizers.templates import check_strategy
 from compact.tracing.archived import ArchivedEvents, EventLog
-from compact.tracing.stream import EventStream
+from compact.tracing.stream import AnyExporter, EventStream
 
 if TYPE_CHECKING:
     from compact.archives.base import FileArchive
@@ -41,7 +41,7 @@ def wire(
     summarizer: Any,
     store: Store | None,
     archive: Archive | None,
-    exporters: Sequence[Exporter | Callable[[Event], None]],
+    exporters: Sequence[AnyExporter],
     format: str | None,
     environ: Mapping[str, str] | None = None,
 ) -> tuple[Engine, Callable[[str], Ports]]:
@@ -51,9 +51,15 @@ def wire(
         check_strategy(config.policy.strategy)
     redactor = redactor_for(config)
     archive = archive if archive is not None else archive_for(config, redactor)
+    store = store if store is not None else store_for(config)
     if config.archive.adapter != "none" and isinstance(archive, EventLog):
-        exporters = [*exporters, ArchivedEvents(archive)]
-    events = EventStream(exporters, time.time, redact=redactor.value if redactor.enabled else None)
+        exporters = [*exporters, ArchivedEvents(archive, immediate=config.archive.adapter == "fs")]
+    events = EventStream(
+        [*exporters, *exporters_for(config, redactor, environ)],
+        time.time,
+        redactor=redactor if redactor.enabled else None,
+        queue_size=config.tracing.queue_size,
+    )
     for warning in filter(None, [redactor.warning_when_disabled()]):
         events.emit("", EventName.WARNING, {"severity": "high", "message": warning})
 
@@ -66,7 +72,6 @@ def wire(
     limits = limits_for(config.model, config.models)
     if limits.warning and config.max_context_tokens is None:
         warn(limits.warning)
-    store = store if store is not None else store_for(config)
     engine = Engine(
         model=config.model,
         window=config.max_context_tokens or limits.window,
@@ -86,6 +91,30 @@ def wire(
         return Ports(store, archive, composed, partial(events.emit, session_id))
 
     return engine, ports
+
+
+def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]) -> list[AnyExporter]:
+    """Where the settings send events to."""
+    settings = config.tracing
+    exporters: list[AnyExporter] = []
+    if settings.jsonl is not None:
+        from compact.tracing.jsonl import JsonlExporter
+
+        exporters.append(JsonlExporter(settings.jsonl))
+    if settings.ariadne_url is not None:
+        from compact.tracing.ariadne import AriadneExporter
+
+        token = environ.get(settings.ariadne_token_env) if settings.ariadne_token_env else None
+        exporters.append(
+            AriadneExporter(
+                settings.ariadne_url,
+                settings.ariadne_timeout,
+                token=token,
+                tenant=config.tenant,
+                clean=redactor.text,
+            )
+        )
+    return exporters
 
 
 class Margined:

@@ -10,6 +10,7 @@ import pytest
 
 from compact import CompactConfig, CompactManager
 from compact.model.event import Event
+from compact.tracing.stream import Immediate
 
 NAMES = (
     "password",
@@ -63,7 +64,7 @@ def test_no_fragment_of_a_named_secret_leaves(preset: str, tmp_path: Path) -> No
         summarizer={"name": "extractive"},
         archive={"adapter": "fs", "path": str(tmp_path)},
     )
-    manager = CompactManager(config, exporters=[exported.append])
+    manager = CompactManager(config, exporters=[Immediate(exported.append)])
     messages = history(60)
     for length in (122, 182, len(messages)):
         manager.preflight("s", messages[:length])

@@ -15,6 +15,7 @@ from compact.archives.queue import QueuedArchive
 from compact.archives.s3 import S3Archive
 from compact.errors import ConfigError
 from compact.model.event import EventName
+from compact.tracing.stream import Immediate
 from compact.wiring import archive_for, redactor_for, wire
 
 ANTHROPIC = {"ANTHROPIC_API_KEY": "not-a-key"}
@@ -63,7 +64,7 @@ def test_an_unknown_strategy_is_refused_at_start_up() -> None:
 @pytest.mark.spec("S4.15")
 def test_redaction_switched_off_is_the_first_thing_told() -> None:
     seen: list[Any] = []
-    CompactManager(CompactConfig(redaction={"enabled": False}), exporters=[seen.append])
+    CompactManager(CompactConfig(redaction={"enabled": False}), exporters=[Immediate(seen.append)])
     assert seen[0].name is EventName.WARNING and seen[0].data["severity"] == "high"
 
 

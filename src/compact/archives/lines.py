@@ -88,13 +88,7 @@ def summary_digest(content: Mapping[str, Any]) -> str:
 
 def event_line(event: Event | Mapping[str, Any], redactor: Redacts) -> bytes:
     if isinstance(event, Event):
-        event = {
-            "name": event.name.value,
-            "session_id": event.session_id,
-            "sequence": event.sequence,
-            "at": event.at,
-            "data": event.data,
-        }
+        event = event.as_dict()
     return _line(redactor.value(event))
 
 

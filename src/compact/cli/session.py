@@ -16,6 +16,7 @@ def manager_for(context: Context) -> CompactManager:
     from compact.archives.memory import MemoryArchive
     from compact.manager import CompactManager
     from compact.stores.memory import MemoryStore
+    from compact.tracing.stream import Immediate
 
     told: set[str] = set()
 
@@ -28,6 +29,6 @@ def manager_for(context: Context) -> CompactManager:
         context.config(),
         store=MemoryStore(),
         archive=MemoryArchive(),
-        exporters=(tell,),
+        exporters=(Immediate(tell),),
         format=context.args.format,
     )

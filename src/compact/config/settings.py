@@ -82,10 +82,14 @@ class RedactionSettings(_Settings):
 class TracingSettings(_Settings):
     """Where events go, besides the in-process stream."""
 
-    console: bool = False
-    ariadne_url: str | None = None
+    console: bool = Field(False, description="A line for each event on standard error.")
+    jsonl: Name | None = Field(None, description="A file that gets a line of JSON for each event.")
+    ariadne_url: Name | None = Field(None, description="Spans are posted to `{url}/ingest`.")
     ariadne_timeout: Annotated[float, Field(gt=0.0, le=2.0)] = Field(2.0, description="Seconds.")
-    otlp_endpoint: str | None = None
+    ariadne_token_env: str | None = Field(None, description="The variable that holds the service's token.")
+    otel: bool = Field(False, description="Spans and metrics through the OpenTelemetry provider in place.")
+    otlp_endpoint: Name | None = Field(None, description="Where no provider is in place: spans go here.")
+    queue_size: PositiveInt = Field(10_000, description="Events that may wait; then the oldest is dropped.")
 
 
 class ModelLimits(_Settings):

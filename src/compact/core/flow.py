@@ -42,8 +42,8 @@ def compaction(job: Job, plan: Plan) -> Flow:
             "tokensBefore": plan.limits.real(plan.before),
             "modelLimit": plan.limits.real(plan.limits.window),
             "reason": reason,
-            "note": job.note,
         },
+        job.step,
     )
     outcome = yield from _run(job, plan)
     yield end_event(outcome, plan)

@@ -35,6 +35,8 @@ class NeedCommit:
 class Emit:
     name: EventName
     data: Mapping[str, Any]
+    step: int = 0
+    """With a start: the number of the compaction, which all that follows belongs to."""
 
 
 Need = NeedSummary | NeedArchive | NeedCommit | Emit

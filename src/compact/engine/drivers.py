@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from compact.core.job import Emit, NeedArchive, NeedCommit, NeedSummary, Refusal
 from compact.errors import CompactError, SummaryRefused
 from compact.model.event import EventName
+from compact.model.record import Transcript
 from compact.model.summary import Summary, SummaryRequest
 from compact.ports import Archive, Store
 
@@ -33,33 +34,63 @@ class Ports:
     store: Store
     archive: Archive
     summarizer: Any
-    emit: Callable[[EventName, dict[str, Any]], None]
+    emit: Callable[[EventName, dict[str, Any], int, float | None], None]
     lease_seconds: float = 120.0
 
 
 _POLL = 0.05
+BROKEN_OFF = "The compaction was broken off. Nothing is lost; it will be tried again."
+
+
+_ENDS = (EventName.COMPLETE, EventName.FAILED)
 
 
 class Held:
-    """What a flow has open: the lease, and a start event that wants its end. Most flows have neither."""
+    """What a flow has open: the lease, and a start event that wants its end. Most flows have neither.
+
+    It also knows how long things took, which the flow, having no clock, cannot tell.
+    """
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._started = False
+        self._step = 0
+        self._began: float | None = None
+        self._asked = 0.0
         self.lease: AbstractContextManager[bool] | None = None
 
     def tell(self, event: Emit) -> None:
+        now, duration = time.perf_counter(), None
         if event.name is EventName.START:
-            self._started = True
-        elif event.name in (EventName.COMPLETE, EventName.FAILED):
-            self._started = False
-        self._ports.emit(event.name, dict(event.data))
+            self._step, self._began = event.step, now
+        elif event.name in _ENDS and self._began is not None:
+            duration = now - self._began
+        elif event.name in (EventName.SUMMARY_CREATED, EventName.ERROR) and self._asked:
+            duration, self._asked = now - self._asked, 0.0
+        self.emit(event.name, dict(event.data), duration)
+        if event.name in _ENDS:
+            self._step, self._began = 0, None
+
+    def emit(self, name: EventName, data: dict[str, Any], duration: float | None = None) -> None:
+        self._ports.emit(name, data, self._step, None if duration is None else round(duration, 6))
+
+    def asks(self) -> None:
+        self._asked = time.perf_counter()
+
+    def archived(self, transcript: Transcript, location: str) -> None:
+        adapter = getattr(self._ports.archive, "name", type(self._ports.archive).__name__)
+        data = {
+            "session_id": transcript.session_id,
+            "step": transcript.step,
+            "storage_adapter": adapter,
+            "s3_key" if adapter == "s3" else "file_path": location,
+        }
+        self.emit(EventName.ARCHIVAL, data, time.perf_counter() - self._asked)
 
     def release(self) -> None:
-        if self._started:
+        if self._began is not None:
             # Cancelled or broken off: whoever shows progress must hear that it is over.
-            data = {"error": "The compaction was broken off. Nothing was changed."}
-            self._ports.emit(EventName.FAILED, {**data, "canRetry": True, "suggestNewSession": False})
+            data = {"error": BROKEN_OFF, "canRetry": True, "suggestNewSession": False}
+            self.tell(Emit(EventName.FAILED, data))
         if self.lease is not None:
             self.lease.__exit__(None, None, None)
             self.lease = None
@@ -76,11 +107,14 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
                     held.tell(need)
                     answer = None
                 case NeedSummary(request=request):
+                    held.asks()
                     answer = _answered(partial(_summary, ports.summarizer, request))
                 case NeedLease():
                     answer = _lease(need, ports, held)
                 case _:
+                    held.asks()
                     answer = _perform(need, ports)
+                    _tell_archival(need, answer, held)
     except StopIteration as done:
         result: T = done.value
         return result
@@ -99,12 +133,15 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
                     held.tell(need)
                     answer = None
                 case NeedSummary(request=request):
+                    held.asks()
                     answer = await _aanswered(ports.summarizer, request)
                 case NeedLease():
                     answer = await asyncio.to_thread(_lease, need, ports, held)
                 case _:
+                    held.asks()
                     # A commit that began must end: a cancelled task may not leave half of it behind.
                     answer = await asyncio.shield(asyncio.to_thread(_perform, need, ports))
+                    _tell_archival(need, answer, held)
     except StopIteration as done:
         result: T = done.value
         return result
@@ -115,39 +152,31 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
 def _perform(need: Any, ports: Ports) -> Any:
     match need:
         case NeedArchive(transcript=transcript):
-            return _answered(lambda: _archived(ports, transcript))
+            return _answered(lambda: ports.archive.write(transcript))
         case NeedCommit(record=record):
             return _answered(lambda: ports.store.commit(record))
         case _:
             raise TypeError(f"the flow asked for {need!r}, which no driver knows")
 
 
-def _archived(ports: Ports, transcript: Any) -> str:
-    where = ports.archive.write(transcript)
-    ports.emit(
-        EventName.ARCHIVAL,
-        {
-            "session_id": transcript.session_id,
-            "step": transcript.step,
-            "storage_adapter": type(ports.archive).__name__,
-            "path": where,
-        },
-    )
-    return where
+def _tell_archival(need: Any, location: Any, held: Held) -> None:
+    if isinstance(need, NeedArchive) and not isinstance(location, Refusal) and location:
+        held.archived(need.transcript, location)
 
 
 def _lease(need: NeedLease, ports: Ports, held: Held) -> bool:
-    deadline = time.monotonic() + need.wait
+    began = time.monotonic()
     while True:
         lease = ports.store.lease(need.session_id, ports.lease_seconds)
-        if lease.__enter__():
+        granted = lease.__enter__()
+        waited = time.monotonic() - began
+        if granted:
             held.lease = lease
-            ports.emit(EventName.LEASE, {"granted": True})
-            return True
-        lease.__exit__(None, None, None)
-        if time.monotonic() >= deadline:
-            ports.emit(EventName.LEASE, {"granted": False})
-            return False
+        else:
+            lease.__exit__(None, None, None)
+        if granted or waited >= need.wait:
+            held.emit(EventName.LEASE, {"granted": granted}, waited)
+            return granted
         time.sleep(_POLL)
 
 

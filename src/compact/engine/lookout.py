@@ -16,6 +16,7 @@ from compact.engine.line import Line, shell
 from compact.engine.session import Session
 from compact.engine.telling import decision_data, estimate_data, floor_sum
 from compact.engine.tools import active_tools, unreferred
+from compact.errors import InsufficientBudget
 from compact.model.event import EventName, Fallback, Reason
 from compact.model.message import Role
 from compact.model.plan import Action, Limits, Mode, Plan, Step
@@ -213,6 +214,10 @@ class Lookout:
         data = decision_data(self.policy, plan, reason, now.call.note)
         self.events.emit(now.session.id, EventName.TRIGGER_DECISION, data)
 
+    def tell_error(self, now: Situation, error: InsufficientBudget) -> None:
+        data = error_data("InsufficientBudget", str(error), Fallback.NONE)
+        self.events.emit(now.session.id, EventName.ERROR, data)
+
     def check_floor(self, now: Situation) -> None:
         """Tell when what can never shrink reaches the trigger; refuse when it is over the budget."""
         session, limits = now.session, now.limits
@@ -222,8 +227,7 @@ class Lookout:
             return
         if floor > limits.budget:
             error = insufficient_budget({"system_and_tools": limits.fixed, "protected": pinned}, limits)
-            data = error_data("InsufficientBudget", str(error), Fallback.NONE)
-            self.events.emit(session.id, EventName.ERROR, data)
+            self.tell_error(now, error)
             raise error
         session.floor = (floor, limits.budget)
         configured = limits_for(self.policy, self.window, limits.fixed, session.scale)

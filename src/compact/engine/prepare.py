@@ -148,7 +148,11 @@ class Engine(Lookout):
         call, line, limits = now.call, now.line, now.limits
         final = limits.fixed + line.total
         if call.reason is None and final > limits.budget:
-            raise insufficient_budget({"system_and_tools": limits.fixed, "conversation": line.total}, limits)
+            error = insufficient_budget(
+                {"system_and_tools": limits.fixed, "conversation": line.total}, limits
+            )
+            self.tell_error(now, error)
+            raise error
         out = list(call.messages[: now.head])
         out += encode_view(line, call.messages[now.head :], now.format)
         done = outcome if isinstance(outcome, Compacted) else None

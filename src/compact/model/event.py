@@ -57,10 +57,36 @@ class Fallback(StrEnum):
     KEEP_PREVIOUS = "keep-previous"
 
 
+SCHEMA_VERSION = 1
+"""Of the envelope and the data of all events. Fields may be added to a version; none leaves or changes."""
+
+
 @value
 class Event:
     name: EventName
     session_id: str
+    """Empty where it tells of no session: settings, exporters."""
     sequence: int
+    """Rises by one with each event of a manager."""
     at: float
+    """Seconds since 1970; of something that took time, its end."""
     data: Mapping[str, Any]
+    step: int = 0
+    """The number of the compaction that it belongs to; 0 outside of any."""
+    duration: float | None = None
+    """Seconds, where it tells of something that took time."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The envelope that leaves the process, as docs/events.schema.json describes it."""
+        told: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "name": self.name.value,
+            "session_id": self.session_id,
+            "sequence": self.sequence,
+            "at": self.at,
+            "step": self.step,
+        }
+        if self.duration is not None:
+            told["duration"] = self.duration
+        told["data"] = self.data
+        return told

@@ -101,6 +101,8 @@ def request_digest(request: SummaryRequest) -> str:
 class CollectingExporter:
     """Keeps every event, and knows whether each start found its end."""
 
+    immediate = True
+
     def __init__(self) -> None:
         self.events: list[Event] = []
 

@@ -19,11 +19,13 @@ class EventLog(Protocol):
 class ArchivedEvents:
     """An exporter that writes when something happened; of estimates only the last one before it is kept.
 
-    Otherwise every preflight would be a write.
+    Otherwise every preflight would be a write. `immediate` is for an archive on the local disk: its log is
+    then complete as soon as the compaction is.
     """
 
-    def __init__(self, archive: EventLog) -> None:
+    def __init__(self, archive: EventLog, immediate: bool = False) -> None:
         self._archive = archive
+        self.immediate = immediate
         self._waiting: defaultdict[str, list[Event]] = defaultdict(list)
 
     def export(self, event: Event) -> None:

@@ -2,51 +2,140 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
+from weakref import WeakSet
 
 from compact.model.event import Event, EventName
 from compact.ports import Clock, Exporter
+from compact.tracing.queue import Complaints, EventQueue, export_of
 
 # Numbers and words of our own, unless a caller's note is among them; these come with every preflight.
 _WITHOUT_TEXT = frozenset({EventName.TOKEN_ESTIMATE, EventName.TRIGGER_DECISION, EventName.LEASE})
 
+AnyExporter = Exporter | Callable[[Event], None]
+
+
+class Redacts(Protocol):
+    """What the stream needs of a redactor."""
+
+    def text(self, text: str) -> str: ...
+
+    def value(self, value: Any) -> Any: ...
+
+    def is_secret(self, text: str) -> bool: ...
+
 
 class EventStream:
-    """`recent` holds the newest events for whoever looks in from the same process."""
+    """Exporters are called by the queue's thread, so that none can hold a conversation up.
+
+    One with `immediate = True` is called at once, in the thread and context of whoever prepares. All get
+    redacted copies. `recent` holds the newest events, as they are, for whoever looks in from the process.
+    """
 
     def __init__(
         self,
-        exporters: Sequence[Exporter | Callable[[Event], None]],
+        exporters: Sequence[AnyExporter],
         clock: Clock,
         *,
-        redact: Callable[[Any], Any] | None = None,
+        redactor: Redacts | None = None,
         keep: int = 1_000,
+        queue_size: int = 10_000,
     ) -> None:
-        self._redact = redact
-        self._exports: list[Callable[[Event], None]] = [
-            exporter if callable(exporter) else exporter.export for exporter in exporters
-        ]
+        self._redactor = redactor
         self._clock = clock
         self._lock = Lock()
         self._sequence = 0
+        self._hidden = lru_cache(maxsize=1_000)(self._hidden_id)
         self.recent: deque[Event] = deque(maxlen=keep)
+        _streams.add(self)
+        self._immediate = [export_of(each) for each in exporters if is_immediate(each)]
+        queued = [each for each in exporters if not is_immediate(each)]
+        self._complaints = Complaints(str if redactor is None else redactor.text)
+        self._queue: EventQueue | None = None
+        if queued:
+            self._queue = EventQueue(queued, self.redacted, self._warn, queue_size, self._complaints)
 
-    def emit(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> None:
+    def emit(
+        self,
+        session_id: str,
+        name: EventName,
+        data: Mapping[str, Any],
+        step: int = 0,
+        duration: float | None = None,
+    ) -> None:
         with self._lock:
             self._sequence += 1
-            event = Event(name, session_id, self._sequence, self._clock(), data)
+            event = Event(name, session_id, self._sequence, self._clock(), data, step, duration)
             self.recent.append(event)
-        if self._exports and self._redact is not None and (name not in _WITHOUT_TEXT or "note" in data):
-            # Exporters get a redacted copy; what stays in the process stays as it is.
-            event = replace(event, data=self._redact(data))
-        for export in self._exports:
-            try:
-                export(event)
-            except Exception as error:
-                # Seen on stderr, never felt by the conversation.
-                print(f"[compact] an exporter failed: {type(error).__name__}: {error}", file=sys.stderr)
+            if self._queue is not None:
+                # Inside the lock: what is exported must come in the order of its numbers.
+                self._queue.put(event)
+        if self._immediate:
+            event = self.redacted(event)
+            for export in self._immediate:
+                try:
+                    export(event)
+                except Exception as error:
+                    self._complaints.failed(export, error)
+
+    def redacted(self, event: Event) -> Event:
+        """What may leave the process; what stays in it stays as it is."""
+        if self._redactor is None:
+            return event
+        session_id = self._hidden(event.session_id)
+        if event.name in _WITHOUT_TEXT and "note" not in event.data:
+            return event if session_id is event.session_id else replace(event, session_id=session_id)
+        return replace(event, session_id=session_id, data=self._redactor.value(event.data))
+
+    def _hidden_id(self, session_id: str) -> str:
+        # A hash, not one word for all: two such sessions stay two.
+        if self._redactor is None or not self._redactor.is_secret(session_id):
+            return session_id
+        return f"~{sha256(session_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+    def after_fork(self) -> None:
+        # Another thread of the parent's may have held it.
+        self._lock = Lock()
+
+    def _warn(self, data: Mapping[str, Any]) -> None:
+        self.emit("", EventName.WARNING, data)
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Wait until all that was told so far is exported; says whether it was."""
+        return self._queue is None or self._queue.flush(timeout)
+
+    def close(self, timeout: float = 3.0) -> None:
+        """Export what waits, at most so long, and release what exporters hold."""
+        if self._queue is not None:
+            self._queue.close(timeout)
+
+
+class Immediate:
+    """Makes a callable one that is called at once, by whoever prepares; it should be quick."""
+
+    immediate = True
+
+    def __init__(self, export: Callable[[Event], None]) -> None:
+        self.export = export
+
+
+def is_immediate(exporter: AnyExporter) -> bool:
+    return bool(getattr(exporter, "immediate", False))
+
+
+_streams: WeakSet[EventStream] = WeakSet()
+
+
+def _after_fork() -> None:
+    for stream in list(_streams):
+        stream.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,239 @@
+"""The bounded queue between a conversation and its exporters, and the one thread that empties it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import Context, copy_context
+from threading import Condition, Lock, Thread
+from typing import Any
+from weakref import WeakSet
+
+from compact.model.event import Event
+
+LINGER = 0.05
+"""Seconds in which events gather before they go out together; a viewer gets them within four times that."""
+IDLE = 5.0
+"""A worker that had nothing to do for so long ends; the next event starts another."""
+BATCH = 500
+QUIET = 30.0
+"""Seconds between two complaints of a kind."""
+EXIT = 3.0
+"""The most that leaving the process may take."""
+
+
+class EventQueue:
+    """Putting never waits: where the queue is full, the oldest event is dropped, and that is told.
+
+    An exporter's `export` gets one event at a time, in order. Of these it may have as well: `flush`, which
+    follows each batch; `rest`, when nothing came for a while; `close`, at the end; `after_fork`, in a child.
+    """
+
+    def __init__(
+        self,
+        exporters: Sequence[Any],
+        redacted: Callable[[Event], Event],
+        warn: Callable[[Mapping[str, Any]], None],
+        size: int,
+        complaints: Complaints,
+    ) -> None:
+        self._exporters = exporters
+        self._exports = [export_of(exporter) for exporter in exporters]
+        self._redacted, self._warn, self._complaints = redacted, warn, complaints
+        self._size = size
+        self._reset()
+        _open.add(self)
+
+    def _reset(self) -> None:
+        self._waiting: deque[tuple[Event, Context]] = deque()
+        self._lock = Lock()
+        self._wake = Condition(self._lock)
+        self._progress = Condition(self._lock)
+        self._delivering = Lock()
+        self._worker: Thread | None = None
+        self._resting = self._closed = False
+        self._taken = self._done = self._dropped = self._flushing = 0
+
+    def put(self, event: Event) -> None:
+        # The caller's context goes along: an exporter may want to know in which trace this happened.
+        entry = (event, copy_context())
+        with self._lock:
+            if self._closed:
+                return
+            if len(self._waiting) >= self._size:
+                self._waiting.popleft()
+                self._dropped += 1
+                self._done += 1
+            self._waiting.append(entry)
+            self._taken += 1
+            if self._worker is None:
+                self._start()
+            elif self._resting:
+                self._resting = False
+                self._wake.notify()
+
+    def _start(self) -> None:
+        self._worker = Thread(target=self._work, name="compact-events", daemon=True)
+        try:
+            self._worker.start()
+        except RuntimeError:
+            # No new threads while the interpreter shuts down: `close` delivers what is left.
+            self._worker = None
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until all that was put so far is delivered; says whether it was."""
+        with self._lock:
+            target = self._taken
+            self._flushing += 1
+            self._wake.notify()
+            try:
+                return self._progress.wait_for(lambda: self._done >= target, timeout)
+            finally:
+                self._flushing -= 1
+
+    def close(self, timeout: float) -> None:
+        """Deliver what waits, for so long at most; what is put later is ignored."""
+        self.begin_closing()
+        self.end_closing(time.monotonic() + timeout)
+
+    def begin_closing(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._wake.notify()
+
+    def end_closing(self, deadline: float) -> None:
+        with self._lock:
+            if self._worker is None:
+                self._start()
+            worker = self._worker
+        if worker is None:
+            self._work()
+        else:
+            worker.join(max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            left = self._taken - self._done
+            self._waiting.clear()
+            self._done = self._taken
+        if left:
+            say(f"[compact] {left:,} events were not exported: their exporters took too long to close.")
+
+    def _work(self) -> None:
+        # A worker that ends may still be closing exporters when the next one starts.
+        with self._delivering:
+            while batch := self._next():
+                self._deliver(batch)
+                with self._lock:
+                    self._done += len(batch)
+                    self._progress.notify_all()
+            self._call("close" if self._closed else "rest")
+
+    def _next(self) -> list[tuple[Event, Context]]:
+        """The next batch; an empty one when there is no more to do."""
+        with self._lock:
+            if not self._waiting and not self._closed:
+                self._resting = True
+                self._wake.wait_for(lambda: self._waiting or self._closed, IDLE)
+                self._resting = False
+            if self._waiting and not self._closed and not self._flushing:
+                self._wake.wait_for(lambda: self._closed or self._flushing, LINGER)
+            batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            dropped, self._dropped = self._dropped, 0
+            if not batch:
+                self._worker = None
+        if dropped:
+            message = f"{dropped:,} events were not exported: the queue of {self._size:,} was full."
+            say(f"[compact] {message}")
+            self._warn({"severity": "low", "message": message, "dropped": dropped})
+        return batch
+
+    def _deliver(self, batch: Sequence[tuple[Event, Context]]) -> None:
+        for event, context in batch:
+            try:
+                event = self._redacted(event)
+            except Exception as error:
+                self._complaints.failed(self._redacted, error)
+                continue
+            for export in self._exports:
+                try:
+                    context.run(export, event)
+                except BaseException as error:
+                    self._complaints.failed(export, error)
+        self._call("flush")
+
+    def _call(self, name: str) -> None:
+        for exporter in self._exporters:
+            method = getattr(exporter, name, None)
+            try:
+                if method is not None:
+                    method()
+            except BaseException as error:
+                self._complaints.failed(exporter, error)
+
+    def after_fork(self) -> None:
+        """In a child: what waits is the parent's to deliver, and its thread is not here."""
+        self._reset()
+        self._call("after_fork")
+
+
+def export_of(exporter: Any) -> Callable[[Event], None]:
+    export: Callable[[Event], None] = getattr(exporter, "export", exporter)
+    return export
+
+
+class Complaints:
+    """What goes wrong with exporters, on stderr: the first of a kind at once, then one line in a while."""
+
+    def __init__(
+        self,
+        clean: Callable[[str], str] = str,
+        every: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clean, self._every, self._clock = clean, every, clock
+        self._kinds: dict[str, tuple[float, int]] = {}
+
+    def tell(self, kind: str, line: str) -> None:
+        silent_until, unsaid = self._kinds.get(kind, (0.0, 0))
+        now = self._clock()
+        if now < silent_until:
+            self._kinds[kind] = silent_until, unsaid + 1
+            return
+        self._kinds[kind] = now + QUIET, 0
+        say(self._clean(line) + (f" ({unsaid:,} more like this since the last such line)" if unsaid else ""))
+
+    def failed(self, exporter: Any, error: BaseException) -> None:
+        owner = getattr(exporter, "__self__", exporter)
+        name = getattr(owner, "__name__", type(owner).__name__)
+        self.tell(name, f"[compact] an exporter failed ({name}): {type(error).__name__}: {error}")
+
+
+def say(line: str) -> None:
+    # Closed or gone, as with a daemon: then there is nobody left to tell.
+    with suppress(OSError, ValueError, AttributeError):
+        print(line, file=sys.stderr, flush=True)
+
+
+_open: WeakSet[EventQueue] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    queues = list(_open)
+    deadline = time.monotonic() + EXIT
+    for queue in queues:
+        queue.begin_closing()
+    for queue in queues:
+        queue.end_closing(deadline)
+
+
+def _after_fork() -> None:
+    for queue in list(_open):
+        queue.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

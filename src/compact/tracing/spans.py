@@ -1,0 +1,175 @@
+"""Events as spans: what belongs to a compaction stands beneath it, with how long it took."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from compact.model.event import Event, EventName
+
+COMPACTION = "compact.compaction"
+SUMMARIZE = "compact.summarize"
+
+
+@dataclass(slots=True, eq=False)
+class Span:
+    """`ended` is None while it is under way; it is then told again when it ends, under the same id."""
+
+    session_id: str
+    name: str
+    started: float
+    parent: Span | None = None
+    ended: float | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    failed: bool = False
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def end(self, event: Event, failed: bool = False) -> Span:
+        self.ended = max(event.at, self.started)
+        self.failed = failed
+        self.data.update(told(event))
+        return self
+
+
+@dataclass(slots=True)
+class _Open:
+    """What is under way in a session."""
+
+    estimate: Span | None = None
+    """Waits for the decision that follows: only then is it known where it belongs."""
+    compaction: Span | None = None
+    started: bool = False
+    summary: Span | None = None
+
+
+class Spans:
+    """Turns a stream into spans, one event at a time.
+
+    A preflight below the trigger gives two spans, estimate and decision. A decision to compact opens a span
+    that holds these two and all that follows, until the compaction's end.
+    """
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Open] = {}
+
+    def of(self, event: Event) -> list[Span]:
+        now = self._sessions.pop(event.session_id, None) or _Open()
+        spans = self._of(event, now)
+        if now.estimate is not None or now.compaction is not None:
+            self._sessions[event.session_id] = now
+        return spans
+
+    def clear(self) -> None:
+        self._sessions.clear()
+
+    def _of(self, event: Event, now: _Open) -> list[Span]:
+        match event.name:
+            case EventName.TOKEN_ESTIMATE:
+                spans = _unplaced(now)
+                if now.compaction is not None and not now.started:
+                    # Decided, and then not needed: another worker had been there.
+                    spans += _closed(now, event, skipped="not needed any more")
+                now.estimate = _point(event, None)
+                return spans
+            case EventName.TRIGGER_DECISION:
+                return _decided(event, now)
+            case EventName.START:
+                span = now.compaction or Span(event.session_id, COMPACTION, event.at)
+                span.data.update(told(event))
+                now.compaction, now.started = span, True
+                return [span]
+            case EventName.SUMMARIZE:
+                now.summary = Span(event.session_id, SUMMARIZE, event.at, now.compaction, data=told(event))
+                return [now.summary]
+            case EventName.SUMMARY_CREATED:
+                span, now.summary = now.summary or _point(event, now.compaction), None
+                span.name = event.name.value
+                return [span.end(event)]
+            case EventName.PRUNE if now.compaction is not None:
+                now.compaction.data["prune"] = dict(event.data)
+                return []
+            case EventName.LEASE if now.compaction is not None:
+                now.compaction.data["lease"] = told(event)
+                return [] if event.data["granted"] else _closed(now, event, skipped="busy")
+            case EventName.COMPLETE | EventName.FAILED:
+                return _closed(now, event, failed=event.name is EventName.FAILED)
+            case EventName.OVERFLOW if now.compaction is not None and not now.started:
+                # Nothing that could be compacted would make it fit.
+                return [_point(event, now.compaction), *_closed(now, event, failed=True)]
+            case _:
+                return [*_unplaced(now), _point(event, now.compaction)]
+
+
+def _decided(event: Event, now: _Open) -> list[Span]:
+    estimate, now.estimate = now.estimate, None
+    before = [estimate] if estimate is not None else []
+    if not event.data["triggered"] or now.started:
+        return [*before, _point(event, None)]
+    began = estimate.started if estimate is not None else event.at
+    now.compaction = Span(event.session_id, COMPACTION, began)
+    for span in before:
+        span.parent = now.compaction
+    return [now.compaction, *before, _point(event, now.compaction)]
+
+
+def _closed(now: _Open, event: Event, failed: bool = False, skipped: str = "") -> list[Span]:
+    span, summary = now.compaction, now.summary
+    now.compaction, now.summary, now.started = None, None, False
+    if span is None:
+        return [_point(event, None)]
+    if skipped:
+        span.data["skipped"] = skipped
+        span.ended = max(event.at, span.started)
+    else:
+        span.end(event, failed)
+    if summary is None:
+        return [span]
+    # It was asked for, and none came.
+    summary.ended, summary.failed = span.ended, True
+    return [summary, span]
+
+
+def _unplaced(now: _Open) -> list[Span]:
+    estimate, now.estimate = now.estimate, None
+    return [estimate] if estimate is not None else []
+
+
+def _point(event: Event, parent: Span | None) -> Span:
+    """A span of the event's own: as long as what it tells of took."""
+    failed = event.name in (EventName.ERROR, EventName.FAILED, EventName.OVERFLOW)
+    began = event.at - (event.duration or 0.0)
+    return Span(event.session_id, event.name.value, began, parent, event.at, told(event), failed)
+
+
+def told(event: Event) -> dict[str, Any]:
+    """An event's data with its place in the stream."""
+    data: dict[str, Any] = {**event.data, "sequence": event.sequence}
+    if event.step:
+        data["step"] = event.step
+    if event.duration is not None:
+        data["duration_ms"] = round(event.duration * 1000, 3)
+    return data
+
+
+def trace_id_of(session_id: str, tenant: str = "default") -> str:
+    """The same for a session in every process, so that all its compactions are found in one place."""
+    return sha256(f"compact\0{tenant}\0{session_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def flattened(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as dotted names, for places that take plain values only."""
+    flat: dict[str, Any] = {}
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            flat |= flattened(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
