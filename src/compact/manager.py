@@ -99,6 +99,19 @@ class CompactManager:
         """
         return self._run(Call(session_id, messages, tools, system, context))
 
+    def view(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Prepared:
+        """Like `prepare`, but nothing is compacted now: what earlier compactions left, and all since."""
+        return self._engine.view(Call(session_id, messages, tools, system))
+
+    def clear(self, session_id: str, messages: Sequence[Any]) -> Record:
+        """Start afresh: nothing said so far goes out any more. It stays in the store, and `restore` undoes it."""
+        with self._engine.store.lease(session_id, 60.0) as granted:
+            if not granted:
+                raise SessionBusy(session_id)
+            return self._engine.clear(self._with_known_fixed(Call(session_id, messages)))
+
     def manual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:

@@ -45,6 +45,11 @@ def undo_key(source: bytes) -> bytes:
     return b"restore:" + source
 
 
+def clear_key(session_id: str) -> str:
+    """What stands for the policy in the record of a session that was cleared."""
+    return f"clear-{blake2b(session_id.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
 def handle(call_id: str) -> str:
     """The short name under which a cleared output can be recalled.
 

@@ -17,7 +17,7 @@ from compact.core.boundaries import is_finished
 from compact.core.view import START, Item, apply_entries, link, undo_key
 from compact.formats.recognition import ANY
 from compact.model.message import Message, MessageKind, Role
-from compact.model.record import Injected, Kept, Record
+from compact.model.record import Injected, Kept, Record, RecordKind
 from compact.ports import Format, Store
 
 
@@ -55,6 +55,7 @@ class Line:
         notes: Mapping[bytes, Message],
         policy_key: str,
         revoked: AbstractSet[str],
+        clear_key: str = "",
     ) -> None:
         self._store = store
         self._size_of = size_of
@@ -62,6 +63,7 @@ class Line:
         self._note_digests = {note.digest for note in notes.values()}
         self._policy_key = policy_key
         self._revoked = revoked
+        self._clear_key = clear_key
         self.possible = ANY
         """Formats that the messages so far may be in; plain ones fit several."""
         self.copy: list[Any] = []
@@ -228,11 +230,13 @@ class Line:
                 continue
             if by_output and record.output == key and record.entries:
                 return record
-            if (
-                not by_output
-                and record.source == key
-                and record.policy_hash == self.key_for(record.source_length)
-            ):
+            if by_output or record.source != key:
+                continue
+            if record.kind is RecordKind.CLEAR:
+                # Asked for by a person, so it counts for that session alone, under whatever policy.
+                if record.policy_hash == self._clear_key:
+                    return record
+            elif record.policy_hash == self.key_for(record.source_length):
                 return record
         return None
 

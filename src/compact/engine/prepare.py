@@ -10,7 +10,7 @@ from typing import Any
 from compact.core.flow import compaction
 from compact.core.job import Job
 from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
-from compact.core.view import Item
+from compact.core.view import START, Item, clear_key
 from compact.engine.drivers import NeedLease
 from compact.engine.lookout import Call, Lookout, Situation
 from compact.engine.output import encode_view, stable_indexes, stripped, stripped_tools
@@ -28,6 +28,7 @@ from compact.model.outcome import (
     Unchanged,
 )
 from compact.model.plan import Mode, Plan
+from compact.model.record import Record, RecordKind
 from compact.model.summary import SummaryRequest
 
 _TRIES = 5
@@ -72,6 +73,45 @@ class Engine(Lookout):
                 if not now.moved:
                     return self._result(now, outcome)
         raise SessionBusy(call.session_id)
+
+    def view(self, call: Call) -> Prepared:
+        """What would be sent if nothing were compacted now; raises InsufficientBudget where it does not fit."""
+        now = self.look(call)
+        self.tell(now)
+        with now.session.lock:
+            return self._result(now, Unchanged(Reason.BELOW_TRIGGER))
+
+    def clear(self, call: Call) -> Record:
+        """Commit that nothing said so far goes out any more. The originals stay in the store."""
+        now = self.look(call, quiet=True)
+        session, line = now.session, now.line
+        with session.lock:
+            session.catch_up()
+            line.refresh()
+            base = line.base
+            record = Record(
+                id=self._new_id(),
+                session_id=session.id,
+                kind=RecordKind.CLEAR,
+                source=line.source_at(line.length),
+                source_length=line.length,
+                output=START,
+                entries=(),
+                policy_hash=clear_key(session.id),
+                parent=base.id if base is not None else None,
+                version=0,
+                revision=session.revision,
+                step=session.steps + 1,
+                reason=Reason.MANUAL.value,
+                tokens_before=now.limits.real(now.total),
+                tokens_after=now.limits.real(now.limits.fixed),
+                messages_replaced=sum(1 for item in line.view if not item.message.is_ours),
+                created_at=self._clock(),
+            )
+            committed = self.store.commit(record)
+            session.learn(committed)
+            line.refresh()
+        return committed
 
     def _as_it_is(self, call: Call) -> Prepared:
         """Compaction is switched off: every prompt goes out as it came."""

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from compact.core.boundaries import GroupKind, groups
+from compact.core.view import clear_key
 from compact.engine.line import Line, shell
 from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
@@ -197,7 +198,9 @@ class Session:
         return line
 
     def _new_line(self) -> Line:
-        return Line(self._store, self._size_of, self._notes, self._policy_key, self._revoked)
+        return Line(
+            self._store, self._size_of, self._notes, self._policy_key, self._revoked, clear_key(self.id)
+        )
 
     def add_note(self, line: Line, text: str) -> Line:
         """Enter working memory as conversation: before an unanswered message or step, else at the end."""

@@ -237,7 +237,9 @@ class SqlStore(Threads):
                 "last_compaction_at": record.created_at,
                 "compacted_length": record.source_length,
             }
-            if record.summary and record.summary != session.summary:
+            if record.kind is RecordKind.CLEAR:
+                changes |= {"summary": None, "summary_updated_at": None}
+            elif record.summary and record.summary != session.summary:
                 changes |= {"summary": record.summary, "summary_updated_at": record.created_at}
         connection.execute(update(sessions).where(sessions.c.id == session.id).values(**changes))
         for entry in record.entries:
