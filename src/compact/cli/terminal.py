@@ -15,6 +15,7 @@ _STYLES = {
     "dim": "2",
     "red": "31",
     "green": "32",
+    "orange": "38;5;208",
     "yellow": "33",
     "blue": "34",
     "magenta": "35",

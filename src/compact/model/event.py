@@ -21,6 +21,7 @@ class EventName(StrEnum):
     RESTORED = "compact.restored"
     RECALL = "compact.recall"
     LEASE = "compact.lease"
+    SETTINGS = "session-settings"
     START = "compaction-start"
     PRUNE = "compaction-prune"
     SUMMARIZE = "compaction-summarize"

@@ -176,11 +176,20 @@ class Threads:
         )
         with self.database.reading() as connection:
             rows = connection.execute(wanted).all()
-        for row in rows:
-            try:
-                yield Event(EventName(row.name), session_id, row.sequence, row.at, json.loads(row.data))
-            except ValueError as error:
-                raise corrupt("events", row.sequence, session_id, str(error)) from error
+        yield from (_event(row, session_id) for row in rows)
+
+    def last_event(self, session_id: str, name: EventName) -> Event | None:
+        """The newest event of that name."""
+        wanted = (
+            select(events)
+            .join(sessions, sessions.c.id == events.c.session_id)
+            .where(*self._named(session_id), events.c.name == name.value)
+            .order_by(events.c.session_id, events.c.sequence.desc())
+            .limit(1)
+        )
+        with self.database.reading() as connection:
+            row = connection.execute(wanted).first()
+        return None if row is None else _event(row, session_id)
 
     def counts(self) -> tuple[int, int]:
         """Sessions and messages of this tenant."""
@@ -194,6 +203,13 @@ def free_lease(now: Any) -> Any:
     """Nobody holds it, or its time is over, or its time lies ahead (the machine was restarted since)."""
     held = sessions.c.currently_compacting
     return or_(held.is_(None), sessions.c.compacting_until <= now, sessions.c.compacting_since > now)
+
+
+def _event(row: Row[Any], session_id: str) -> Event:
+    try:
+        return Event(EventName(row.name), session_id, row.sequence, row.at, json.loads(row.data))
+    except ValueError as error:
+        raise corrupt("events", row.sequence, session_id, str(error)) from error
 
 
 def _thread(row: Row[Any]) -> Thread:

@@ -1,0 +1,110 @@
+"""/help /preset /model /trace /quit"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from importlib import import_module
+
+from compact.cli.terminal import Screen, fit, one_line
+from compact.config import CompactConfig
+from compact.errors import CompactError
+from compact.model.event import Event
+from compact.policies import PRESETS
+from compact.repl.chat import Chat, failed
+from compact.repl.commands import COMMANDS
+from compact.repl.saying import Canvas, Happening, Leave, error, info, result
+
+KEYS = (
+    ("Enter", "send"),
+    ("Alt-Enter", "new line (or Esc, then Enter)"),
+    ("Up, Down", "earlier messages"),
+    ("Tab", "complete commands, files, sessions"),
+    ("Ctrl-C", "stop a reply and keep what came; clear the line"),
+    ("Ctrl-D", "leave"),
+)
+
+
+def run_help(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    if argument:
+        command = COMMANDS.get(argument.removeprefix("/"))
+        if command is None:
+            yield error(f"There is no command /{argument.removeprefix('/')}. /help lists them all.", 2)
+        else:
+            yield result(f"{command.usage}: {command.help}")
+        return
+
+    def draw(screen: Screen) -> None:
+        width = max(len(command.usage) for command in COMMANDS.values())
+        for command in COMMANDS.values():
+            screen.paragraph(f"  {screen.styled(command.usage.ljust(width), 'cyan')}  ", command.help, width + 4)
+        screen.line()
+        for key, does in KEYS:
+            screen.line(f"  {screen.styled(key.ljust(width), 'cyan')}  {does}")
+
+    commands = {command.name: command.help for command in COMMANDS.values()}
+    yield result(canvas.drawn(draw), commands=commands)
+
+
+def run_preset(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    now = chat.config.policy.name
+    if not argument:
+        def draw(screen: Screen) -> None:
+            for name in PRESETS:
+                rule = " ".join((import_module(f"compact.policies.{name}").__doc__ or "").split())
+                mark = "*" if name == now else " "
+                screen.paragraph(f"{mark} {screen.styled(name.ljust(8), 'cyan')} ", rule, 11)
+
+        yield result(canvas.drawn(draw), preset=now, presets=list(PRESETS))
+        return
+    try:
+        settings = chat.config.model_dump(exclude={"preset", "policy"})
+        chat.use(chat.model, CompactConfig(**settings, preset=argument))
+        chat.conversation.remember(preset=argument)
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    yield info(f"Preset {argument} from now on; the session stays.", preset=argument)
+    yield from chat.warnings()
+
+
+def run_model(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    if not argument:
+        text = f"{chat.model.label} ({chat.agent}), window {chat.manager.window:,} tokens"
+        yield result(text, model=chat.agent, window=chat.manager.window)
+        return
+    try:
+        model, config = chat.choose(argument)
+        chat.use(model, config)
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    text = f"{model.label} answers from now on; window {chat.manager.window:,} tokens."
+    yield info(text, model=chat.agent, window=chat.manager.window)
+    yield from chat.warnings()
+
+
+def run_trace(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    count = int(argument) if argument.isdigit() else 20
+    events = [event for event in chat.events if event.session_id in ("", chat.conversation.id)][-count:]
+    if not events:
+        yield info("No events yet; they come with the first message.")
+        return
+
+    def draw(screen: Screen) -> None:
+        for event in events:
+            screen.line(fit(_event_line(event), screen.width).rstrip())
+
+    data = [{"name": event.name.value, "at": event.at, "data": dict(event.data)} for event in events]
+    yield result(canvas.drawn(draw), events=data)
+
+
+def _event_line(event: Event) -> str:
+    when = datetime.fromtimestamp(event.at).strftime("%H:%M:%S")
+    told = " ".join(f"{name}={one_line(str(value), 60)}" for name, value in event.data.items())
+    return f"{when} {event.name.value:<26} {told}"
+
+
+def run_quit(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    raise Leave
+    yield  # a generator like all the others

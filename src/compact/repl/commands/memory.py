@@ -1,0 +1,126 @@
+"""/save /sessions /resume /recall"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from difflib import get_close_matches
+
+from compact.cli.terminal import Screen, fit, one_line, plural
+from compact.errors import CompactError
+from compact.repl.chat import Chat, failed
+from compact.repl.saying import Canvas, Happening, Reopened, error, info, result
+from compact.repl.turns import is_said
+from compact.stores.threads import Thread
+
+_RECALLED_LINES = 6
+
+
+def run_save(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    conversation = chat.conversation
+    try:
+        chat.refresh()
+        if argument:
+            conversation.name(argument)
+        conversation.store.put_session(conversation.id)
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    turns = sum(map(is_said, conversation.turns))
+    title = f" “{conversation.title}”" if conversation.title else ""
+    yield info(
+        f"Saved: session {conversation.id}{title}, {plural(turns, 'turn')}.",
+        session_id=conversation.id,
+        title=conversation.title,
+        turns=turns,
+    )
+
+
+def run_sessions(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    try:
+        threads = chat.store.sessions(50)
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    if not threads:
+        yield info("No sessions yet; the first message makes one.")
+        return
+
+    def draw(screen: Screen) -> None:
+        width = min(40, max(len(thread.session_id) for thread in threads))
+        for thread in threads:
+            mark = "*" if thread.session_id == chat.conversation.id else " "
+            when = datetime.fromtimestamp(thread.updated_at).strftime("%Y-%m-%d %H:%M")
+            counts = f"{thread.message_count:>5} messages"
+            line = f"{mark} {fit(one_line(thread.session_id), width)}  {when}  {counts}  {one_line(thread.title)}"
+            screen.line(fit(line, screen.width).rstrip())
+
+    data = [
+        {"session_id": t.session_id, "title": t.title, "messages": t.message_count, "updated_at": t.updated_at}
+        for t in threads
+    ]
+    yield result(canvas.drawn(draw), sessions=data)
+
+
+def run_resume(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    try:
+        found = find(chat, argument)
+        if found is None:
+            near = get_close_matches(argument, [t.session_id for t in chat.store.sessions(200)], 1, 0.4)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            yield error(f"There is no session {argument or 'to resume'}.{hint} /sessions lists them.", 2)
+            return
+        chat.open(found.session_id)
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    conversation = chat.conversation
+    turns = sum(map(is_said, conversation.current))
+    title = f" “{conversation.title}”" if conversation.title else ""
+    share = f"{chat.usage.tokens / chat.usage.window:.0%}"
+    yield info(
+        f"Session {conversation.id}{title}: {plural(turns, 'turn')}, the context is {share} full.",
+        session_id=conversation.id,
+        turns=turns,
+    )
+    yield Reopened(conversation.draft)
+    yield from chat.warnings()
+
+
+def find(chat: Chat, wanted: str) -> Thread | None:
+    """A session by id, by the beginning of its id, or by its title; without a word the newest other one."""
+    if wanted and (exact := chat.store.session(wanted)) is not None:
+        return exact
+    threads = chat.store.sessions(1_000)
+    if not wanted:
+        return next((t for t in threads if t.session_id != chat.conversation.id and t.message_count), None)
+    low = wanted.casefold()
+    starting = (t for t in threads if t.session_id.casefold().startswith(low))
+    titled = (t for t in threads if low in t.title.casefold())
+    return next(starting, None) or next(titled, None)
+
+
+def run_recall(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    if not argument:
+        yield error("What shall be found? /recall words, or a handle such as r-0123456789", 2)
+        return
+    try:
+        hits = chat.manager.recall(chat.conversation.id, argument)
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    if not hits:
+        yield info("Nothing in this session matches. Try other words, or fewer.")
+        return
+
+    def draw(screen: Screen) -> None:
+        for hit in hits:
+            screen.line(screen.styled(f"— turn {hit.position + 1}, {hit.role}", "cyan"))
+            lines = [one_line(line, 1_000) for line in hit.text.splitlines() if line.strip()]
+            for line in lines[:_RECALLED_LINES]:
+                screen.paragraph("  ", line, 2)
+            if len(lines) > _RECALLED_LINES:
+                screen.line(screen.styled(f"  … {plural(len(lines) - _RECALLED_LINES, 'more line')}", "dim"))
+
+    data = [{"position": hit.position, "role": hit.role, "text": hit.text} for hit in hits]
+    yield result(canvas.drawn(draw), found=data)

@@ -1,0 +1,85 @@
+"""Exports and imports: a JSON array of turn objects (docs/export.schema.json), and histories from elsewhere."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from compact.cli.context import to_json
+from compact.cli.files import read
+from compact.errors import FormatError, StoreError
+from compact.formats import decode_all, recognize
+from compact.repl.conversation import FORMAT
+from compact.repl.turns import Turn, from_message
+
+_SYSTEM = ("system", "developer")
+
+
+def exported(turns: Sequence[Turn], redact: Callable[[Any], Any]) -> str:
+    """The turns as the text of an export, redacted; what is ours alone stays out."""
+    told = [{name: value for name, value in turn.items() if name != "meta"} for turn in turns]
+    return to_json([redact(turn) for turn in told], indent=2) + "\n"
+
+
+def write(path: Path, text: str, replace: bool = False) -> None:
+    """The whole file or none: a full disk leaves what was there."""
+    if path.exists() and not replace:
+        raise StoreError(f"{path} is there already and was left as it is. `/export -f {path}` replaces it.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StoreError(
+            f"{path} could not be written: {error.strerror or error}. The session is as it was."
+        ) from None
+
+
+def imported(path: str) -> tuple[list[Turn], list[Turn]]:
+    """System turns that lead the file's history, and the turns behind them; FormatError says what is wrong."""
+    conversations = read(path, io.StringIO()).conversations
+    if len(conversations) != 1:
+        raise FormatError(
+            f"{path} holds {len(conversations)} conversations; write the one you mean to a file of its own. "
+            "Nothing was imported."
+        )
+    found = conversations[0]
+    turns = _turns(found.messages, path)
+    if not turns:
+        raise FormatError(f"{path} holds no messages. Nothing was imported.")
+    head = [{"role": "system", "content": _instructions(found.system)}] if found.system else []
+    while turns and turns[0].get("role") in _SYSTEM:
+        head.append(turns.pop(0))
+    return head, turns
+
+
+def _turns(messages: list[Any], path: str) -> list[Turn]:
+    try:
+        format = recognize(messages)
+        decoded = decode_all(messages, format)
+    except FormatError as error:
+        raise FormatError(f"{path} was not imported: {error}") from None
+    except RecursionError:
+        raise FormatError(f"{path} is nested too deep. Nothing was imported.") from None
+    if format.name == FORMAT:
+        return list(messages)
+    return [turn for message in decoded for turn in from_message(message)]
+
+
+def _instructions(system: Any) -> str:
+    if isinstance(system, str):
+        return system
+    blocks = system if isinstance(system, list) else []
+    return "\n".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))

@@ -1,0 +1,108 @@
+"""What the chat has to tell, as values; the screen, plain text and JSON lines each show them their way."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from compact.cli.terminal import Screen
+from compact.repl.state import Level
+
+WARNINGS = {
+    Level.EIGHTY: "Context at 80% capacity. Consider /clear or /save.",
+    Level.NINETY: "Context at 90% capacity. Auto-trimming soon.",
+}
+
+
+class Kind(StrEnum):
+    REPLY = "reply"
+    """A finished reply, told in one piece; pieces of it are `Piece`."""
+    RESULT = "result"
+    """What a command was asked for."""
+    INFO = "info"
+    WARNING = "warning"
+    """Yellow."""
+    ALERT = "alert"
+    """Orange."""
+    ERROR = "error"
+
+
+STYLES: Mapping[Kind, tuple[str, ...]] = {
+    Kind.INFO: ("cyan",),
+    Kind.WARNING: ("yellow",),
+    Kind.ALERT: ("orange",),
+    Kind.ERROR: ("red",),
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    kind: Kind
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """What a program reads instead of the text."""
+    exit_code: int = 0
+    """For an error: how a run that is no terminal ends."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a reply as it comes; `thinking` is not part of the answer."""
+
+    text: str
+    thinking: bool = False
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """A message is on its way: `note` says what is being waited for."""
+
+    note: str
+
+
+@dataclass(frozen=True)
+class Reopened:
+    """Another session is open now; `draft` is a message of it that was never answered."""
+
+    draft: str = ""
+
+
+Happening = Said | Piece | Preparing | Reopened
+
+
+class Leave(Exception):
+    """The user wants to go."""
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """What drawings may use."""
+
+    width: int = 80
+    color: bool = False
+    blocks: bool = True
+
+    def drawn(self, draw: Callable[[Screen], None]) -> str:
+        """What `draw` writes to a screen of this kind."""
+        text = io.StringIO()
+        draw(Screen(text, self.width, self.color, self.blocks))
+        return text.getvalue().rstrip("\n")
+
+    @property
+    def plain(self) -> Canvas:
+        return replace(self, color=False)
+
+
+def info(text: str, **data: Any) -> Said:
+    return Said(Kind.INFO, text, data)
+
+
+def result(text: str, **data: Any) -> Said:
+    return Said(Kind.RESULT, text, data)
+
+
+def error(text: str, exit_code: int, **data: Any) -> Said:
+    return Said(Kind.ERROR, text, data, exit_code)

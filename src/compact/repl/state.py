@@ -1,0 +1,84 @@
+"""When the terminal warns and when a due trim runs (S1.9, S1.10): values in, values out.
+
+A trim falls due when a turn lands at the trigger, and runs when the next message is sent, so that commands typed
+first can save or clear. A turn that lands at 90 % or more puts it off by exactly one further turn, unless
+that turn would not fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import IntEnum, StrEnum
+
+from compact.model.value import value
+
+
+class Level(IntEnum):
+    """How full the window is, in the steps that people are told of."""
+
+    BELOW = 0
+    EIGHTY = 80
+    NINETY = 90
+
+
+class Grace(StrEnum):
+    """The one further turn before a trim."""
+
+    NONE = "none"
+    OPEN = "open"
+    SPENT = "spent"
+
+
+class Sending(StrEnum):
+    """What happens to the context when a message is sent."""
+
+    AS_IT_IS = "as-it-is"
+    TRIM_WAITS = "trim-waits"
+    COMPACT = "compact"
+
+
+@value
+class WindowState:
+    told: Level = Level.BELOW
+    """The highest warning since the last trim."""
+    grace: Grace = Grace.NONE
+
+
+def level_of(tokens: int, window: int) -> Level:
+    if tokens * 100 >= window * Level.NINETY:
+        return Level.NINETY
+    return Level.EIGHTY if tokens * 100 >= window * Level.EIGHTY else Level.BELOW
+
+
+def landed(state: WindowState, tokens: int, window: int) -> tuple[WindowState, Level]:
+    """A turn left the view at so many tokens: what is so now, and the warning to show, if any."""
+    level = level_of(tokens, window)
+    told = min(state.told, level)
+    grace = state.grace
+    if level is Level.BELOW:
+        grace = Grace.NONE
+    elif level is Level.NINETY and grace is Grace.NONE:
+        grace = Grace.OPEN
+    return WindowState(level, grace), level if level > told else Level.BELOW
+
+
+def sending(
+    state: WindowState, before: int, with_message: int, trigger: int, budget: int
+) -> tuple[WindowState, Sending]:
+    """A message is about to go: `before` is what the last turn left, `budget` the window less the reserve.
+
+    A message that itself crosses the trigger goes out as it is: the warning comes after its reply, and the trim
+    with the message after that.
+    """
+    if with_message > budget:
+        return state, Sending.COMPACT
+    if before < trigger:
+        return state, Sending.AS_IT_IS
+    if state.grace is Grace.OPEN:
+        return replace(state, grace=Grace.SPENT), Sending.TRIM_WAITS
+    return state, Sending.COMPACT
+
+
+def trimmed() -> WindowState:
+    """After a trim every warning may come again."""
+    return WindowState()

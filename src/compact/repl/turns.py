@@ -1,0 +1,138 @@
+"""Turn objects: OpenAI chat messages that also say when, where and by whom they were told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from compact.model.message import (
+    File,
+    Image,
+    Message,
+    Part,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    arguments_text,
+)
+
+Turn = dict[str, Any]
+
+_ON_THE_WIRE = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal")
+
+
+def stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def user_turn(text: str, at: float, session_id: str, agent: str) -> Turn:
+    return {
+        "role": "user",
+        "content": text,
+        "timestamp": stamp(at),
+        "session_id": session_id,
+        "agent": agent,
+    }
+
+
+def reply_turn(
+    message: Mapping[str, Any], at: float, session_id: str, agent: str, usage: Usage | None, **more: Any
+) -> Turn:
+    """A reply as a turn, with what the provider reported for it."""
+    turn = {**message, "timestamp": stamp(at), "session_id": session_id, "agent": agent}
+    if usage is not None:
+        turn["usage"] = {"prompt_tokens": usage.input, "completion_tokens": usage.output}
+        if usage.cache_read:
+            turn["usage"]["prompt_tokens_details"] = {"cached_tokens": usage.cache_read}
+    return {**turn, **{name: value for name, value in more.items() if value is not None}}
+
+
+def context_of(turn: Mapping[str, Any]) -> int | None:
+    """How large the context was when this reply was finished, where the provider said so."""
+    usage = turn.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    sizes = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    return sum(size for size in sizes if isinstance(size, int)) or None
+
+
+def on_the_wire(messages: Iterable[Mapping[str, Any]]) -> list[Turn]:
+    """What a model is sent: the messages without what is ours."""
+    return [{name: turn[name] for name in _ON_THE_WIRE if name in turn} for turn in messages]
+
+
+def is_said(turn: Mapping[str, Any]) -> bool:
+    """Whether it counts as a turn: tool results belong to their assistant turn."""
+    return turn.get("role") in ("user", "assistant")
+
+
+def text_of(turn: Mapping[str, Any]) -> str:
+    """What a person reads of a turn."""
+    content = turn.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, Sequence) else ()
+    return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, Mapping)).strip()
+
+
+def from_message(message: Message) -> list[Turn]:
+    """A message of another format as OpenAI chat messages: results first, then what is said or called."""
+    turns: list[Turn] = [_result(part) for part in message.results]
+    calls = [_call(part) for part in message.calls]
+    content = _content(message.parts)
+    if calls or content:
+        turn: Turn = {"role": _role(message), "content": content or None}
+        if calls:
+            turn["tool_calls"] = calls
+        thoughts = [part.text for part in message.parts if isinstance(part, Reasoning) and part.text]
+        if thoughts:
+            turn["reasoning_content"] = "\n".join(thoughts)
+        if message.name:
+            turn["name"] = message.name
+        turns.append(turn)
+    if message.created is not None:
+        turns = [{**turn, "timestamp": stamp(message.created)} for turn in turns]
+    return turns
+
+
+def _role(message: Message) -> str:
+    # A tool message that says something besides its results is an odd one; a person can still read it.
+    return Role.USER.value if message.role is Role.TOOL else message.role.value
+
+
+def _result(part: ToolResult) -> Turn:
+    media = [_named(item) for item in part.media]
+    return {"role": "tool", "tool_call_id": part.call_id, "content": "\n".join([part.text, *media]).strip()}
+
+
+def _call(part: ToolCall) -> Turn:
+    function = {"name": part.name, "arguments": arguments_text(part.arguments)}
+    return {"id": part.call_id, "type": "function", "function": function}
+
+
+def _content(parts: Sequence[Part]) -> str | list[Turn]:
+    shown: list[Turn] = []
+    for part in parts:
+        if isinstance(part, Text):
+            shown.append({"type": "text", "text": part.text})
+        elif isinstance(part, Image) and part.source.startswith(("http://", "https://", "data:")):
+            shown.append({"type": "image_url", "image_url": {"url": part.source}})
+        elif not isinstance(part, ToolCall | ToolResult | Reasoning) and (name := _named(part)):
+            shown.append({"type": "text", "text": name})
+    if all(part["type"] == "text" for part in shown):
+        return "\n".join(part["text"] for part in shown if part["text"])
+    return shown
+
+
+def _named(part: Part) -> str:
+    match part:
+        case Image():
+            return "[image]"
+        case File(name=name):
+            return f"[file {name}]" if name else "[file]"
+        case _:
+            return ""
