@@ -106,7 +106,7 @@ class CompactManager:
         return self._engine.view(Call(session_id, messages, tools, system))
 
     def clear(self, session_id: str, messages: Sequence[Any]) -> Record:
-        """Start afresh: nothing said so far goes out any more. It stays in the store, and `restore` undoes it."""
+        """Start afresh: nothing said so far goes out any more. It stays stored; `restore` undoes it."""
         with self._engine.store.lease(session_id, 60.0) as granted:
             if not granted:
                 raise SessionBusy(session_id)

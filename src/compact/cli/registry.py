@@ -11,6 +11,7 @@ from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 
 SUMMARIES: Mapping[str, str] = {
+    "chat": "talk to a model in the terminal; the context keeps itself small",
     "run": "compact a conversation to standard output, in the format it came in",
     "plan": "show what would happen to each message; nothing is changed",
     "count": "count the tokens of a conversation, by role",

@@ -75,7 +75,7 @@ class Engine(Lookout):
         raise SessionBusy(call.session_id)
 
     def view(self, call: Call) -> Prepared:
-        """What would be sent if nothing were compacted now; raises InsufficientBudget where it does not fit."""
+        """What would be sent if nothing were compacted now; InsufficientBudget where it does not fit."""
         now = self.look(call)
         self.tell(now)
         with now.session.lock:

@@ -14,13 +14,13 @@ from compact.errors import ChatError, CompactError, ConfigError, FormatError, In
 from compact.manager import CompactManager
 from compact.model.chat import ReasoningPiece, ReplyEnd, TextPiece
 from compact.model.event import Event, EventName
+from compact.model.message import Usage
 from compact.model.outcome import ContextUsage, Prepared
 from compact.model.policy import Rest
 from compact.model.record import RecordKind
 from compact.models.limits import limits_for
 from compact.ports import ChatModel
 from compact.repl.conversation import FORMAT, Conversation
-from compact.repl.prices import price_of
 from compact.repl.saying import WARNINGS, Happening, Kind, Piece, Preparing, Said, error, info
 from compact.repl.state import Level, Sending, WindowState, landed, sending, trimmed
 from compact.repl.turns import Turn, context_of, on_the_wire, reply_turn
@@ -52,7 +52,6 @@ class Chat:
         session_id: str,
         *,
         choose: Callable[[str], tuple[ChatModel, CompactConfig]],
-        archive: Any = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
@@ -60,7 +59,6 @@ class Chat:
         self.clock = clock
         self.config = config
         self.model = model
-        self._archive = archive
         self.told: list[str] = []
         """Warnings of the engine that are still to be shown."""
         self.events: list[Event] = []
@@ -68,9 +66,7 @@ class Chat:
         self.open(session_id)
 
     def _managed(self) -> CompactManager:
-        return CompactManager(
-            self.config, store=self.store, archive=self._archive, exporters=(self._hear,), format=FORMAT
-        )
+        return CompactManager(self.config, store=self.store, exporters=(self._hear,), format=FORMAT)
 
     def _hear(self, event: Event) -> None:
         self.events = [*self.events[-_EVENTS_KEPT:], event]
@@ -80,12 +76,26 @@ class Chat:
     # -- which session, model and policy -------------------------------------------------------------------
 
     def open(self, session_id: str) -> None:
-        self.conversation = Conversation(self.manager, self.store, session_id, self.clock)
-        self.state = WindowState()
-        self.cost = sum(_number(turn.get("cost")) for turn in self.conversation.turns)
-        self.sizes = [size for turn in self.conversation.current if (size := context_of(turn))]
-        self.usage = self.conversation.usage()
+        opened = Conversation(self.manager, self.store, session_id, self.clock)
+        opened.usage()
+        self.conversation = opened
+        self.cost = sum(_number(turn.get("cost")) for turn in opened.turns)
+        self.reset()
+
+    def reset(self) -> None:
+        """Look at the session anew: another one is open, or a compaction was undone."""
+        self.state = trimmed()
+        self.start = self.conversation.start
+        turns = self.conversation.turns[self.start :]
+        self.sizes = [size for turn in turns if (size := context_of(turn))]
+        self.refresh()
         self.recount()
+
+    def started_afresh(self) -> None:
+        self.start = len(self.conversation.turns)
+        self.state = trimmed()
+        self.sizes = []
+        self.refresh()
 
     def use(self, model: ChatModel, config: CompactConfig) -> None:
         """Another model or policy from now on; the session stays."""
@@ -219,8 +229,13 @@ class Chat:
             usage,
             finish_reason=finish,
             error=str(problem) if problem is not None else None,
-            cost=price_of(self.agent, usage) if usage is not None else None,
+            cost=self._price(usage),
         )
+
+    def _price(self, usage: Usage | None) -> float | None:
+        from compact.models.prices import cost
+
+        return float(cost(self.agent, usage) or 0) or None if usage is not None else None
 
     def _kept(self, asked: list[Turn], turn: Turn, answer: Turn) -> Iterator[Happening]:
         """Both turns become part of the session, on the disk too."""

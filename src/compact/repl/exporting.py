@@ -1,4 +1,4 @@
-"""Exports and imports: a JSON array of turn objects (docs/export.schema.json), and histories from elsewhere."""
+"""Exports and imports: a JSON array of turn objects (docs/export.schema.json), and others' histories."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write(path: Path, text: str, replace: bool = False) -> None:
 
 
 def imported(path: str) -> tuple[list[Turn], list[Turn]]:
-    """System turns that lead the file's history, and the turns behind them; FormatError says what is wrong."""
+    """System turns that lead the file's history, and the turns behind them; else FormatError."""
     conversations = read(path, io.StringIO()).conversations
     if len(conversations) != 1:
         raise FormatError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -15,6 +16,15 @@ WARNINGS = {
     Level.EIGHTY: "Context at 80% capacity. Consider /clear or /save.",
     Level.NINETY: "Context at 90% capacity. Auto-trimming soon.",
 }
+
+
+# Whatever a model or a file says must not drive the reader's terminal; tabs and line ends may stay.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def clean(text: str) -> str:
+    """Text without control characters."""
+    return _CONTROLS.sub("", text)
 
 
 class Kind(StrEnum):
@@ -105,4 +115,4 @@ def result(text: str, **data: Any) -> Said:
 
 
 def error(text: str, exit_code: int, **data: Any) -> Said:
-    return Said(Kind.ERROR, text, data, exit_code)
+    return Said(Kind.ERROR, clean(text), data, exit_code)

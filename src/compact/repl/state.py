@@ -1,8 +1,8 @@
 """When the terminal warns and when a due trim runs (S1.9, S1.10): values in, values out.
 
-A trim falls due when a turn lands at the trigger, and runs when the next message is sent, so that commands typed
-first can save or clear. A turn that lands at 90 % or more puts it off by exactly one further turn, unless
-that turn would not fit.
+A trim falls due when a turn lands at the trigger, and runs when the next message is sent, so that commands
+typed first can save or clear. A turn that lands at 90 % or more puts it off by exactly one further turn,
+unless that turn would not fit.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def sending(
 ) -> tuple[WindowState, Sending]:
     """A message is about to go: `before` is what the last turn left, `budget` the window less the reserve.
 
-    A message that itself crosses the trigger goes out as it is: the warning comes after its reply, and the trim
-    with the message after that.
+    A message that itself crosses the trigger goes out as it is: the warning comes after its reply, and the
+    trim with the message after that.
     """
     if with_message > budget:
         return state, Sending.COMPACT

@@ -52,7 +52,9 @@ COMMANDS: Mapping[str, Command] = {
         Command("sessions", "the stored sessions, newest first", "memory"),
         Command("resume", "go on with a session: the last one, or by name", "memory", "[name]", "session"),
         Command("export", "write the turns since the last /clear to a file", "files", "[-f] [file]", "path"),
-        Command("import", "append the turns of a file: ours, OpenAI, Anthropic, AI SDK", "files", "file", "path"),
+        Command(
+            "import", "append the turns of a file: ours, OpenAI, Anthropic, AI SDK", "files", "file", "path"
+        ),
         Command("preset", "show the presets, or use another", "general", "[name]", "preset"),
         Command("model", "show the model, or use another", "general", "[name]", "model"),
         Command("trace", "the latest events of the engine", "general", "[N]"),

@@ -37,7 +37,9 @@ def run_help(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     def draw(screen: Screen) -> None:
         width = max(len(command.usage) for command in COMMANDS.values())
         for command in COMMANDS.values():
-            screen.paragraph(f"  {screen.styled(command.usage.ljust(width), 'cyan')}  ", command.help, width + 4)
+            screen.paragraph(
+                f"  {screen.styled(command.usage.ljust(width), 'cyan')}  ", command.help, width + 4
+            )
         screen.line()
         for key, does in KEYS:
             screen.line(f"  {screen.styled(key.ljust(width), 'cyan')}  {does}")
@@ -49,6 +51,7 @@ def run_help(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
 def run_preset(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     now = chat.config.policy.name
     if not argument:
+
         def draw(screen: Screen) -> None:
             for name in PRESETS:
                 rule = " ".join((import_module(f"compact.policies.{name}").__doc__ or "").split())
@@ -60,7 +63,6 @@ def run_preset(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
     try:
         settings = chat.config.model_dump(exclude={"preset", "policy"})
         chat.use(chat.model, CompactConfig(**settings, preset=argument))
-        chat.conversation.remember(preset=argument)
     except CompactError as problem:
         yield failed(problem)
         return
@@ -106,5 +108,5 @@ def _event_line(event: Event) -> str:
 
 
 def run_quit(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    yield info("")
     raise Leave
-    yield  # a generator like all the others

@@ -52,11 +52,17 @@ def run_sessions(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happenin
             mark = "*" if thread.session_id == chat.conversation.id else " "
             when = datetime.fromtimestamp(thread.updated_at).strftime("%Y-%m-%d %H:%M")
             counts = f"{thread.message_count:>5} messages"
-            line = f"{mark} {fit(one_line(thread.session_id), width)}  {when}  {counts}  {one_line(thread.title)}"
+            name = fit(one_line(thread.session_id), width)
+            line = f"{mark} {name}  {when}  {counts}  {one_line(thread.title)}"
             screen.line(fit(line, screen.width).rstrip())
 
     data = [
-        {"session_id": t.session_id, "title": t.title, "messages": t.message_count, "updated_at": t.updated_at}
+        {
+            "session_id": t.session_id,
+            "title": t.title,
+            "messages": t.message_count,
+            "updated_at": t.updated_at,
+        }
         for t in threads
     ]
     yield result(canvas.drawn(draw), sessions=data)

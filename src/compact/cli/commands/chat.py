@@ -1,0 +1,31 @@
+"""`compact chat`: the terminal chat."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from importlib import import_module
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.stored import add_store
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "session", nargs="?", metavar="SESSION", help="open this session, or begin one of that name"
+    )
+    group = parser.add_argument_group("chat")
+    group.add_argument("--last", action="store_true", help="go on with the newest session")
+    group.add_argument("--system", metavar="TEXT", help="system prompt of the session")
+    group.add_argument(
+        "--base-url", metavar="URL", help="server of the model: OpenAI's wire format, or Anthropic's"
+    )
+    group.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key for it")
+    group.add_argument("--text", action="store_true", help="plain text also where the output is no terminal")
+    add_store(parser)
+
+
+def run(context: Context) -> ExitCode:
+    # By name: the doors stand above the command line, which only knows how to open them.
+    door = import_module("compact.repl.door")
+    return ExitCode(door.enter(context))

@@ -1,0 +1,206 @@
+"""/stats /clear /compact /plan /summary /undo /pin"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compact.cli.drawing import draw_plan, rows
+from compact.cli.terminal import Screen, one_line, plural
+from compact.errors import CompactError
+from compact.model.plan import Mode
+from compact.model.record import RecordKind
+from compact.repl.chat import Chat, failed
+from compact.repl.conversation import is_pinned
+from compact.repl.plot import plot
+from compact.repl.saying import Canvas, Happening, Kind, Said, clean, error, info, result
+from compact.repl.state import trimmed
+from compact.repl.turns import is_said, text_of
+
+_SUMMARY_TOKENS = 400
+
+
+def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    try:
+        usage = chat.refresh()
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    conversation = chat.conversation
+    turns = len(conversation.turns) - chat.start
+    shares = {name: tokens for name, tokens in usage.breakdown.items() if tokens or name == "messages"}
+    due = usage.trigger - usage.tokens
+    what = "Trim" if chat.trims else "Compaction"
+
+    def draw(screen: Screen) -> None:
+        percent = f"{usage.tokens / usage.window:.1%}"
+        counted = "counted" if usage.exact else "estimated"
+        screen.line(f"Context: {usage.tokens:,} of {usage.window:,} tokens ({percent}), {counted}.")
+        cells = min(50, screen.width - 30)
+        for name, tokens in shares.items():
+            bar = screen.bar(tokens / usage.window, cells)
+            screen.line(
+                f"  {name:<10} {tokens:>9,}  {screen.styled(bar, 'dim' if name == 'free' else 'green')}"
+            )
+        when = f"in {due:,} tokens" if due > 0 else "when the next message is sent"
+        share = f"{usage.trigger / usage.window:.0%}"
+        screen.line(f"{what} at {usage.trigger:,} tokens ({share}): {when}.")
+        compactions = plural(chat.compactions, "compaction")
+        cost = f", ${chat.cost:.4f}" if chat.cost else ""
+        screen.line(
+            f"Session {conversation.id}: {plural(turns, 'message')} since /clear, {compactions}{cost}."
+        )
+        if chat.sizes:
+            top = screen.styled(" window", "dim")
+            for number, row in enumerate(plot(chat.sizes, usage.window, screen.width - 12, screen.blocks)):
+                screen.line(f"  │{screen.styled(row, 'cyan')}{top if number == 0 else ''}")
+            screen.line(
+                f"  └ context after each of {plural(len(chat.sizes), 'reply').replace('replys', 'replies')}"
+            )
+
+    yield result(
+        canvas.drawn(draw),
+        tokens=usage.tokens,
+        window=usage.window,
+        percent=usage.percent,
+        breakdown=dict(usage.breakdown),
+        trigger=usage.trigger,
+        budget=usage.budget,
+        messages=turns,
+        compactions=chat.compactions,
+        cost=chat.cost,
+        sizes=list(chat.sizes[-1_000:]),
+    )
+
+
+def run_clear(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    conversation = chat.conversation
+    try:
+        record = conversation.clear()
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    if record is None:
+        yield info("There is nothing to clear.")
+        return
+    chat.started_afresh()
+    gone = plural(record.messages_replaced, "message")
+    text = f"Saved and cleared: {gone} no longer go out. /undo brings them back."
+    yield info(text, session_id=conversation.id, messages=record.messages_replaced)
+
+
+def run_compact(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    conversation = chat.conversation
+    before = chat.usage.tokens
+    known = {record.id for record in conversation.standing_records()}
+    try:
+        plan = chat.manager.plan(conversation.id, conversation.history)
+        chat.manager.manual_compact(conversation.id, conversation.history, note=argument)
+        chat.refresh()
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    fresh = [record for record in conversation.standing_records() if record.id not in known]
+    if not fresh:
+        yield info(
+            f"Nothing to shrink: {plural(len(plan.messages), 'message')} are within what is always kept."
+        )
+        return
+    chat.recount()
+    chat.state = trimmed()
+    record = fresh[-1]
+    if record.kind is RecordKind.TRIM:
+        lines = (f"Context trimmed: {plural(record.messages_replaced, 'message')} went.",)
+        yield from chat.compacted(before, chat.usage.tokens, lines)
+    else:
+        yield from chat.compacted(before, chat.usage.tokens)
+    if record.summary:
+        yield result(clean(record.summary), summary=record.summary)
+
+
+def run_plan(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    conversation = chat.conversation
+    try:
+        plan = chat.manager.plan(conversation.id, conversation.history)
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    shown = list(rows(plan))
+    most = 40
+    title = f"{conversation.id} · {chat.config.policy.name} · {chat.model.label}"
+
+    def draw(screen: Screen) -> None:
+        left_out = max(0, len(shown) - most)
+        draw_plan(
+            screen, plan, [*shown[: most // 2], *shown[max(most // 2, len(shown) - most // 2) :]], title
+        )
+        if left_out:
+            screen.line(screen.styled(f"({plural(left_out, 'message')} in the middle not shown)", "dim"))
+
+    data = {"mode": plan.mode.value, "reason": plan.reason.value, "before": plan.before, "after": plan.after}
+    yield result(canvas.drawn(draw), **data)
+    if plan.mode is Mode.NONE:
+        yield info("/compact compacts now, whatever the usage.")
+
+
+def run_summary(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    conversation = chat.conversation
+    try:
+        records = conversation.standing_records()
+        summary = records[-1].summary if records else ""
+        if summary:
+            yield result(clean(summary), summary=summary, in_use=True)
+            return
+        if not conversation.current:
+            yield info("Nothing has been said yet.")
+            return
+        from compact.summarizers.api import summarize
+
+        made = summarize(conversation.current, _SUMMARY_TOKENS, "brief")
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    yield info("No summary is in use; this one is of the conversation so far, and changes nothing:")
+    yield result(clean(made.text), summary=made.text, in_use=False)
+
+
+def run_undo(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    conversation = chat.conversation
+    try:
+        records = conversation.standing_records()
+        if not records:
+            yield info("There is nothing to undo: no compaction and no /clear.")
+            return
+        record = records[-1]
+        chat.manager.restore(conversation.id, record.step)
+        chat.reset()
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    done = "/clear" if record.kind is RecordKind.CLEAR else f"{record.kind.value} {record.step}"
+    size = f"{chat.usage.tokens:,} tokens"
+    yield info(f"Undone: {done}. The context is {size} again.", step=record.step, tokens=chat.usage.tokens)
+    yield from chat.warnings()
+
+
+def run_pin(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    conversation = chat.conversation
+    said = [n for n in range(chat.start, len(conversation.turns)) if is_said(conversation.turns[n])]
+    position: int | None = None
+    if argument.isdigit():
+        position = said[int(argument) - 1] if 0 < int(argument) <= len(said) else None
+    elif not argument:
+        users = [n for n in said if conversation.turns[n].get("role") == "user"]
+        position = users[-1] if users else None
+    if position is None:
+        yield error(f"Which turn? /pin protects your last message, /pin N turn N of {len(said)}.", 2)
+        return
+    pinned = not is_pinned(conversation.turns[position])
+    try:
+        conversation.pin(position, pinned)
+        chat.refresh()
+    except CompactError as problem:
+        yield failed(problem)
+        return
+    text = one_line(text_of(conversation.turns[position]), 60)
+    done = "Pinned, it will never be trimmed" if pinned else "No longer pinned"
+    yield Said(Kind.INFO, f"{done}: {text}", {"turn": said.index(position) + 1, "pinned": pinned})

@@ -1,0 +1,52 @@
+"""Runs an exchange and shows what happens. Ctrl-C, wherever it strikes, is thrown into the exchange."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from compact.repl.saying import Happening
+
+
+def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) -> bool:
+    """Show everything; says whether it was interrupted. `Chat.say` keeps what came before that."""
+    interrupted = struck = False
+    with _one_interrupt():
+        while True:
+            try:
+                throw = getattr(happenings, "throw", None)
+                happening = throw(KeyboardInterrupt()) if struck and throw is not None else next(happenings)
+                struck = False
+            except StopIteration:
+                return interrupted
+            except KeyboardInterrupt:
+                # It was not within a reply: a command that is given up.
+                return True
+            try:
+                show(happening)
+            except KeyboardInterrupt:
+                interrupted = struck = True
+
+
+@contextmanager
+def _one_interrupt() -> Iterator[None]:
+    """Only the first Ctrl-C counts: the impatient second one must not lose what the first one kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    struck = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal struck
+        if not struck:
+            struck = True
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

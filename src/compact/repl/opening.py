@@ -1,0 +1,85 @@
+"""From the command line's words to an open chat: settings, store, model, session."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from compact.cli.context import Context
+from compact.cli.stored import DEFAULT_URL
+from compact.config import CompactConfig
+from compact.ports import ChatModel
+from compact.repl.chat import Chat, close
+
+PRESET = "window"
+"""The terminal's own default, as its seed says."""
+
+
+def open_chat(context: Context) -> Chat:
+    """The chat that the options ask for. Raises what is wrong with them; nothing is stored yet."""
+    from compact.stores import open_store
+
+    config = chat_config(context)
+    args = context.args
+
+    def choose(name: str) -> tuple[ChatModel, CompactConfig]:
+        return chosen(name, config, context)
+
+    model, config = choose(_model_name(config, context))
+    try:
+        store = open_store(args.store or config.storage.url or DEFAULT_URL, config.tenant)
+        session = args.session
+        if args.last and session is None:
+            newest = store.sessions(1)
+            session = newest[0].session_id if newest else None
+        chat = Chat(config, store, model, session or _new_name(), choose=choose)
+        if args.system and [turn.get("content") for turn in chat.conversation.head] != [args.system]:
+            chat.conversation.instruct(args.system, chat.agent)
+            chat.refresh()
+        return chat
+    except BaseException:
+        close(model)
+        raise
+
+
+def chat_config(context: Context) -> CompactConfig:
+    """The settings, with the terminal's own defaults where nothing else is said."""
+    config = context.config()
+    given = config.model_fields_set
+    changes: dict[str, Any] = {}
+    if "preset" not in given:
+        # Settings of a policy lie on top of the preset, so the preset has to come first.
+        changes["preset"] = PRESET
+    if "summarizer" not in given:
+        changes["summarizer"] = {"name": "extractive"}
+    if not changes:
+        return config
+    from compact.cli.options import load_config
+
+    for key, value in changes.items():
+        context.args.set.append((key, value))
+    return load_config(context)[0]
+
+
+def _model_name(config: CompactConfig, context: Context) -> str:
+    if "model" in config.model_fields_set:
+        return config.model
+    from compact.models.choose import available
+
+    return next(iter(available(context.environ)), "local")
+
+
+def chosen(name: str, config: CompactConfig, context: Context) -> tuple[ChatModel, CompactConfig]:
+    """The model of that name, started if it runs here, and the settings with its window."""
+    from compact.models.choose import chat_model
+
+    args = context.args
+    model = chat_model(name, context.environ, base_url=args.base_url, api_key_env=args.api_key_env)
+    start = getattr(model, "start", None)
+    if callable(start):
+        start()
+    return model, config.model_copy(update={"model": model.model})
+
+
+def _new_name() -> str:
+    return time.strftime("%Y%m%d-%H%M%S")

@@ -1,0 +1,123 @@
+"""The chat without a terminal: no color; text for people, or one JSON object a line for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from compact.cli.context import to_json
+from compact.cli.exits import ExitCode
+from compact.errors import FormatError
+from compact.repl.chat import Chat
+from compact.repl.commands import is_command, run
+from compact.repl.driving import drive
+from compact.repl.saying import Canvas, Happening, Kind, Leave, Piece, Reopened, Said
+
+
+class JsonVoice:
+    """One object a line: `type`, then what there is to say."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def show(self, happening: Happening) -> None:
+        if isinstance(happening, Said):
+            text = {} if happening.kind is Kind.REPLY else {"text": happening.text}
+            code = {"exit_code": happening.exit_code} if happening.exit_code else {}
+            told = {**text, **happening.data, **code}
+            # What an error is called must not hide that it is one.
+            if "type" in told:
+                told["error"] = told.pop("type")
+            self._write({"type": happening.kind.value, **told})
+        elif isinstance(happening, Reopened) and happening.draft:
+            self._write({"type": "unanswered", "content": happening.draft})
+
+    def _write(self, value: object) -> None:
+        self._out.write(to_json(value) + "\n")
+        self._out.flush()
+
+
+class TextVoice:
+    """Replies and results on standard output, all else on standard error."""
+
+    def __init__(self, out: TextIO, err: TextIO) -> None:
+        self._out, self._err = out, err
+        self._ended_line = True
+
+    def show(self, happening: Happening) -> None:
+        if isinstance(happening, Piece) and not happening.thinking:
+            self._out.write(happening.text)
+            self._ended_line = happening.text.endswith("\n")
+            self._out.flush()
+        elif isinstance(happening, Said):
+            if not self._ended_line:
+                self._out.write("\n")
+                self._ended_line = True
+            if happening.kind is Kind.RESULT:
+                self._out.write(happening.text + "\n")
+            elif happening.kind is not Kind.REPLY:
+                self._out.flush()
+                self._err.write(happening.text + "\n")
+
+
+def messages_of(lines: Iterable[str], one_a_line: bool) -> Iterator[str]:
+    """Messages and commands of what was piped in.
+
+    A line that begins with a slash and a word is a command; the lines between are one message. For programs
+    each line is one message, and a JSON object's `content` may hold several lines.
+    """
+    gathered: list[str] = []
+    for line in lines:
+        if one_a_line:
+            if line.strip():
+                yield _content(line.strip())
+        elif is_command(line):
+            yield from _joined(gathered)
+            gathered = []
+            yield line.strip()
+        else:
+            gathered.append(line)
+    yield from _joined(gathered)
+
+
+def _joined(lines: list[str]) -> Iterator[str]:
+    text = "".join(lines).strip()
+    if text:
+        yield text
+
+
+def _content(line: str) -> str:
+    if not line.startswith("{"):
+        return line
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(found.get("content"), str):
+        raise FormatError('A line that is a JSON object needs a "content" that is text. Nothing was sent.')
+    return str(found["content"])
+
+
+def converse(chat: Chat, messages: Iterable[str], voice: JsonVoice | TextVoice) -> int:
+    """Send all messages in turn; the exit code is that of the first that failed."""
+    code, asked = int(ExitCode.OK), False
+    for text in messages:
+        asked = True
+        happenings = run(chat, text, Canvas()) if is_command(text) else chat.say(text)
+
+        def show(happening: Happening) -> None:
+            nonlocal code
+            voice.show(happening)
+            if isinstance(happening, Said):
+                code = code or happening.exit_code
+
+        try:
+            if drive(happenings, show):
+                return ExitCode.INTERRUPTED
+        except Leave:
+            break
+    if not asked:
+        voice.show(Said(Kind.ERROR, "Nothing was asked: standard input is empty.", {}, ExitCode.USAGE))
+        return ExitCode.USAGE
+    return code

@@ -1,0 +1,127 @@
+"""The chat at a terminal: ask, answer, ask again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.terminal import one_line, plural
+from compact.repl.background import Opening
+from compact.repl.commands import is_command, run
+from compact.repl.driving import drive
+from compact.repl.marks import Mark, left_behind
+from compact.repl.prompt import Prompt
+from compact.repl.saying import Happening, Leave, Reopened
+from compact.repl.screen import TerminalVoice, status_line, warm
+
+if TYPE_CHECKING:
+    from compact.repl.chat import Chat
+
+
+def converse(context: Context) -> int:
+    voice = TerminalVoice(context.out)
+    opening = Opening(context, warm)
+    prompt = Prompt(
+        status=lambda: _status(opening),
+        sessions=lambda: _sessions(opening),
+        models=lambda: _models(context),
+        on_shown=opening.start,
+    )
+    opening.on_done = lambda: prompt.end() if opening.failed else prompt.refresh()
+    mark = Mark()
+    _greet(context)
+    draft = ""
+    try:
+        if context.args.session or context.args.last:
+            draft = opening.result().conversation.draft
+            _reopened(opening.result(), context)
+        while True:
+            try:
+                text = prompt.ask(draft)
+            except KeyboardInterrupt:
+                draft = ""
+                continue
+            except EOFError:
+                opening.result()  # raises what ended it, if that was not the user
+                break
+            draft = ""
+            if not text.strip():
+                continue
+            chat = opening.result()
+            try:
+                draft = _handle(chat, text, voice)
+            except Leave:
+                break
+            if chat.conversation.turns:
+                mark.set(chat.conversation.id, chat.conversation.title)
+        _farewell(opening.chat, context)
+        return ExitCode.OK
+    finally:
+        mark.remove()
+        opening.close()
+
+
+def _handle(chat: Chat, text: str, voice: TerminalVoice) -> str:
+    """One line of the user's; returns what stands in the next prompt."""
+    commanded = is_command(text)
+    happenings = run(chat, text.strip(), voice.canvas) if commanded else chat.say(text)
+    draft = ""
+
+    def show(happening: Happening) -> None:
+        nonlocal draft
+        if isinstance(happening, Reopened):
+            draft = happening.draft
+        voice.show(happening)
+
+    drive(happenings, show)
+    voice.settle()
+    return draft if commanded else chat.conversation.draft
+
+
+def _greet(context: Context) -> None:
+    out = context.out
+    out.line(f"{out.styled('compact chat', 'bold')}{out.dot}/help lists the commands, Ctrl-D leaves")
+    left = left_behind()
+    if left is not None and not context.args.session:
+        title = f" “{one_line(left.title)}”" if left.title else ""
+        out.line(
+            out.styled(f"Session {left.session_id}{title} was not closed. ", "yellow")
+            + f"/resume {left.session_id} goes on with it."
+        )
+
+
+def _reopened(chat: Chat, context: Context) -> None:
+    from compact.repl.turns import is_said
+
+    turns = sum(map(is_said, chat.conversation.current))
+    if turns:
+        title = f" “{chat.conversation.title}”" if chat.conversation.title else ""
+        context.out.line(
+            context.out.styled(f"Session {chat.conversation.id}{title}: {plural(turns, 'turn')}.", "cyan")
+        )
+
+
+def _farewell(chat: Chat | None, context: Context) -> None:
+    if chat is not None and chat.conversation.turns:
+        context.out.line(context.out.styled(f"Stored as {chat.conversation.id}.", "dim"))
+
+
+def _status(opening: Opening) -> tuple[str, bool]:
+    chat = opening.chat
+    if chat is None:
+        return "starting …", False
+    status = chat.status
+    return status_line(status), status.tokens >= 0.8 * status.window
+
+
+def _sessions(opening: Opening) -> Sequence[str]:
+    chat = opening.chat
+    return [thread.session_id for thread in chat.store.sessions(200)] if chat is not None else ()
+
+
+def _models(context: Context) -> Sequence[str]:
+    from compact.models.choose import available
+
+    return available(context.environ)
