@@ -47,7 +47,7 @@ class SlashCompleter(Completer):
     """Commands after a slash, then what the command takes."""
 
     def __init__(self, sessions: Callable[[], Sequence[str]], models: Callable[[], Sequence[str]]) -> None:
-        self._words = {
+        self._words: dict[str, Callable[[], Sequence[str]]] = {
             "session": sessions,
             "model": models,
             "preset": lambda: PRESETS,

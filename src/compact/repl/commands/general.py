@@ -108,5 +108,4 @@ def _event_line(event: Event) -> str:
 
 
 def run_quit(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
-    yield info("")
     raise Leave
