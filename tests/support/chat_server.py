@@ -13,7 +13,7 @@ Rule = Callable[[dict[str, Any]], "str | Answer"]
 
 
 class Answer:
-    """How one request is answered: `pieces` of text; `hold` waits before the last one until it is released."""
+    """How one request is answered: pieces of text; `hold` keeps the last one back until it is set."""
 
     def __init__(
         self,

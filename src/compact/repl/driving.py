@@ -14,7 +14,7 @@ from compact.repl.saying import Happening
 def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) -> bool:
     """Show everything; says whether it was interrupted. `Chat.say` keeps what came before that."""
     interrupted = struck = False
-    with _one_interrupt():
+    with _one_interrupt(), _no_echo():
         while True:
             try:
                 throw = getattr(happenings, "throw", None)
@@ -29,6 +29,28 @@ def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) ->
                 show(happening)
             except KeyboardInterrupt:
                 interrupted = struck = True
+
+
+@contextmanager
+def _no_echo() -> Iterator[None]:
+    """What is typed meanwhile waits for the next prompt instead of being written into the reply."""
+    try:
+        import termios
+
+        before = termios.tcgetattr(0)
+    except (ImportError, OSError, ValueError):
+        yield  # not a terminal
+        return
+    except termios.error:
+        yield
+        return
+    silent = [*before]
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(0, termios.TCSANOW, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSANOW, before)
 
 
 @contextmanager

@@ -86,12 +86,12 @@ class ReplyView:
         return self._markdown(self._open)
 
     def _markdown(self, text: str) -> Any:
-        from rich.markdown import Markdown
+        from compact.repl.markdown import Trimmed
 
-        return Markdown(text, code_theme="ansi_dark")
+        return Trimmed(text)
 
     def _print(self, text: str) -> None:
-        self._console.print(self._markdown(text.strip("\n")))
+        self._console.print(self._markdown(text))
         self._console.print()
 
     def close(self) -> None:
@@ -153,11 +153,14 @@ class TerminalVoice:
 
 def warm() -> None:
     """Load what the first reply needs while the first message is being written."""
-    import genai_prices  # noqa: F401
-    import rich.console
     import rich.live
-    import rich.markdown
     import rich.spinner  # noqa: F401
+
+    import compact.repl.markdown  # noqa: F401
+    from compact.model.message import Usage
+    from compact.models.prices import cost
+
+    cost("gpt-4o", Usage())
 
 
 def is_terminal(*streams: TextIO) -> bool:
