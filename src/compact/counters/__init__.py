@@ -14,6 +14,7 @@ from compact.counters.estimator import (
     CLAUDE_TO_4_6,
     GEMINI,
     O200K,
+    SMOLLM2,
     EstimatingCounter,
     Weights,
 )
@@ -30,6 +31,7 @@ _ESTIMATES: dict[Vendor, tuple[str, Weights, float]] = {
     Vendor.CLAUDE_TO_4_6: ("claude-to-4.6", CLAUDE_TO_4_6, 1.15),
     Vendor.CLAUDE_FROM_4_7: ("claude-from-4.7", CLAUDE_FROM_4_7, 1.15),
     Vendor.GEMINI: ("gemini", GEMINI, 1.15),
+    Vendor.SMOLLM2: ("smollm2", SMOLLM2, 1.2),
     Vendor.OTHER: ("o200k", O200K, 1.2),
 }
 _BEFORE_O200K = re.compile(r"gpt-?(?:2|3|4(?:$|-))|davinci|babbage|text-")
@@ -40,8 +42,12 @@ _FOREIGN_MARGINS: dict[Vendor, float] = {
     Vendor.CLAUDE_TO_4_6: 1.33,
     Vendor.CLAUDE_FROM_4_7: 1.75,
     Vendor.GEMINI: 1.37,
+    Vendor.SMOLLM2: 2.0,
     Vendor.OTHER: 1.2,
 }
+# Text is counted exactly, but its chat template spends up to 2.5 tokens more on a message than is added for
+# one. With this and the usual reserve even a window full of one-word messages fits.
+_SMOLLM2_MARGIN = 1.1
 
 
 def counter_for(
@@ -54,12 +60,19 @@ def counter_for(
 ) -> TokenCounter:
     """The counter for a model id. `count()` is the raw count; multiply by `margin` before comparing.
 
-    "auto" counts OpenAI models exactly and estimates all others with their vendor's weights. `cache_dir` is
-    a folder in tiktoken's cache layout (its TIKTOKEN_CACHE_DIR); without `allow_download` nothing touches
-    the network. Where exact counts cannot be had, the counter estimates and `on_warning` is told once
-    (default: a RuntimeWarning). A vocabulary is loaded by the first count, not here.
+    "auto" counts OpenAI models and the local one exactly and estimates all others with their vendor's
+    weights. `cache_dir` is a folder in tiktoken's cache layout (its TIKTOKEN_CACHE_DIR); without
+    `allow_download` nothing touches the network. Where exact counts cannot be had, the counter estimates and
+    `on_warning` is told once (default: a RuntimeWarning). Vocabularies are loaded by the first count.
     """
     vendor = vendor_of(model)
+    if vendor is Vendor.SMOLLM2 and kind == "auto" and _tiktoken_installed():
+        # The vocabulary is in the weights; who runs them on another machine has not got it here.
+        own_source = vocabulary.find("smollm2")
+        if own_source is not None:
+            return TiktokenCounter(
+                own_source, exact=True, margin=_SMOLLM2_MARGIN, on_warning=on_warning or _warn
+            )
     warn = on_warning or _warn
     if kind == "estimate" or (kind == "auto" and vendor is not Vendor.OPENAI):
         return _estimating(model, vendor)

