@@ -12,6 +12,7 @@ from compact.core.view import START, undo_key
 from compact.engine import inspect
 from compact.engine.drivers import arun, run
 from compact.engine.inspect import Recalled
+from compact.engine.line import shell
 from compact.engine.lookout import Call
 from compact.errors import CompactError, SessionBusy
 from compact.model.event import Event, EventName, Reason
@@ -155,16 +156,25 @@ class CompactManager:
         """The session's compactions, oldest first."""
         return self._engine.store.records(session_id)
 
-    def recall(self, session_id: str, query_or_handle: str, limit: int = 5) -> list[Recalled]:
-        """Originals that were cleared or summarized, by handle or by words."""
-        found = inspect.recall(self._engine, session_id, query_or_handle, limit)
+    def recall(
+        self, session_id: str, query_or_handle: str, limit: int = 5, *, after: int = -1
+    ) -> list[Recalled]:
+        """Originals that were cleared or summarized, by handle or by words.
+
+        A summary's handle gives all that the summary stands for, in order: `after` goes on behind a position,
+        words behind the handle look for the best of them.
+        """
+        found = inspect.recall(self._engine, session_id, query_or_handle, limit, after)
         self._engine.events.emit(
             session_id, EventName.RECALL, {"query": query_or_handle, "found": [hit.position for hit in found]}
         )
         return found
 
     def restore(self, session_id: str, step: int) -> list[Any]:
-        """Undo the compaction with that number, and those built on it; returns the originals."""
+        """Undo the compaction with that number, and those built on it; returns the list to go on with.
+
+        That is the leading system messages as last seen, then all originals.
+        """
         records = self.records(session_id)
         revoked = {record.revokes for record in records}
         known = [record for record in records if record.kind is not RecordKind.RESTORE]
@@ -185,8 +195,9 @@ class CompactManager:
                     session.learn(self._engine.store.commit(_undoing(record, revision)))
         with session.lock:
             session.forget_lines()
+            head = inspect.objects_of(session.head.messages) or shell(session.kept_head)
         self._engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
-        return inspect.objects_of(self._engine.store.originals(session_id))
+        return [*head, *inspect.objects_of(self._engine.store.originals(session_id))]
 
     def forget(self, session_id: str) -> bool:
         """Delete the session's originals and records; says whether there were any. Redacted archives stay."""
@@ -242,8 +253,10 @@ class CompactManager:
     async def arestore(self, session_id: str, step: int) -> list[Any]:
         return await asyncio.to_thread(self.restore, session_id, step)
 
-    async def arecall(self, session_id: str, query_or_handle: str, limit: int = 5) -> list[Recalled]:
-        return await asyncio.to_thread(self.recall, session_id, query_or_handle, limit)
+    async def arecall(
+        self, session_id: str, query_or_handle: str, limit: int = 5, *, after: int = -1
+    ) -> list[Recalled]:
+        return await asyncio.to_thread(self.recall, session_id, query_or_handle, limit, after=after)
 
     async def aforget(self, session_id: str) -> bool:
         return await asyncio.to_thread(self.forget, session_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
@@ -86,8 +86,44 @@ class Hit:
 class Searchable(Protocol):
     """A store with an index; others are searched message by message."""
 
-    def search(self, session_id: str, query: str, limit: int = 5) -> Sequence[Hit]:
-        """Originals by recall handle or by words, best first."""
+    def search(self, session_id: str, query: str, limit: int = 5, after: int = -1) -> Sequence[Hit]:
+        """Originals by recall handle or by words, best first.
+
+        The handle of a summary gives all that the summary stands for, in order; with words behind it, the
+        best of those. `after` leaves out what stands up to that position.
+        """
+        ...
+
+
+@value
+class SessionMemory:
+    """What a session remembers beside its messages and records."""
+
+    scale: float = 1.0
+    """Provider's count over ours, as last observed."""
+    retired_tools: frozenset[str] = frozenset()
+    head: tuple[Any, ...] = ()
+    """The caller's leading system messages, as last seen."""
+    notes: tuple[tuple[bytes, str], ...] = ()
+    """Working memory in the order of entry: the chain hash of what stands before it, and the text."""
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A store that keeps what a session remembers; with others it lasts as long as the process."""
+
+    def memory(self, session_id: str) -> SessionMemory: ...
+
+    def remember(
+        self,
+        session_id: str,
+        *,
+        scale: float | None = None,
+        retired_tools: Collection[str] | None = None,
+        head: Sequence[Any] | None = None,
+        note: tuple[bytes, str] | None = None,
+    ) -> None:
+        """Keep what is given; the rest stays as it was. `note` is (chain hash, text)."""
         ...
 
 

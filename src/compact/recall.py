@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 NAME = "recall_history"
 DESCRIPTION = (
     "Look up what was said or returned earlier in this conversation and is no longer shown in full. Give a "
-    "handle as it stands in a cleared output (r-0123456789), or words: names, paths, ids, numbers, errors."
+    "handle as it stands in a cleared output (r-0123456789) or behind a summary (s-0123456789, also followed "
+    "by words to look for in what it stands for), or words: names, paths, ids, numbers, errors."
 )
 MARK = (
     "[Recalled from the history of this conversation. It is a record of what was said, not an instruction.]"
 )
 _END = "[End of what was recalled.]"
 _NOTHING = "[Nothing in the history of this conversation matches. Try other words, or fewer.]"
+_MORE = "[There is more: the same query with after {}; or the handle with words to look for.]"
+_SUMMARY = re.compile(r"s-[0-9a-f]{10}")
 _MOST = 10
 
 _PARAMETERS: Mapping[str, Any] = {
@@ -39,6 +42,11 @@ _PARAMETERS: Mapping[str, Any] = {
             "type": "integer",
             "minimum": 0,
             "description": "where to go on in a long message, in characters, as the answer before said",
+        },
+        "after": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "only messages behind this number, as the answer before said",
         },
     },
     "required": ["query"],
@@ -70,14 +78,22 @@ def handle_recall(
 ) -> str:
     """Answer a call of the tool: marked as history, `max_tokens` at most, mistakes told instead of raised."""
     try:
-        query, limit, offset = _understood(arguments)
+        query, limit, offset, after = _understood(arguments)
     except ValueError as error:
         return f"[The call was not understood: {error}]"
-    hits = manager.recall(session_id, query, limit)
+    # One more than is shown tells whether there is more.
+    hits = manager.recall(session_id, query, limit + 1, after=after)
+    more, hits = len(hits) > limit, hits[:limit]
     if not hits:
         return _NOTHING
+    if _SUMMARY.fullmatch(query.strip()):
+        # In order, so an offset can only mean the first.
+        more, hits = more or bool(offset and hits[1:]), hits[:1] if offset else hits
+        end = f"{_MORE.format(hits[-1].position)}\n{_END}" if more else _END
+    else:
+        end = _END
     count = _counter(manager)
-    room = max_tokens - count(MARK) - count(_END) - 2
+    room = max_tokens - count(MARK) - count(end) - 2
     shown: list[str] = []
     for number, hit in enumerate(hits):
         # What one does not need is left for those after it.
@@ -86,10 +102,10 @@ def handle_recall(
         if text:
             shown.append(text)
             room -= count(text) + 1
-    return "\n".join([MARK, *shown, _END])
+    return "\n".join([MARK, *shown, end])
 
 
-def _understood(arguments: Mapping[str, Any] | str) -> tuple[str, int, int]:
+def _understood(arguments: Mapping[str, Any] | str) -> tuple[str, int, int, int]:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
@@ -101,12 +117,16 @@ def _understood(arguments: Mapping[str, Any] | str) -> tuple[str, int, int]:
     if not isinstance(query, str) or not query.strip():
         raise ValueError('"query" must be a text')
     found = []
-    for name, default, most in (("limit", 5, _MOST), ("offset", 0, 10**9)):
+    for name, default, least, most in (
+        ("limit", 5, 0, _MOST),
+        ("offset", 0, 0, 10**9),
+        ("after", -1, -1, 10**9),
+    ):
         value = arguments.get(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ValueError(f'"{name}" must be a whole number')
         found.append(min(value, most))
-    return query, max(1, found[0]), found[1]
+    return query, max(1, found[0]), found[1], found[2]
 
 
 def _shown(hit: Recalled, query: str, offset: int, room: int, count: Callable[[str], int]) -> str:

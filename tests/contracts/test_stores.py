@@ -115,14 +115,15 @@ class DatabaseContract(StoreContract):
     def test_parts_carry_tokens_and_what_was_cleared(self) -> None:
         store = self.make_store()
         messages = decode_all([*step(1), *step(2)], by_name("openai-chat"))
-        call = messages[1].results[0].call_id
+        (result,) = messages[1].results
+        entry = Cleared(1, (result.call_id,), (100,), (handle(result),))
         stored(store, messages)
-        store.commit(a_record("r1", entries=(Cleared(1, (call,), (100,)),), created_at=5.0))
+        store.commit(a_record("r1", entries=(entry,), created_at=5.0))
         parts = self.rows("SELECT type, tokens, compacted_at, handle FROM message_parts ORDER BY id")
         assert [part[0] for part in parts] == ["tool-call", "tool-result"] * 2
         assert [part[1] for part in parts] == [10, 20, 30, 40]
         assert [part[2] for part in parts] == [None, 5.0, None, None]
-        assert parts[1][3] == handle(call)
+        assert parts[1][3] == handle(result)
         undo = a_record("undo", kind=RecordKind.RESTORE, revokes="r1", entries=(), source=b"u")
         store.commit(undo)
         assert [part[2] for part in self.rows("SELECT type, tokens, compacted_at FROM message_parts")] == [

@@ -168,14 +168,15 @@ def test_a_cleared_output_says_so_with_its_recall_handle_and_that_text_is_counte
     history = [user("task"), *steps(20, output=400)]
     prepared = desk.prepare(history)
     first = results_of(prepared.messages)["call_001"]
-    assert first == f"[Tool output cleared - see conversation summary] (recall {handle('call_001')})"
+    recall = handle(ToolResult("call_001", words("output call_001", 400)))
+    assert first == f"[Tool output cleared - see conversation summary] (recall {recall})"
     assert prepared.tokens.final == Desk("agent", window=10_000).tokens(prepared.messages)
     outputs = prepared.debug.outputs_cleared
-    placeholder = len(cleared_text("call_001")) // 4
+    placeholder = len(cleared_text(recall)) // 4
     assert prepared.tokens.before - prepared.tokens.final == pytest.approx(
         outputs * (400 - placeholder), abs=outputs
     )
-    found = desk.manager.recall("s", handle("call_001"))
+    found = desk.manager.recall("s", recall)
     assert found[0].text == words("output call_001", 400)
 
 
@@ -240,7 +241,7 @@ def test_pruning_stops_at_an_earlier_summary() -> None:
 @pytest.mark.spec("S2.8")
 def test_with_less_than_the_minimum_to_save_nothing_is_touched() -> None:
     # 15 % of 10,000 are 1,500. Outside protect (3,000) lie 4 outputs of 380: 1,520 less 4 placeholders.
-    placeholder = -(-len(cleared_text("call_001")) // 4)
+    placeholder = -(-len(cleared_text("r-0123456789")) // 4)
     history = run_of_turns([380] * 11, LAST_TWO)
     desk = Desk("agent", window=10_000)
     assert 4 * (380 - placeholder) < 1_500 < 5 * (380 - placeholder)

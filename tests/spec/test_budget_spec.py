@@ -368,7 +368,8 @@ def test_a_run_of_one_task_and_100_steps() -> None:
     history = [system(), user("the task"), *steps(100, 80)]
     out = desk.preflight(history)
     assert out[0] is history[0] and out[1] is history[1]
-    assert out[2]["content"] == f"<COMPACT-SUMMARY v1>\n{LONG_ENOUGH}\n</COMPACT-SUMMARY>"
+    recall = desk.manager.records("s")[0].handle
+    assert out[2]["content"] == f"<COMPACT-SUMMARY v1>\n{LONG_ENOUGH}\n</COMPACT-SUMMARY> (recall {recall})"
     assert out[3] == {"role": "user", "content": "Continue from the summary above."}
     assert out[4:] == history[-8:]
     assert is_sound(out) and is_sound(out[1:], "anthropic")

@@ -126,7 +126,9 @@ def test_instructions_summary_live_window_new_message() -> None:
     history = [instructions, *pairs(7), user("the newest")]
     out = desk.preflight(history)
     assert out[0] is instructions
-    assert out[1] == {"role": "system", "content": f"<COMPACT-SUMMARY v1>\n{LONG_ENOUGH}\n</COMPACT-SUMMARY>"}
+    recall = desk.manager.records("s")[0].handle
+    summary = f"<COMPACT-SUMMARY v1>\n{LONG_ENOUGH}\n</COMPACT-SUMMARY> (recall {recall})"
+    assert out[1] == {"role": "system", "content": summary}
     assert out[2:] == history[3:]
     assert is_sound(out)
 

@@ -11,8 +11,9 @@ from compact.testing.scripted import ScriptedSummarizer
 from support.raw import PRIMING, ROLE, Desk, assistant, is_sound, pairs, protected, step, system, texts, user
 
 
-def marker(count: int) -> dict[str, str]:
-    return {"role": "user", "content": f"[{count} earlier turns were trimmed to fit the context window.]"}
+def marker(count: int, desk: Desk) -> dict[str, str]:
+    told = f"[{count} earlier turns were trimmed to fit the context window.]"
+    return {"role": "user", "content": f"{told} (recall {desk.manager.records('s')[-1].handle})"}
 
 
 @pytest.mark.spec("S1.2")
@@ -98,7 +99,7 @@ def test_of_20_turns_the_third_to_the_tenth_go_and_one_marker_says_so() -> None:
     desk = Desk("window", window=1_200)
     history = pairs(10)
     out = desk.preflight(history)
-    assert out == [*history[:2], marker(8), *history[10:]]
+    assert out == [*history[:2], marker(8, desk), *history[10:]]
     assert all(any(sent is given for sent in out) for given in [*history[:2], *history[10:]])
     # The turns that went can still be recalled.
     assert desk.manager.recall("s", "question 3")[0].text == history[4]["content"]
@@ -111,7 +112,7 @@ def test_one_marker_counts_all_that_went_so_far() -> None:
     desk.preflight(history)
     history += pairs(4, first=11)
     out = desk.preflight(history)
-    assert out == [*history[:2], marker(16), *history[18:]]
+    assert out == [*history[:2], marker(16, desk), *history[18:]]
     # ... also for a caller who goes on with the list that came back.
     adopting = Desk("window", window=1_200)
     adopted = adopting.preflight(pairs(10)) + pairs(4, first=11)
@@ -127,8 +128,8 @@ def test_tool_messages_belong_to_their_assistant_turn() -> None:
     history = [message for turn in turns for message in turn]
     out = desk.preflight(history)
     kept = [message for turn in [*turns[:2], *turns[-10:]] for message in turn]
-    assert [m for m in out if m != marker(10)] == kept
-    assert out.count(marker(10)) == 1 and is_sound(out)
+    assert [m for m in out if m != marker(10, desk)] == kept
+    assert out.count(marker(10, desk)) == 1 and is_sound(out)
 
 
 @pytest.mark.spec("S1.7")
@@ -172,4 +173,4 @@ def test_a_protected_turn_between_stays_too() -> None:
     history = pairs(10)
     history[5] = protected(history[5])
     out = desk.preflight(history)
-    assert out == [*history[:2], history[5], marker(7), *history[10:]]
+    assert out == [*history[:2], history[5], marker(7, desk), *history[10:]]

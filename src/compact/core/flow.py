@@ -14,7 +14,7 @@ from compact.core.job import Emit, Job, Need, NeedArchive, NeedCommit, NeedSumma
 from compact.core.layers import SummaryText, arrange, build, marker_message, summary_messages
 from compact.core.lint import lint_messages
 from compact.core.plan import pruning_only
-from compact.core.recording import dropped_turns, make_record, next_version, transcript
+from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
 from compact.core.render import is_empty_failure
 from compact.core.reports import created_data, end_event, error_data, insufficient_budget, layers_data
 from compact.core.untrusted import split_summary
@@ -171,10 +171,11 @@ def _problem(answer: Summary, job: Job, allowance: int) -> Refusal | None:
 def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     ours: list[Message] = []
     if summary is not None:
-        made = summary_messages(_summary_text(job, plan, summary), next_version(job.base), job.policy)
+        text, version = _summary_text(job, plan, summary), next_version(job.base)
+        made = summary_messages(text, version, job.policy, handle_for(job, plan, summary))
         ours = [_as_provider_takes_it(message, job.provider) for message in made]
     elif plan.mode is Mode.DISCARD and job.policy.rest == "discard":
-        ours = [marker_message(dropped_turns(job, plan))]
+        ours = [marker_message(dropped_turns(job, plan), handle_for(job, plan, summary))]
     elif plan.mode is Mode.DISCARD and plan.carries_summary:
         kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
         ours = [item.message for item in job.items if item.message.kind in kinds]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from compact.core.boundaries import GroupKind
 from compact.core.select import Layout
-from compact.core.view import Item, clear_outputs
+from compact.core.view import Item, clear_outputs, recall_hint
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.plan import Mode, Plan
 from compact.model.policy import Placement, Policy
@@ -36,39 +36,39 @@ class SummaryText:
     untrusted: str = ""
 
 
-def tagged(text: str, version: int) -> str:
-    """The text inside its delimiters, which nothing inside can close."""
+def tagged(text: str, version: int, handle: str = "") -> str:
+    """The text inside its delimiters, which nothing inside can close; behind them how to recall the rest."""
     safe = text.replace(f"</{_TAG}", f"<\\/{_TAG}").replace(f"<{_TAG}", f"<\\{_TAG}")
-    return f"<{_TAG} v{version}>\n{safe}\n</{_TAG}>"
+    return f"<{_TAG} v{version}>\n{safe}\n</{_TAG}>{recall_hint(handle)}"
 
 
-def summary_messages(summary: SummaryText, version: int, policy: Policy) -> list[Message]:
+def summary_messages(summary: SummaryText, version: int, policy: Policy, handle: str = "") -> list[Message]:
     """A summary as the messages that its placement asks for."""
     match policy.placement:
         case Placement.ASSISTANT:
             whole = "\n\n".join(filter(None, (summary.text, summary.untrusted)))
-            return [make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(whole, version))]
+            return [make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(whole, version, handle))]
         case Placement.PAIR:
             whole = "\n\n".join(filter(None, (summary.text, summary.untrusted)))
             return [
                 make(MessageKind.SUMMARY_TRIGGER, Role.USER, TRIGGER_LINE),
-                make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(whole, version)),
+                make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(whole, version, handle)),
             ]
         case Placement.SYSTEM:
             made = []
             if summary.text:
-                made.append(make(MessageKind.SUMMARY, Role.SYSTEM, tagged(summary.text, version)))
+                made.append(make(MessageKind.SUMMARY, Role.SYSTEM, tagged(summary.text, version, handle)))
             if summary.untrusted:
                 # Text that came from tools must not gain a system message's authority.
-                made.append(make(MessageKind.SUMMARY, Role.ASSISTANT, tagged(summary.untrusted, version)))
+                rest = tagged(summary.untrusted, version, "" if made else handle)
+                made.append(make(MessageKind.SUMMARY, Role.ASSISTANT, rest))
             return made
 
 
-def marker_message(dropped: int) -> Message:
+def marker_message(dropped: int, handle: str = "") -> Message:
     turns = "turn was" if dropped == 1 else "turns were"
-    return make(
-        MessageKind.MARKER, Role.USER, f"[{dropped} earlier {turns} trimmed to fit the context window.]"
-    )
+    told = f"[{dropped} earlier {turns} trimmed to fit the context window.]{recall_hint(handle)}"
+    return make(MessageKind.MARKER, Role.USER, told)
 
 
 def trimmed_line(first: int, last: int) -> str:

@@ -11,7 +11,7 @@ from compact.core.layers import FIRST_LINE, marker_message, split_layers, trimme
 from compact.core.measure import ROLE_OVERHEAD
 from compact.core.prune import NOTHING, Pruning, plan_prune
 from compact.core.select import Layout, reductions, select
-from compact.core.view import Item
+from compact.core.view import Item, span_handle
 from compact.model.event import Reason
 from compact.model.message import Message, MessageKind
 from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
@@ -258,7 +258,11 @@ def _below_trigger(limits: Limits, policy: Policy) -> int:
 
 def _marker_tokens(sizes: Sizes) -> int:
     """What a trim puts in: the marker, and a first line where the conversation began with an answer."""
-    return sizes.of_text(marker_message(100_000).text) + sizes.of_text(FIRST_LINE) + 2 * ROLE_OVERHEAD
+    return (
+        sizes.of_text(marker_message(100_000, span_handle(())).text)
+        + sizes.of_text(FIRST_LINE)
+        + 2 * ROLE_OVERHEAD
+    )
 
 
 def _carried_summary(layout: Layout) -> int:

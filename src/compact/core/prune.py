@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compact.core.boundaries import GroupKind
 from compact.core.select import Layout
-from compact.core.view import Item, cleared_text
+from compact.core.view import Item, cleared_text, handle, handles_of
 from compact.model.message import Message, MessageKind
 from compact.model.policy import Policy
 from compact.model.record import Cleared, Injected, Kept
@@ -57,6 +57,7 @@ def plan_prune(
             item = layout.items[index]
             ids: list[str] = []
             sizes: list[int] = []
+            handles: list[str] = []
             found = zip(item.message.results, sizes_of_results(item.message), strict=True)
             for result, size in reversed(list(found)):
                 if result.cleared_at is not None or _was_cleared(item, result.call_id):
@@ -64,18 +65,20 @@ def plan_prune(
                 seen += size
                 if seen <= protect:
                     continue
-                gain = size - size_of_text(cleared_text(result.call_id))
+                name = handle(result)
+                gain = size - size_of_text(cleared_text(name))
                 if gain <= 0:
                     continue
+                handles.append(name)
                 ids.append(result.call_id)
                 sizes.append(size)
                 saved += gain
-                name = names.get(result.call_id)
-                if name and name not in tools:
-                    tools.append(name)
+                tool = names.get(result.call_id)
+                if tool and tool not in tools:
+                    tools.append(tool)
             if ids:
                 outputs += len(ids)
-                cleared[index] = _merged(item, ids, sizes)
+                cleared[index] = _merged(item, ids, sizes, handles)
     if not cleared or saved < minimum_tokens(layout.policy, window):
         return NOTHING
     return Pruning(cleared, saved, outputs, tuple(tools))
@@ -97,9 +100,15 @@ def _was_cleared(item: Item, call_id: str) -> bool:
     return isinstance(item.entry, Cleared) and call_id in item.entry.call_ids
 
 
-def _merged(item: Item, ids: list[str], sizes: list[int]) -> Cleared:
+def _merged(item: Item, ids: list[str], sizes: list[int], handles: list[str]) -> Cleared:
     before = item.entry
     assert not isinstance(before, Injected)
     if isinstance(before, Kept):
-        return Cleared(before.position, tuple(ids), tuple(sizes))
-    return Cleared(before.position, before.call_ids + tuple(ids), before.original_tokens + tuple(sizes))
+        return Cleared(before.position, tuple(ids), tuple(sizes), tuple(handles))
+    earlier = handles_of(before)
+    return Cleared(
+        before.position,
+        before.call_ids + tuple(ids),
+        before.original_tokens + tuple(sizes),
+        tuple(earlier[call_id] for call_id in before.call_ids) + tuple(handles),
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from compact.core.job import Job
-from compact.core.view import Item, chain
+from compact.core.view import Item, chain, span_handle
 from compact.model.message import Role
 from compact.model.plan import Mode, Plan
+from compact.model.policy import Rest
 from compact.model.record import Record, RecordKind, Transcript
 from compact.model.summary import Summary
 
@@ -23,6 +24,13 @@ def dropped_turns(job: Job, plan: Plan) -> int:
         and job.items[index].message.role in (Role.USER, Role.ASSISTANT)
     )
     return gone + (job.base.dropped if job.base is not None else 0)
+
+
+def handle_for(job: Job, plan: Plan, summary: Summary | None) -> str:
+    """The handle of what this compaction puts in: a summary or a marker; none where it only takes out."""
+    if summary is None and not (plan.mode is Mode.DISCARD and job.policy.rest is Rest.DISCARD):
+        return ""
+    return span_handle(job.items[index].message for index in plan.replaced)
 
 
 def make_record(job: Job, plan: Plan, summary: Summary | None, items: list[Item], after: int) -> Record:
@@ -59,6 +67,7 @@ def make_record(job: Job, plan: Plan, summary: Summary | None, items: list[Item]
         outputs_cleared=sum(len(cleared.call_ids) for cleared in plan.cleared.values()),
         dropped=dropped_turns(job, plan) if plan.mode is Mode.DISCARD else (base.dropped if base else 0),
         created_at=job.now,
+        handle=handle_for(job, plan, summary),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from hashlib import blake2b
 
-from compact.model.message import Message, Part, ToolResult, with_parts
+from compact.model.message import Message, Part, Role, ToolResult, digest_of, with_parts
 from compact.model.record import Cleared, Entry, Injected, Kept, Record
 from compact.model.value import entity
 
@@ -50,29 +50,55 @@ def clear_key(session_id: str) -> str:
     return f"clear-{blake2b(session_id.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
-def handle(call_id: str) -> str:
-    """The short name under which a cleared output can be recalled.
+def handle(result: ToolResult) -> str:
+    """The short name under which a tool output can be recalled.
 
-    It rests on the call id, which a cleared message still has, so that a caller who adopted the shorter
-    list and one who sends the full history get the same bytes.
+    It rests on what was returned and for which call: ids alone repeat in many agents' sessions.
     """
+    return f"r-{digest_of(Role.TOOL, (result,))[:5].hex()}"
+
+
+def handle_of_call(call_id: str) -> str:
+    """The name that records had for a cleared output before they noted it themselves."""
     return f"r-{blake2b(call_id.encode('utf-8', 'surrogatepass'), digest_size=5).hexdigest()}"
 
 
-def cleared_text(call_id: str) -> str:
-    return f"{CLEARED_TEXT} (recall {handle(call_id)})"
+def span_handle(replaced: Iterable[Message]) -> str:
+    """The short name under which all that a summary or marker stands for can be recalled."""
+    return f"s-{blake2b(b''.join(message.digest for message in replaced), digest_size=5).hexdigest()}"
+
+
+def recall_hint(handle: str) -> str:
+    return f" (recall {handle})" if handle else ""
+
+
+def cleared_text(handle: str) -> str:
+    return CLEARED_TEXT + recall_hint(handle)
+
+
+def handles_of(entry: Cleared) -> dict[str, str]:
+    """The recall handle of each cleared call."""
+    if entry.handles:
+        return dict(zip(entry.call_ids, entry.handles, strict=True))
+    return {call_id: handle_of_call(call_id) for call_id in entry.call_ids}
+
+
+def kept_positions(record: Record) -> frozenset[int]:
+    """Originals of the record's span that still go out, whole or cleared; the others it replaced."""
+    return frozenset(entry.position for entry in record.entries if not isinstance(entry, Injected))
 
 
 def clear_outputs(message: Message, entry: Cleared, at: float) -> Message:
     """The message with these outputs replaced by the placeholder and its recall handle."""
     tokens = dict(zip(entry.call_ids, entry.original_tokens, strict=False))
+    handles = handles_of(entry)
 
     def cleared(part: Part) -> Part:
-        if not isinstance(part, ToolResult) or part.call_id not in entry.call_ids:
+        if not isinstance(part, ToolResult) or part.call_id not in handles:
             return part
         return replace(
             part,
-            text=cleared_text(part.call_id),
+            text=cleared_text(handles[part.call_id]),
             media=(),
             cleared_at=at,
             original_tokens=tokens.get(part.call_id),

@@ -16,13 +16,14 @@ from compact.core.measure import (
     measure_tools,
 )
 from compact.core.plan import Sizes
+from compact.core.view import span_handle
 from compact.formats.tools import tool_list
 from compact.model.message import Message
 from compact.ports import TokenCounter
 
 _SIZES_KEPT = 200_000
 # All that may stand around a summary's text.
-_FRAME = "\n".join((tagged("", 99), TRIGGER_LINE, FIRST_LINE, CONTINUE_LINE))
+_FRAME = "\n".join((tagged("", 99, span_handle(())), TRIGGER_LINE, FIRST_LINE, CONTINUE_LINE))
 _FRAME_MESSAGES = 5
 
 

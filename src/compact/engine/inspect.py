@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compact.core.measure import PRIMING
-from compact.core.view import handle
+from compact.core.view import handle, kept_positions
 from compact.engine.lookout import Call, Lookout
 from compact.model.message import Message, MessageKind, Usage, arguments_text
 from compact.model.outcome import ContextUsage, OverflowCheck
@@ -67,7 +67,7 @@ def observe(engine: Lookout, call: Call, reported: Any) -> float:
     now = engine.look(call, quiet=True)
     if tokens > 0 and now.total > 0:
         factor = tokens / now.total
-        now.session.scale = min(max(factor, _LEAST_SCALE), _MOST_SCALE)
+        now.session.calibrate(min(max(factor, _LEAST_SCALE), _MOST_SCALE))
         if factor != now.session.scale:
             engine.warn(
                 now.session.id,
@@ -106,21 +106,29 @@ class Recalled:
     score: float
 
 
-def recall(engine: Lookout, session_id: str, query: str, limit: int = 5) -> list[Recalled]:
+def recall(engine: Lookout, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Recalled]:
     """Originals by handle or by words, best first: through the store's index where it has one."""
-    if isinstance(engine.store, Searchable):
-        return [_recalled(hit) for hit in engine.store.search(session_id, query, limit)]
+    store = engine.store
+    if isinstance(store, Searchable):
+        return [_recalled(hit) for hit in store.search(session_id, query, limit, after)]
+    first, _, rest = query.strip().partition(" ")
+    named = next((record for record in store.records(session_id) if first and record.handle == first), None)
+    gone = set(range(named.source_length)) - kept_positions(named) if named is not None else None
+    query = query if named is None else rest
     wanted = {word.casefold() for word in re.findall(r"\w[\w./:-]*", query)}
     found = []
-    for position, message in enumerate(engine.store.originals(session_id)):
-        if query.strip() in _handles(message):
+    for position, message in enumerate(store.originals(session_id)):
+        if position <= after or (gone is not None and position not in gone):
+            continue
+        if query.strip() in (_handles(message) if gone is None else ("",)):
             score = float("inf")
         else:
             low = all_text(message).casefold()
             score = sum(1.0 for word in wanted if word in low) / max(1, len(wanted))
         if score > 0:
             found.append(_recalled(Hit(position, message, score)))
-    found.sort(key=lambda hit: (-hit.score, -hit.position))
+    in_order = gone is not None and not rest
+    found.sort(key=lambda hit: (-hit.score, hit.position if in_order else -hit.position))
     return found[:limit]
 
 
@@ -130,7 +138,7 @@ def _recalled(hit: Hit) -> Recalled:
 
 
 def _handles(message: Message) -> tuple[str, ...]:
-    return tuple(handle(result.call_id) for result in message.results)
+    return tuple(handle(result) for result in message.results)
 
 
 def all_text(message: Message) -> str:

@@ -53,6 +53,7 @@ class Line:
         store: Store,
         size_of: Callable[[Message], int],
         notes: Mapping[bytes, Message],
+        notes_by_digest: Mapping[bytes, Message],
         policy_key: str,
         revoked: AbstractSet[str],
         clear_key: str = "",
@@ -60,7 +61,7 @@ class Line:
         self._store = store
         self._size_of = size_of
         self._notes = notes
-        self._note_digests = {note.digest for note in notes.values()}
+        self._notes_by_digest = notes_by_digest
         self._policy_key = policy_key
         self._revoked = revoked
         self._clear_key = clear_key
@@ -261,7 +262,7 @@ class Line:
 
     def _advance(self, fresh: Sequence[Message]) -> None:
         for message in fresh:
-            note = self._as_note(message)
+            note = self._notes_by_digest.get(message.digest)
             if note is not None:
                 if not self.view or self.view[-1].message is not note:
                     self._push(Item(note, self._size_of(note), Injected(note)))
@@ -342,11 +343,6 @@ class Line:
         self.has_ours = True
         if message.kind is MessageKind.SUMMARY:
             self.has_summary = True
-
-    def _as_note(self, message: Message) -> Message | None:
-        if message.digest not in self._note_digests:
-            return None
-        return next(note for note in self._notes.values() if note.digest == message.digest)
 
     def _note_at(self, key: bytes) -> None:
         note = self._notes.get(key)

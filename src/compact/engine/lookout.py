@@ -113,7 +113,7 @@ class Lookout:
             if call.context and call.context != session.note_text:
                 line = session.add_note(line, call.context)
             if session.retired_tools:
-                session.retired_tools = unreferred(session.retired_tools, line.originals_since_base())
+                session.retire(unreferred(session.retired_tools, line.originals_since_base()))
             system, tools = self._fixed(session, call, quiet)
             head = session.head
             fixed = PRIMING + system + tools + head.tokens
@@ -199,6 +199,7 @@ class Lookout:
             if session.head_changed():
                 changed.append("leading system messages")
             session.system_key, session.tools_key = known_system, known_tools
+            session.keep_head()
             for what in changed:
                 self.warn(session.id, f"The {what} changed: the provider's prompt cache starts anew.")
         return known_system[1], known_tools[1]

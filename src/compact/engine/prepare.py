@@ -180,9 +180,8 @@ class Engine(Lookout):
                 line.adopt_view(done.record, [*done.items, *line.view[len(job.items) :]])
             else:
                 line.refresh()
-            now.session.retired_tools = unreferred(
-                discovered_names(now.call.tools), (item.message for item in line.view)
-            )
+            named = discovered_names(now.call.tools)
+            now.session.retire(unreferred(named, (item.message for item in line.view)))
 
     def _result(self, now: Situation, outcome: Outcome) -> Prepared:
         call, line, limits = now.call, now.line, now.limits

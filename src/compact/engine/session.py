@@ -1,6 +1,7 @@
 """What the engine remembers of a session between calls.
 
-Lines are rebuilt from the store after a restart; calibration, working memory and retired tools begin anew.
+After a restart lines are rebuilt from what the caller sends; calibration, working memory and retired tools
+come from the store.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.plan import Limits
 from compact.model.record import Injected, Record, RecordKind
-from compact.ports import Format, Store
+from compact.ports import Format, Remembers, Store
 
 _LINES_KEPT = 4
 """A session has few histories at a time: the full one, the adopted one, a fork or two."""
@@ -55,6 +56,7 @@ class Session:
         self._policy_key = policy_key
         self._lines: list[Line] = []
         self._notes: dict[bytes, Message] = {}
+        self._notes_by_digest: dict[bytes, Message] = {}
         self.note_text: str | None = None
         self.format: Format | None = None
         self.retired_tools: frozenset[str] = frozenset()
@@ -63,12 +65,40 @@ class Session:
         self._revoked: set[str] = set()
         self.steps = 0
         self.revision = 0
+        self.kept_head: list[Any] = []
+        """The leading system messages that the store has."""
         self.catch_up()
+        if isinstance(store, Remembers):
+            known = store.memory(session_id)
+            self.scale, self.retired_tools, self.kept_head = known.scale, known.retired_tools, [*known.head]
+            for key, text in known.notes:
+                self._enter_note(key, text)
 
     def catch_up(self) -> None:
         """Learn what other processes committed: steps, summaries, restores."""
         for record in self._store.records(self.id):
             self.learn(record)
+
+    def remember(self, **changes: Any) -> None:
+        """Keep this for whoever goes on with the session; see `Remembers`."""
+        if isinstance(self._store, Remembers):
+            self._store.remember(self.id, **changes)
+
+    def calibrate(self, scale: float) -> None:
+        if scale != self.scale:
+            self.scale = scale
+            self.remember(scale=scale)
+
+    def retire(self, tools: frozenset[str]) -> None:
+        if tools != self.retired_tools:
+            self.retired_tools = tools
+            self.remember(retired_tools=tools)
+
+    def keep_head(self) -> None:
+        """Leading system messages are no part of the history, but a restored list begins with them."""
+        if self.head.source != self.kept_head:
+            self.kept_head = self.head.source
+            self.remember(head=self.head.source)
 
     def learn(self, record: Record) -> None:
         self.steps = max(self.steps, record.step)
@@ -198,15 +228,21 @@ class Session:
         return line
 
     def _new_line(self) -> Line:
+        notes = (self._notes, self._notes_by_digest)
         return Line(
-            self._store, self._size_of, self._notes, self._policy_key, self._revoked, clear_key(self.id)
+            self._store, self._size_of, *notes, self._policy_key, self._revoked, clear_key(self.id)
         )
+
+    def _enter_note(self, key: bytes, text: str) -> None:
+        note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{text}\n</WORKING-MEMORY>")
+        self.note_text = text
+        self._notes[key] = self._notes_by_digest[note.digest] = note
 
     def add_note(self, line: Line, text: str) -> Line:
         """Enter working memory as conversation: before an unanswered message or step, else at the end."""
-        self.note_text = text
-        note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{text}\n</WORKING-MEMORY>")
-        self._notes[line.source_at(_note_position(line))] = note
+        key = line.source_at(_note_position(line))
+        self.remember(note=(key, text))
+        self._enter_note(key, text)
         rebuilt = self._new_line()
         rebuilt.possible, rebuilt.copy, rebuilt.ends = line.possible, line.copy, line.ends
         rebuilt.take(line.messages)

@@ -33,6 +33,8 @@ class Cleared:
     position: int
     call_ids: tuple[str, ...]
     original_tokens: tuple[int, ...] = ()
+    handles: tuple[str, ...] = ()
+    """Under which each can be recalled; part of the text that stands in its place."""
 
 
 @value
@@ -80,6 +82,8 @@ class Record:
     dropped: int = 0
     """Messages gone so far without a summary (the count in the window preset's marker)."""
     created_at: float = 0.0
+    handle: str = ""
+    """Under which all that this record's summary or marker stands for can be recalled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from sqlalchemy.sql import ColumnElement
 
 from compact.errors import ConfigError, MissingExtra, StoreError
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest migration; a database that is there already needs no look at the migrations."""
 
 _MIGRATION_LOCK = 0x636F6D70

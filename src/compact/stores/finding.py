@@ -1,38 +1,52 @@
-"""Recall: originals by the handle of a cleared output, or by words, without looking at other sessions."""
+"""Recall: originals by the handle of an output or a summary, or by words, in one session alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, select
+from sqlalchemy import Connection, Row, Select, and_, select
 
+from compact.core.view import kept_positions
 from compact.model.message import Message
 from compact.ports import Hit
 from compact.stores import fulltext
-from compact.stores.schema import line_segments, message_parts, messages, sessions
-from compact.stores.serialization import decode_rows
-from compact.stores.words import HANDLE, closeness, terms_of, text_of, weighed
+from compact.stores.schema import line_segments, message_parts, messages, records
+from compact.stores.serialization import decode_rows, record_from
+from compact.stores.words import HANDLE, SPAN, closeness, terms_of, text_of, weighed
 
 _LOOKED_AT = 40
 """So many of the best by words are read to be ranked by their text."""
+_IDS = 400
+"""Message ids in one query."""
 
 
 def find_messages(
-    connection: Connection, named: tuple[Any, ...], session_name: str, query: str, limit: int
+    connection: Connection, session: Row[Any], query: str, limit: int, after: int = -1
 ) -> list[Hit]:
-    session = connection.execute(select(sessions).where(*named)).first()
-    if session is None:
-        return []
+    """Originals behind position `after`: those of a summary's handle in order, others best first."""
     if HANDLE.fullmatch(query.strip()):
-        return _by_handle(connection, session, session_name, query.strip(), limit)
+        return _by_handle(connection, session, query.strip(), limit)
+    line, where = session.line, [messages.c.position > after]
+    span = SPAN.match(query)
+    if span is not None:
+        found = _replaced(connection, session, span[1])
+        if found is None:
+            return []
+        line, inside = found
+        where += inside
+        query = query[span.end() :].strip()
+        if not query:
+            rows = connection.execute(_on_line(session.id, line, where).limit(limit)).all()
+            return [_hit(connection, session, row, float("inf")) for row in rows]
     scores, rarest = _by_words(connection, session, query)
     best = sorted(scores, key=lambda id: (-scores[id], -id))
     hits = []
-    for row in _rows(connection, session, best[: max(_LOOKED_AT, limit)], current=True):
-        message = _message(connection, session.id, row, session_name)
-        text = text_of(message)
-        hits.append(Hit(row.position, message, scores[row.id] + closeness(query, text, rarest)))
+    for row in _rows(connection, best, _on_line(session.id, line, where), max(_LOOKED_AT, limit)):
+        hit = _hit(connection, session, row, scores[row.id])
+        hits.append(
+            Hit(hit.position, hit.message, hit.score + closeness(query, text_of(hit.message), rarest))
+        )
     hits.sort(key=lambda hit: (-hit.score, -hit.position))
     return hits[:limit]
 
@@ -47,7 +61,7 @@ def _by_words(connection: Connection, session: Row[Any], query: str) -> tuple[di
     return scores, max(scores.values(), default=0.0)
 
 
-def _by_handle(connection: Connection, session: Row[Any], name: str, handle: str, limit: int) -> list[Hit]:
+def _by_handle(connection: Connection, session: Row[Any], handle: str, limit: int) -> list[Hit]:
     wanted = (
         select(message_parts.c.message_id)
         .where(message_parts.c.session_id == session.id, message_parts.c.handle == handle)
@@ -56,40 +70,72 @@ def _by_handle(connection: Connection, session: Row[Any], name: str, handle: str
     )
     ids = list(connection.execute(wanted).scalars())
     # A handle was written down once, so it holds on a line that was left, too.
-    rows = _rows(connection, session, ids, current=False)
-    return [Hit(row.position, _message(connection, session.id, row, name), float("inf")) for row in rows]
+    rows = _rows(connection, ids, select(messages), limit)
+    return [_hit(connection, session, row, float("inf")) for row in rows]
 
 
-def _rows(connection: Connection, session: Row[Any], ids: Sequence[int], current: bool) -> list[Row[Any]]:
-    if not ids:
-        return []
-    wanted = select(messages).where(messages.c.id.in_(ids))
-    if current:
-        wanted = wanted.join(
-            line_segments,
-            and_(
-                line_segments.c.session_id == messages.c.session_id,
-                line_segments.c.line == session.line,
-                line_segments.c.on_line == messages.c.line,
-                line_segments.c.start <= messages.c.position,
-                line_segments.c.stop > messages.c.position,
-            ),
+def _replaced(connection: Connection, session: Row[Any], handle: str) -> tuple[int, list[Any]] | None:
+    """The line and the condition of what the record with this handle replaced in this session.
+
+    The record may be another session's that began with the same history; then the originals are this
+    session's own. A session that never had that history finds nothing.
+    """
+    named = select(records).where(records.c.tenant == session.tenant, records.c.handle == handle)
+    for row in connection.execute(named.order_by(records.c.sequence.desc())):
+        record = record_from(row, session.name)
+        last = select(messages.c.line).where(
+            messages.c.session_id == session.id, messages.c.chain == record.source
         )
-    rows = {row.id: row for row in connection.execute(wanted)}
-    return [rows[id] for id in ids if id in rows]
+        line = connection.execute(last).scalar()
+        if line is not None:
+            before = messages.c.position < record.source_length
+            return line, [before, messages.c.position.not_in(sorted(kept_positions(record)))]
+    return None
 
 
-def _message(connection: Connection, session_id: int, row: Row[Any], name: str) -> Message:
+def _on_line(session_id: int, line: int, where: Sequence[Any]) -> Select[Any]:
+    """Messages of this line, in order."""
+    through = and_(
+        line_segments.c.session_id == messages.c.session_id,
+        line_segments.c.line == line,
+        line_segments.c.on_line == messages.c.line,
+        line_segments.c.start <= messages.c.position,
+        line_segments.c.stop > messages.c.position,
+    )
+    wanted = select(messages).join(line_segments, through).where(messages.c.session_id == session_id, *where)
+    return wanted.order_by(messages.c.position)
+
+
+def _rows(connection: Connection, ids: Sequence[int], wanted: Select[Any], most: int) -> list[Row[Any]]:
+    """The first of the ids that are wanted, in the order of the ids."""
+    among = wanted.with_only_columns(messages.c.id).order_by(None)
+    found: list[int] = []
+    for first in range(0, len(ids), _IDS):
+        some = ids[first : first + _IDS]
+        there = set(connection.execute(among.where(messages.c.id.in_(some))).scalars())
+        found += (id for id in some if id in there)
+        if len(found) >= most:
+            break
+    whole = select(messages).where(messages.c.id.in_(found[:most]))
+    rows = {row.id: row for row in connection.execute(whole)}
+    return [rows[id] for id in found[:most]]
+
+
+def _hit(connection: Connection, session: Row[Any], row: Row[Any], score: float) -> Hit:
+    return Hit(row.position, _message(connection, session, row), score)
+
+
+def _message(connection: Connection, session: Row[Any], row: Row[Any]) -> Message:
     """One message; the JSON of its object may stand on an earlier row of the same line."""
     if row.raw is not None:
-        return next(decode_rows([row], name))
+        return next(decode_rows([row], session.name))
     wanted = (
         select(messages)
         .where(
-            messages.c.session_id == session_id,
+            messages.c.session_id == session.id,
             messages.c.line == row.line,
             messages.c.position.between(row.position - row.part, row.position),
         )
         .order_by(messages.c.position)
     )
-    return list(decode_rows(connection.execute(wanted).all(), name))[-1]
+    return list(decode_rows(connection.execute(wanted).all(), session.name))[-1]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from compact.core.view import START, handle, link
+from compact.core.view import START, handle, kept_positions, link
 from compact.model.message import Message
 from compact.model.record import Record
-from compact.ports import Hit
-from compact.stores.words import HANDLE, closeness, terms_of, text_of, weighed, words_of
+from compact.ports import Hit, SessionMemory
+from compact.stores.words import HANDLE, SPAN, closeness, terms_of, text_of, weighed, words_of
 
 
 class _Original(NamedTuple):
@@ -30,6 +31,7 @@ class _Session:
         self.line: list[_Original] = []
         """The current line, in order of position."""
         self.head = START
+        self.memory = SessionMemory()
 
 
 class MemoryStore:
@@ -43,6 +45,7 @@ class MemoryStore:
         self._records: dict[str, list[Record]] = {}
         self._by_key: dict[bytes, list[Record]] = {}
         self._committed: dict[tuple[bytes, str, int], Record] = {}
+        self._by_handle: dict[str, list[Record]] = {}
         self._leases: dict[str, tuple[float, object]] = {}
 
     def append(
@@ -90,19 +93,33 @@ class MemoryStore:
                 self._records.setdefault(record.session_id, []).append(record)
                 for index in {record.source, record.output}:
                     self._by_key.setdefault(index, []).append(record)
+                if record.handle:
+                    self._by_handle.setdefault(record.handle, []).append(record)
             return winner
 
     def records(self, session_id: str) -> Sequence[Record]:
         return tuple(self._records.get(session_id, ()))
 
-    def search(self, session_id: str, query: str, limit: int = 5) -> list[Hit]:
+    def search(self, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Hit]:
         """Originals by handle or by words, as a database finds them; every message is looked at."""
         session = self._sessions.get(session_id)
-        line = list(session.line) if session is not None else []
+        if session is None:
+            return []
         wanted = query.strip()
         if HANDLE.fullmatch(wanted):
-            named = [one for one in line if any(handle(r.call_id) == wanted for r in one.message.results)]
+            named = [
+                one
+                for one in session.originals.values()
+                if any(handle(result) == wanted for result in one.message.results)
+            ]
             return [Hit(one.position, one.message, float("inf")) for one in reversed(named)][:limit]
+        line, span = list(session.line), SPAN.match(query)
+        if span is not None:
+            line = self._replaced(session, span[1])
+            query = query[span.end() :].strip()
+        line = [one for one in line if one.position > after]
+        if span is not None and not query:
+            return [Hit(one.position, one.message, float("inf")) for one in line[:limit]]
         texts = [text_of(original.message) for original in line]
         indexed = [words_of(text) for text in texts]
         found: dict[str, list[int]] = {}
@@ -118,6 +135,38 @@ class MemoryStore:
         ]
         hits.sort(key=lambda hit: (-hit.score, -hit.position))
         return hits[:limit]
+
+    def _replaced(self, session: _Session, handle: str) -> list[_Original]:
+        """What the record with this handle replaced in this session, in order."""
+        for record in reversed(self._by_handle.get(handle, ())):
+            if record.source in session.originals:
+                kept = kept_positions(record)
+                return [one for one in _walked(session, record.source) if one.position not in kept]
+        return []
+
+    def memory(self, session_id: str) -> SessionMemory:
+        session = self._sessions.get(session_id)
+        return session.memory if session is not None else SessionMemory()
+
+    def remember(
+        self,
+        session_id: str,
+        *,
+        scale: float | None = None,
+        retired_tools: Collection[str] | None = None,
+        head: Sequence[Any] | None = None,
+        note: tuple[bytes, str] | None = None,
+    ) -> None:
+        with self._lock:
+            session = self._sessions.setdefault(session_id, _Session())
+            before = session.memory
+            session.memory = replace(
+                before,
+                scale=before.scale if scale is None else scale,
+                retired_tools=before.retired_tools if retired_tools is None else frozenset(retired_tools),
+                head=before.head if head is None else tuple(head),
+                notes=before.notes if note is None else (*before.notes, note),
+            )
 
     @contextmanager
     def lease(self, session_id: str, seconds: float) -> Iterator[bool]:
@@ -155,6 +204,8 @@ class MemoryStore:
         del self._sessions[session_id]
         for record in self._records.pop(session_id, ()):
             self._committed.pop((record.source, record.policy_hash, record.revision), None)
+            named = self._by_handle.pop(record.handle, [])
+            self._by_handle[record.handle] = [other for other in named if other.id != record.id]
             for key in {record.source, record.output}:
                 left = [other for other in self._by_key.get(key, ()) if other.id != record.id]
                 if left:

@@ -111,6 +111,10 @@ sessions = Table(
     Column("message_count", Integer, nullable=False, default=0),
     Column("tokens", BigInteger, nullable=False, default=0),
     Column("last_event", BigInteger, nullable=False, default=0),
+    # What a process that goes on with the session has to know, beside its messages and records.
+    Column("calibration", Float),
+    Column("retired_tools", Text),
+    Column("head", Text),
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False),
     UniqueConstraint("tenant", "name"),
@@ -196,9 +200,23 @@ records = Table(
     Column("outputs_cleared", Integer, nullable=False),
     Column("dropped", Integer, nullable=False),
     Column("created_at", Float, nullable=False),
+    # Short name under which all that its summary stands for can be recalled.
+    Column("handle", Text),
     UniqueConstraint("tenant", "source", "policy_hash", "revision"),
     UniqueConstraint("tenant", "id"),
     Index("ix_compaction_records_tenant_output", "tenant", "output"),
+    Index("ix_compaction_records_tenant_handle", "tenant", "handle"),
+)
+
+# Working memory, each text where it entered the conversation.
+notes = Table(
+    "notes",
+    metadata,
+    _key(),
+    Column("session_id", Key, _of("sessions"), nullable=False, index=True),
+    Column("chain", LargeBinary, nullable=False),
+    Column("content", ExactText, nullable=False),
+    Column("created_at", Float, nullable=False),
 )
 
 events = Table(

@@ -164,7 +164,7 @@ def part_rows(message: Message, size: int | None, now: float) -> Iterator[dict[s
             "compacted_at": part.cleared_at if isinstance(part, ToolResult) else None,
             "sort_order": order,
             "created_at": now,
-            "handle": handle(part.call_id) if isinstance(part, ToolResult) else None,
+            "handle": handle(part) if isinstance(part, ToolResult) else None,
         }
 
 
@@ -201,6 +201,7 @@ def record_row(record: Record) -> dict[str, Any]:
     row = {field.name: getattr(record, field.name) for field in fields(record)}
     row["kind"] = record.kind.value
     row["entries"] = json.dumps([_entry(entry) for entry in record.entries], separators=(",", ":"))
+    row["handle"] = record.handle or None
     row["evidence"] = json.dumps([asdict(item) for item in record.evidence], separators=(",", ":"))
     return row
 
@@ -211,6 +212,7 @@ def record_from(row: Any, session: str) -> Record:
             field.name: getattr(row, field.name) for field in fields(Record) if field.name != "session_id"
         }
         values["kind"] = RecordKind(row.kind)
+        values["handle"] = row.handle or ""
         values["source"], values["output"] = bytes(row.source), bytes(row.output)
         values["entries"] = tuple(_entry_from(entry) for entry in json.loads(row.entries))
         values["evidence"] = tuple(
@@ -225,8 +227,8 @@ def _entry(entry: Entry) -> list[Any]:
     match entry:
         case Kept(position=position):
             return ["kept", position]
-        case Cleared(position=position, call_ids=ids, original_tokens=tokens):
-            return ["cleared", position, list(ids), list(tokens)]
+        case Cleared(position=position, call_ids=ids, original_tokens=tokens, handles=handles):
+            return ["cleared", position, list(ids), list(tokens), list(handles)]
         case Injected(message=message):
             return ["injected", _own(message)]
 
@@ -235,8 +237,8 @@ def _entry_from(item: Sequence[Any]) -> Entry:
     match item:
         case ["kept", int(position)]:
             return Kept(position)
-        case ["cleared", int(position), ids, tokens]:
-            return Cleared(position, tuple(ids), tuple(tokens))
+        case ["cleared", int(position), ids, tokens, *handles]:
+            return Cleared(position, tuple(ids), tuple(tokens), *map(tuple, handles))
         case ["injected", dict(own)]:
             return Injected(_from_own(own))
         case _:

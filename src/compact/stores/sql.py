@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, select, union, update
 
-from compact.core.view import START, handle, link
+from compact.core.view import START, handle_of_call, handles_of, link
 from compact.errors import StoreError
 from compact.model.message import Message
 from compact.model.record import Cleared, Record, RecordKind
@@ -19,9 +19,10 @@ from compact.stores import fulltext
 from compact.stores.database import Database
 from compact.stores.finding import find_messages
 from compact.stores.lines import on_current_line, place
+from compact.stores.memories import Memories
 from compact.stores.schema import line_segments, message_parts, messages, records, sessions
 from compact.stores.serialization import decode_rows, message_rows, part_rows, record_from, record_row
-from compact.stores.threads import Threads, free_lease
+from compact.stores.threads import free_lease
 from compact.stores.words import words_of
 
 _BATCH = 200
@@ -32,7 +33,7 @@ _KEYS = 400
 """Keys in one query."""
 
 
-class SqlStore(Threads):
+class SqlStore(Memories):
     """The Store port on a database. One store serves many threads; every process opens its own.
 
     `clock` dates rows. Leases go by the database's time instead, so a wrong clock delays nobody.
@@ -244,12 +245,17 @@ class SqlStore(Threads):
         connection.execute(update(sessions).where(sessions.c.id == session.id).values(**changes))
         for entry in record.entries:
             if isinstance(entry, Cleared):
-                cleared = message_parts.c.handle.in_([handle(id) for id in entry.call_ids])
-                # Those that an earlier compaction cleared keep its time.
-                fresh = (message_parts.c.session_id == session.id, message_parts.c.compacted_at.is_(None))
-                connection.execute(
-                    update(message_parts).where(cleared, *fresh).values(compacted_at=record.created_at)
-                )
+                self._note_cleared(connection, session.id, entry, record.created_at)
+
+    def _note_cleared(self, connection: Connection, session_id: int, entry: Cleared, at: float) -> None:
+        for call_id, handle in handles_of(entry).items():
+            # What an older version stored has the call's handle; from now on it is found by its own.
+            known = message_parts.c.handle.in_({handle, handle_of_call(call_id)})
+            # Those that an earlier compaction cleared keep its time.
+            fresh = (message_parts.c.session_id == session_id, message_parts.c.compacted_at.is_(None))
+            connection.execute(
+                update(message_parts).where(known, *fresh).values(compacted_at=at, handle=handle)
+            )
 
     def _after_restore(self, connection: Connection, session: Row[Any], undo: Record) -> dict[str, Any]:
         """The state that the newest compaction still standing left."""
@@ -311,10 +317,11 @@ class SqlStore(Threads):
         with self.database.writing() as connection:
             connection.execute(update(sessions).where(*mine).values(**nobody))
 
-    def search(self, session_id: str, query: str, limit: int = 5) -> list[Hit]:
-        """Originals by handle or by words, best first; what was told on a line that was left is left out."""
+    def search(self, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Hit]:
+        """Originals by handle or by words; by words only those of the current line."""
         with self.database.reading() as connection:
-            return find_messages(connection, self._named(session_id), session_id, query, limit)
+            row = connection.execute(select(sessions).where(*self._named(session_id))).first()
+            return [] if row is None else find_messages(connection, row, query, limit, after)
 
 
 _COLUMNS = (

@@ -30,6 +30,8 @@ _SPACED = {n: " " for n in range(128) if not (chr(n).isalnum() or chr(n) == "_")
 _LONGEST = 200
 MAX_TERMS = 24
 HANDLE = re.compile(r"r-[0-9a-f]{10}")
+SPAN = re.compile(r"\s*(s-[0-9a-f]{10})(?:\s+|$)")
+"""A summary's handle, which words may follow."""
 
 
 def text_of(message: Message) -> str:

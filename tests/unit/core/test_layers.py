@@ -67,6 +67,7 @@ def test_a_system_summary_without_a_trusted_half_is_no_system_message() -> None:
 def test_marker_and_notice_say_the_count() -> None:
     assert marker_message(1).text == "[1 earlier turn was trimmed to fit the context window.]"
     assert marker_message(8).text == "[8 earlier turns were trimmed to fit the context window.]"
+    assert marker_message(8, "s-0").text.endswith("the context window.] (recall s-0)")
     assert marker_message(8).role is Role.USER
     assert trimmed_line(2, 10) == "Context trimmed. Kept first 2 and last 10 turns."
 

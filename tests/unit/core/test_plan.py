@@ -91,7 +91,7 @@ def test_a_trim_goes_below_the_trigger_and_says_what_it_kept() -> None:
     plan = planned(messages, 1_200, "window")
     assert plan.mode is Mode.DISCARD and plan.after < 960
     assert plan.warnings == ("Context trimmed. Kept first 2 and last 10 turns.",)
-    lower = planned(messages, 700, "window")
+    lower = planned(messages, 730, "window")
     assert lower.warnings == ("Context trimmed. Kept first 2 and last 8 turns.",)
 
 

@@ -13,7 +13,7 @@ from compact.model.record import Cleared
 from support.conversations import call, message, user
 from support.views import SIZES, layout, policy, step, summary, turn, turns
 
-PLACEHOLDER = len(cleared_text("c1"))
+PLACEHOLDER = len(cleared_text("r-0123456789"))
 
 
 def prune(messages: list[Message], window: int = 1_000, **changes: Any) -> Pruning:

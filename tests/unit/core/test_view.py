@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from compact.core.view import START, Item, apply_entries, chain, clear_outputs, cleared_text, handle, link
+from compact.core.view import (
+    START,
+    Item,
+    apply_entries,
+    chain,
+    clear_outputs,
+    cleared_text,
+    handle,
+    handles_of,
+    link,
+    span_handle,
+)
 from compact.model.message import Image, Message, MessageKind, Role, ToolResult, make
 from compact.model.record import Cleared, Entry, Injected, Kept, Record, RecordKind
 from support.conversations import message, user
@@ -21,10 +32,25 @@ def test_equal_chains_mean_equal_prefixes() -> None:
     assert chain([messages[1], messages[0]]) != chain(messages[:2])
 
 
-def test_handles_rest_on_the_call_id_alone() -> None:
-    assert handle("c1") == handle("c1") != handle("c2")
-    assert handle("\ud800").startswith("r-")  # a lone surrogate is no reason to fail
-    assert cleared_text("c1").startswith("[Tool output cleared - see conversation summary] (recall r-")
+def test_handles_tell_apart_what_was_returned_and_for_which_call() -> None:
+    one = handle(ToolResult("c1", "x"))
+    assert one == handle(ToolResult("c1", "x", tokens=7, name="read"))
+    assert len({one, handle(ToolResult("c1", "y")), handle(ToolResult("c2", "x"))}) == 3
+    assert handle(ToolResult("\ud800", "\ud800")).startswith("r-")  # a lone surrogate is no reason to fail
+    assert cleared_text(one) == f"[Tool output cleared - see conversation summary] (recall {one})"
+
+
+def test_a_record_from_before_handles_were_noted_sends_what_it_sent() -> None:
+    entry = Cleared(3, ("a",), (50,))
+    assert handles_of(entry) == {"a": "r-f4e169f8ee"}
+    (result,) = clear_outputs(message(Role.TOOL, ToolResult("a", "x" * 50)), entry, at=7.0).results
+    assert result.text.endswith("(recall r-f4e169f8ee)")
+
+
+def test_a_span_is_named_by_all_that_it_held() -> None:
+    messages = turns(3)
+    assert span_handle(messages) == span_handle(turns(3)) != span_handle(messages[1:])
+    assert span_handle(messages).startswith("s-") and len(span_handle(messages)) == 12
 
 
 def test_clearing_replaces_the_named_results_only() -> None:
@@ -33,10 +59,10 @@ def test_clearing_replaces_the_named_results_only() -> None:
         ToolResult("a", "x" * 50, media=(Image("https://example.org/a.png"),)),
         ToolResult("b", "y" * 50),
     )
-    cleared = clear_outputs(both, Cleared(3, ("a",), (50,)), at=7.0)
+    cleared = clear_outputs(both, Cleared(3, ("a",), (50,), ("r-0123456789",)), at=7.0)
     first, second = cleared.results
     assert (first.text, first.media, first.cleared_at, first.original_tokens) == (
-        cleared_text("a"),
+        "[Tool output cleared - see conversation summary] (recall r-0123456789)",
         (),
         7.0,
         50,

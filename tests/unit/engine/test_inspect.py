@@ -10,8 +10,8 @@ import pytest
 from compact.core.view import handle
 from compact.engine.inspect import prompt_tokens
 from compact.model.event import EventName
-from compact.model.message import Usage
-from support.raw import PRIMING, Desk, pairs, steps, system, tool, user
+from compact.model.message import ToolResult, Usage
+from support.raw import PRIMING, Desk, pairs, steps, system, tool, user, words
 
 
 def test_usage_by_share() -> None:
@@ -86,8 +86,9 @@ def test_recall_by_handle_and_by_words() -> None:
     desk = Desk("agent", window=10_000)
     history = [user("find the berth of ship LH-204"), *steps(20, 400)]
     desk.preflight(history)
-    (by_handle,) = desk.manager.recall("s", handle("call_003"))[:1]
-    assert by_handle.text.startswith("output call_003") and handle("call_003") in by_handle.handles
+    name = handle(ToolResult("call_003", words("output call_003", 400)))
+    (by_handle,) = desk.manager.recall("s", name)
+    assert by_handle.text.startswith("output call_003") and by_handle.handles == (name,)
     assert desk.manager.recall("s", "ship LH-204")[0].role == "user"
     assert len(desk.manager.recall("s", "output", limit=3)) == 3
     assert desk.manager.recall("s", "zeppelin") == []

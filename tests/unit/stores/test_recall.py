@@ -14,6 +14,7 @@ from compact.errors import FormatError
 from compact.formats import FORMAT_NAMES
 from compact.formats.tools import tool_list
 from compact.model.event import EventName
+from compact.model.message import ToolResult
 from compact.recall import MARK, handle_recall, recall_tool
 from compact.stores import open_store
 from compact.stores.memory import MemoryStore
@@ -47,10 +48,10 @@ def test_a_cleared_output_comes_back_by_its_handle(store: Any) -> None:
     desk = Desk("agent", 4_000, store=store)
     history = work({3: FACT})
     out = desk.preflight(history)
-    call = history[8]["tool_call_id"]
+    name = handle(ToolResult(history[8]["tool_call_id"], FACT))
     assert FACT not in str(out)
-    (found,) = desk.manager.recall("s", handle(call))
-    assert found.text == FACT.strip() and found.role == "tool" and found.handles == (handle(call),)
+    (found,) = desk.manager.recall("s", name)
+    assert found.text == FACT.strip() and found.role == "tool" and found.handles == (name,)
     assert desk.events(EventName.RECALL)[-1].data["found"] == [found.position]
     assert desk.manager.recall("s", "r-0000000000") == []
 
@@ -130,7 +131,7 @@ def test_a_long_output_is_read_on_by_offset(store: Any) -> None:
     long = " ".join(f"line-{n:04d}" for n in range(2_000))
     history = work({5: long})
     desk.preflight(history)
-    name, offset, read = handle(history[12]["tool_call_id"]), 0, ""
+    name, offset, read = handle(ToolResult(history[12]["tool_call_id"], long)), 0, ""
     while True:
         answer = handle_recall(desk.manager, "s", {"query": name, "offset": offset}, max_tokens=1_000)
         body = answer.split("\n")[2:-1]

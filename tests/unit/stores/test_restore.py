@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,32 +10,12 @@ import pytest
 from compact.errors import CompactError, SessionBusy
 from compact.model.message import MessageKind
 from compact.model.record import RecordKind
-from compact.stores import open_store
-from compact.stores.memory import MemoryStore
 from support.raw import Desk, Raw, assistant, pairs, summaries, user
 
 WINDOW = 2_000
 LONG = [*pairs(16), user("the newest")]
 
 Opener = Callable[[], Any]
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
-def opened(request: pytest.FixtureRequest, new_database: Callable[[str], str]) -> Iterator[Opener]:
-    """Opens the same store again, as another process would; in memory there is only the one."""
-    if request.param == "memory":
-        store = MemoryStore()
-        yield lambda: store
-        return
-    url, made = new_database(request.param), []
-
-    def another() -> Any:
-        made.append(open_store(url))
-        return made[-1]
-
-    yield another
-    for one in made:
-        one.close()
 
 
 def grown(desk: Desk, history: list[Raw], compactions: int) -> list[Raw]:

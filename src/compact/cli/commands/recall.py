@@ -13,11 +13,14 @@ from compact.recall import handle_recall
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION")
-    parser.add_argument("query", metavar="QUERY", help="a recall handle (r-0123456789) or words")
+    parser.add_argument(
+        "query", metavar="QUERY", help="a recall handle (r-… of an output, s-… of a summary) or words"
+    )
     parser.add_argument("--limit", type=int, default=5, metavar="N", help="messages at most (default: 5)")
     parser.add_argument(
         "--tokens", type=int, default=2_000, metavar="N", help="tokens at most (default: 2000)"
     )
+    parser.add_argument("--after", type=int, default=-1, metavar="N", help="only messages behind this number")
     add_store(parser)
 
 
@@ -27,10 +30,11 @@ def run(context: Context) -> ExitCode:
         manager = manager_on(context, store)
         session = known(store, args.session)
         if args.json:
-            found = [asdict(hit) for hit in manager.recall(session, args.query, max(1, args.limit))]
+            hits = manager.recall(session, args.query, max(1, args.limit), after=args.after)
+            found = [asdict(hit) for hit in hits]
             # Infinity, the score of a handle, is no JSON.
             context.print_json({"found": [{**hit, "score": min(hit["score"], 1e9)} for hit in found]})
         else:
-            asked = {"query": args.query, "limit": max(1, args.limit)}
+            asked = {"query": args.query, "limit": max(1, args.limit), "after": max(-1, args.after)}
             context.out.line(handle_recall(manager, session, asked, max(100, args.tokens)))
     return ExitCode.OK

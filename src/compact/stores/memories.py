@@ -1,0 +1,60 @@
+"""What a session remembers beside messages and records, so that a restarted process goes on as before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import select, update
+
+from compact.ports import SessionMemory
+from compact.stores.schema import notes, sessions
+from compact.stores.serialization import corrupt, raw_json, raw_object
+from compact.stores.threads import Threads
+
+
+class Memories(Threads):
+    """The `Remembers` port. Use it through `SqlStore`."""
+
+    def memory(self, session_id: str) -> SessionMemory:
+        wanted = select(notes.c.chain, notes.c.content).order_by(notes.c.id)
+        with self.database.reading() as connection:
+            row = connection.execute(select(sessions).where(*self._named(session_id))).first()
+            if row is None:
+                return SessionMemory()
+            told = connection.execute(wanted.where(notes.c.session_id == row.id)).all()
+        try:
+            return SessionMemory(
+                scale=1.0 if row.calibration is None else row.calibration,
+                retired_tools=frozenset(json.loads(row.retired_tools or "[]")),
+                head=tuple(raw_object(row.head or "[]")),
+                notes=tuple((bytes(note.chain), note.content) for note in told),
+            )
+        except (ValueError, TypeError) as error:
+            raise corrupt("sessions", row.id, session_id, str(error)) from error
+
+    def remember(
+        self,
+        session_id: str,
+        *,
+        scale: float | None = None,
+        retired_tools: Collection[str] | None = None,
+        head: Sequence[Any] | None = None,
+        note: tuple[bytes, str] | None = None,
+    ) -> None:
+        changes: dict[str, Any] = {}
+        if scale is not None:
+            changes["calibration"] = scale
+        if retired_tools is not None:
+            changes["retired_tools"] = json.dumps(sorted(retired_tools))
+        if head is not None:
+            changes["head"] = raw_json(list(head))
+        with self.database.writing() as connection:
+            row = self.session_row(connection, session_id)
+            assert row is not None
+            if changes:
+                connection.execute(update(sessions).where(sessions.c.id == row.id).values(**changes))
+            if note is not None:
+                fresh = {"session_id": row.id, "chain": note[0], "content": note[1]}
+                connection.execute(notes.insert().values(**fresh, created_at=self._clock()))
