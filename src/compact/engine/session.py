@@ -229,9 +229,7 @@ class Session:
 
     def _new_line(self) -> Line:
         notes = (self._notes, self._notes_by_digest)
-        return Line(
-            self._store, self._size_of, *notes, self._policy_key, self._revoked, clear_key(self.id)
-        )
+        return Line(self._store, self._size_of, *notes, self._policy_key, self._revoked, clear_key(self.id))
 
     def _enter_note(self, key: bytes, text: str) -> None:
         note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{text}\n</WORKING-MEMORY>")
