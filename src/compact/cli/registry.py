@@ -24,6 +24,7 @@ SUMMARIES: Mapping[str, str] = {
     "export": "write a stored session as JSONL, redacted",
     "import": "append messages from JSONL to a stored session",
     "verify": "check that an archive is whole and unchanged",
+    "traces": "keep and show trace events: a service for them, or --tail to watch one",
     "doctor": "check configuration, policy, counting and extras, and say what to do",
 }
 

@@ -36,7 +36,7 @@ def micros(value: Any) -> int | None:
 def iso(moment: int | None) -> str | None:
     if moment is None:
         return None
-    return (_EPOCH + timedelta(microseconds=moment)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (_EPOCH + timedelta(microseconds=moment)).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def milliseconds(start: int | None, end: int | None) -> float | None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from compact.redaction import Redactor
@@ -22,6 +23,7 @@ from compact.server.traces.writing import Writer
 
 _TOLD = 100
 _BODIES = 16
+_SHORT = 64
 _T = TypeVar("_T")
 
 
@@ -36,6 +38,17 @@ class Taken:
     """The first hundred."""
 
 
+class _RememberingRedactor(Redactor):
+    """Field names, kinds and names come by the thousand; each is looked at once."""
+
+    def __init__(self, enabled: bool) -> None:
+        super().__init__(enabled=enabled)
+        self._short = lru_cache(maxsize=4_096)(super().text)
+
+    def text(self, text: str) -> str:
+        return self._short(text) if len(text) <= _SHORT else super().text(text)
+
+
 class TraceService:
     """Made inside the event loop it works for; `close` writes what is left."""
 
@@ -45,7 +58,7 @@ class TraceService:
         self.readers = 0
         self.bodies = asyncio.Semaphore(_BODIES)
         """Bodies in memory at a time; the others wait in their sockets."""
-        self._redactor = Redactor(enabled=settings.redact)
+        self._redactor = _RememberingRedactor(settings.redact)
         self.database = database
         self.reader = Reader(self.database, settings.read_timeout)
         loop = asyncio.get_running_loop()

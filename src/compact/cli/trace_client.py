@@ -1,0 +1,133 @@
+"""Follows the stream of a trace service, coming back by itself when it breaks off."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compact.errors import ConfigError, MissingExtra, StoreError
+
+_SILENCE = 45.0
+"""Seconds without even a heartbeat after which a connection counts as dead."""
+_PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event with its sequence; or, without an event, whether the service can be reached."""
+
+    sequence: int
+    event: Mapping[str, Any] | None = None
+    connected: bool = True
+
+
+class TraceClient:
+    def __init__(self, url: str, token: str | None) -> None:
+        try:
+            import httpx2
+        except ImportError:
+            raise MissingExtra("httpx2", "traces") from None
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.url = url.rstrip("/")
+        self._errors = (httpx2.TransportError, httpx2.InvalidURL)
+        # A proxy in the environment is for other places; a redirect would carry the token away.
+        self._http = httpx2.Client(
+            base_url=self.url, headers=headers, timeout=httpx2.Timeout(10, read=_SILENCE), trust_env=False
+        )
+
+    def trace(self, trace_id: str) -> dict[str, Any] | None:
+        """What the service knows of a trace, without the data."""
+        from urllib.parse import quote
+
+        try:
+            response = self._http.get(
+                f"/traces/{quote(trace_id, safe='')}", params={"data": "false", "limit": 500}
+            )
+            found: dict[str, Any] = response.json()
+            return found if response.status_code == 200 else None
+        except (*self._errors, ValueError):
+            return None
+
+    def follow(self, params: Mapping[str, str], pauses: tuple[float, ...] = _PAUSES) -> Iterator[Told]:
+        """Every event once, for ever; StoreError or ConfigError when the service will not have us."""
+        reached, failures = 0, 0
+        while True:
+            headers = {"Last-Event-ID": str(reached)} if reached else {}
+            try:
+                with self._http.stream("GET", "/events", params=params, headers=headers) as response:
+                    self._check(response.status_code, response.headers.get("content-type", ""))
+                    failures = 0
+                    yield Told(reached)
+                    for sequence, event in events(response.iter_lines()):
+                        if event is None or event.get("type") == "connected":
+                            reached = max(reached, sequence, int((event or {}).get("sequence") or 0))
+                        elif sequence > reached:
+                            reached = sequence
+                            yield Told(sequence, event)
+            except self._errors:
+                pass
+            if failures == 0:
+                yield Told(reached, connected=False)
+            time.sleep(pauses[min(failures, len(pauses) - 1)])
+            failures += 1
+
+    def _check(self, status: int, kind: str) -> None:
+        if status == 401:
+            raise ConfigError(f"{self.url} wants a token: name its variable with --token-env.", "token-env")
+        if status != 200 or not kind.startswith("text/event-stream"):
+            raise StoreError(f"{self.url} is no trace service that can be followed (HTTP {status}, {kind}).")
+
+
+def events(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """The messages of a stream; one without data only moves the sequence on."""
+    sequence, data, moved = 0, "", False
+    for line in lines:
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "id" and value.isdigit():
+            sequence, moved = int(value), True
+        elif field == "data":
+            data += value
+        elif not line:
+            if data:
+                event = json.loads(data)
+                yield sequence, event if isinstance(event, dict) else None
+            elif moved:
+                yield sequence, None
+            data, moved = "", False
+
+
+class Background:
+    """The stream read on a thread, so that a screen can be drawn in between; what waits is bounded."""
+
+    def __init__(self, told: Iterator[Told]) -> None:
+        self._told = told
+        self._queue: queue.Queue[Told | BaseException] = queue.Queue(1_000)
+        threading.Thread(target=self._run, name="compact-traces-tail", daemon=True).start()
+
+    def take(self, seconds: float) -> list[Told]:
+        """What has come, after at most that time; raises what the stream raised."""
+        try:
+            got = [self._queue.get(timeout=seconds)]
+            while len(got) < 500:
+                got.append(self._queue.get_nowait())
+        except queue.Empty:
+            got = got if "got" in locals() else []
+        told: list[Told] = []
+        for item in got:
+            if isinstance(item, BaseException):
+                raise item
+            told.append(item)
+        return told
+
+    def _run(self) -> None:
+        try:
+            for item in self._told:
+                self._queue.put(item)
+        except BaseException as error:
+            self._queue.put(error)

@@ -1,0 +1,160 @@
+"""`compact traces --tail`: a live tree on a terminal, plain lines elsewhere, or JSON."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from compact.cli.context import Context, to_json
+from compact.cli.exits import ExitCode
+from compact.cli.terminal import one_line
+from compact.cli.trace_client import Background, Told, TraceClient
+from compact.cli.trace_view import Traces, drawn, duration, event_from, hints, state_of
+from compact.errors import ConfigError, MissingExtra
+from compact.server.traces.event import TraceEvent
+from compact.server.traces.moments import iso, micros, milliseconds
+from compact.server.traces.settings import PORT
+
+_SETTLED = 1.5
+"""Seconds of quiet after which a trace with nothing running is printed for good."""
+_TICK = 0.2
+_AGO = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def tail(context: Context, token: str | None) -> ExitCode:
+    args = context.args
+    client = TraceClient(args.url or f"http://127.0.0.1:{PORT}", token)
+    wanted = {"traceId": args.trace, "kinds": args.kinds, "since": since(args.since)}
+    told = client.follow({key: value for key, value in wanted.items() if value})
+    try:
+        if args.json:
+            _json_lines(context, client, told)
+        elif context.out.terminal:
+            _live(context, client, told)
+        else:
+            _plain_lines(context, client, told)
+    except KeyboardInterrupt:
+        context.note("")
+    return ExitCode.OK
+
+
+def since(text: str | None) -> str | None:
+    """A time as the service takes it; `10m` means ten minutes ago."""
+    if not text:
+        return None
+    if ago := _AGO.fullmatch(text.strip()):
+        seconds = float(ago[1]) * _UNITS[ago[2]]
+        return iso(int((time.time() - seconds) * 1_000_000))
+    try:
+        return iso(micros(text))
+    except (ValueError, OverflowError):
+        raise ConfigError(f"--since {text!r} is neither a time nor an age such as 10m.", "since") from None
+
+
+class _Connection:
+    """Says on standard error when the service comes and goes, once each time."""
+
+    def __init__(self, context: Context, client: TraceClient) -> None:
+        self._context = context
+        self._client = client
+        self._before: bool | None = None
+
+    def note(self, told: Told) -> str:
+        if told.connected == self._before:
+            return ""
+        first, self._before = self._before is None, told.connected
+        if told.connected:
+            return f"following {self._client.url} (Ctrl-C ends)" if first else "connected again"
+        if first:
+            return f"no trace service answers at {self._client.url} yet; waiting (start one: compact traces)"
+        return "the service is gone; trying again"
+
+
+def _json_lines(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
+    connection = _Connection(context, client)
+    for item in told:
+        if item.event is None:
+            if note := connection.note(item):
+                context.note(note)
+            continue
+        context.out.line(to_json({"sequence": item.sequence, **item.event}))
+        context.out.stream.flush()
+
+
+def _plain_lines(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
+    connection, traces = _Connection(context, client), Traces()
+    for item in told:
+        if item.event is None:
+            if note := connection.note(item):
+                context.note(note)
+            continue
+        event = event_from(item.event)
+        _seed(traces, client, event)
+        trace = traces.add(event)
+        if event.span_id is not None:
+            span = trace.spans.get(event.span_id, event)
+            context.out.line(_plain(context, trace.title, span))
+            context.out.stream.flush()
+
+
+def _plain(context: Context, title: str, span: TraceEvent) -> str:
+    at = span.ended if span.ended is not None else span.started
+    clock = "--:--:--.---"
+    if at is not None:
+        clock = datetime.fromtimestamp(at / 1e6, UTC).astimezone().strftime("%H:%M:%S.%f")[:12]
+    taken = milliseconds(span.started, span.ended)
+    shown = "" if taken is None else duration(taken)
+    name = one_line(span.name or span.kind or span.span_id or "?", 80)
+    return f"{clock}  {state_of(span):<7}  {shown:>9}  {title} > {name}  {hints(span)}".rstrip()
+
+
+def _seed(traces: Traces, client: TraceClient, event: TraceEvent) -> None:
+    """A trace that was under way before we came has a name and parents that only the service knows."""
+    if not traces.known(event.trace_id) and (found := client.trace(event.trace_id)):
+        traces.seed(found)
+
+
+def _live(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
+    try:
+        from rich.console import Console, Group
+        from rich.live import Live
+        from rich.text import Text
+    except ImportError:
+        raise MissingExtra("rich", "traces") from None
+    color = context.out.color
+    console = Console(
+        file=context.out.stream,
+        highlight=False,
+        force_terminal=True,
+        no_color=not color,
+        width=context.out.width,
+    )
+    connection, traces, state = _Connection(context, client), Traces(), "connecting"
+    incoming = Background(told)
+    with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+        while True:
+            for item in incoming.take(_TICK):
+                if item.event is None:
+                    state = connection.note(item) or state
+                    continue
+                event = event_from(item.event)
+                _seed(traces, client, event)
+                traces.add(event)
+            open_now = []
+            for trace in list(traces.all.values()):
+                fresh = any(id not in trace.printed for id in trace.spans)
+                if not fresh:
+                    continue
+                if not trace.running and time.monotonic() - trace.touched > _SETTLED:
+                    console.print(*drawn(trace, only_new=True), sep="\n")
+                    trace.printed = set(trace.spans)
+                else:
+                    open_now.append(trace)
+            lines = [line for trace in open_now for line in drawn(trace)]
+            room = max(3, console.height - 2)
+            if len(lines) > room:
+                lines = [Text(f"… {len(lines) - room + 1} lines above", "dim"), *lines[-room + 1 :]]
+            live.update(Group(*lines, Text(state, "dim")), refresh=True)
