@@ -2,145 +2,22 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
-from pathlib import Path
+from argparse import ArgumentParser
+from importlib import import_module
+from typing import Any
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
-from compact.errors import ConfigError
-from compact.server.traces.settings import DEFAULT_DATABASE, PORT, Retention, TraceSettings
-
-_KEEP = Retention()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--token-env", metavar="NAME", help="variable that holds the token, if there is one")
-    service = parser.add_argument_group("service")
-    service.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0: any free one"
-    )
-    service.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1; others need a token")
-    service.add_argument(
-        "--db", type=Path, default=DEFAULT_DATABASE, metavar="PATH", help=f"default: {DEFAULT_DATABASE}"
-    )
-    service.add_argument(
-        "--retention-days",
-        type=_amount,
-        default=_KEEP.days,
-        metavar="N",
-        help=f"traces quiet for longer go (default: {_KEEP.days:g}; 0: never)",
-    )
-    service.add_argument(
-        "--max-traces", type=int, default=_KEEP.traces, metavar="N", help=f"default: {_KEEP.traces}; 0: any"
-    )
-    service.add_argument(
-        "--max-mb",
-        type=_amount,
-        default=_KEEP.megabytes,
-        metavar="N",
-        help=f"size of the database (default: {_KEEP.megabytes:g}; 0: any)",
-    )
-    service.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="a further name to answer to"
-    )
-    service.add_argument(
-        "--allow-origin", action="append", default=[], metavar="URL", help="a page that may use the service"
-    )
-    service.add_argument("--no-redaction", action="store_true", help="store secrets as they come")
-    tail = parser.add_argument_group("tail")
-    tail.add_argument("--tail", action="store_true", help="show what a running service gets, as it comes")
-    tail.add_argument("--url", help=f"of the service (default: http://127.0.0.1:{PORT})")
-    tail.add_argument("--trace", metavar="ID", help="only this trace")
-    tail.add_argument("--kinds", metavar="A,B", help="only spans of these kinds")
-    tail.add_argument("--since", metavar="TIME", help="begin there: a time, or 90s, 10m, 2h, 1d ago")
+    _door().add_arguments(parser)
 
 
 def run(context: Context) -> ExitCode:
-    if context.args.tail:
-        from compact.cli.trace_tail import tail
-
-        return tail(context, token(context))
-    return _serve(context)
+    return ExitCode(_door().enter(context))
 
 
-def token(context: Context) -> str | None:
-    name = context.args.token_env
-    if name is None:
-        return None
-    value = context.environ.get(name, "").strip()
-    if not value:
-        raise ConfigError(f"The variable {name} is not set or empty. Nothing was started.", "token-env")
-    return value
-
-
-def _serve(context: Context) -> ExitCode:
-    from compact.server.traces import require
-
-    args = context.args
-    settings = TraceSettings(
-        database=args.db,
-        host=args.host,
-        port=args.port,
-        token=token(context),
-        allowed_hosts=args.allow_host,
-        allowed_origins=args.allow_origin,
-        redact=not args.no_redaction,
-        retention=Retention(days=args.retention_days, traces=args.max_traces, megabytes=args.max_mb),
-    )
-    require()
-    from compact.server.traces.running import serve
-
-    if args.no_redaction:
-        context.warn("redaction is off: what is sent here is stored with its secrets in clear text.")
-    serve(settings, lambda url: _greet(context, settings, url))
-    context.note(f"stopped; what came in is kept in {settings.database}")
-    return ExitCode.OK
-
-
-def _greet(context: Context, settings: TraceSettings, url: str) -> None:
-    out, where = context.out, settings.database.absolute()
-    if context.args.json:
-        from compact.cli.context import to_json
-
-        facts = {
-            "url": url,
-            "database": str(where),
-            "token": bool(settings.token),
-            "redaction": settings.redact,
-        }
-        out.line(to_json(facts))
-        out.stream.flush()
-        return
-    keep = settings.retention
-    limits = [
-        f"{keep.days:g} days" if keep.days else "",
-        f"{keep.traces:,} traces" if keep.traces else "",
-        f"{keep.megabytes:,.0f} MB" if keep.megabytes else "",
-    ]
-    kept = ", ".join(limit for limit in limits if limit) or "everything, for ever"
-    local = url == f"http://127.0.0.1:{PORT}"
-    lines = {
-        "Compact": f"COMPACT_TRACING__ARIADNE_URL={url}/ingest",
-        "Agents SDK": f'BackendSpanExporter(endpoint="{url}/v1/traces/ingest")',
-        "OpenTelemetry": f"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT={url}/v1/traces",
-        "watch": "compact traces --tail" + ("" if local else f" --url {url}"),
-        "stored in": str(where),
-        "kept": f"{kept}{out.dot}{'redacted' if settings.redact else 'not redacted'}",
-    }
-    out.line(f"{out.styled('Traces', 'bold')} at {out.styled(url, 'cyan')}")
-    for name, text in lines.items():
-        out.line(f"  {out.styled(f'{name:<14}', 'dim')}{text}")
-    if settings.token:
-        out.line("  " + out.styled(f"{'token':<14}", "dim") + "every request needs Authorization: Bearer …")
-    out.line(out.styled("Ctrl-C stops it.", "dim"))
-    out.stream.flush()
-
-
-def _amount(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value < float("inf"):
-        raise ArgumentTypeError(f"not an amount: {text!r}")
-    return value
+def _door() -> Any:
+    # By name: the doors stand above the command line, which only knows how to open them.
+    return import_module("compact.server.traces.door")

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from compact.cli.context import Context, to_json
 from compact.cli.exits import ExitCode
 from compact.cli.terminal import one_line
-from compact.cli.trace_client import Background, Told, TraceClient
-from compact.cli.trace_view import Traces, drawn, duration, event_from, hints, state_of
 from compact.errors import ConfigError, MissingExtra
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.moments import iso, micros, milliseconds
 from compact.server.traces.settings import PORT
+from compact.server.traces.tail.client import Background, Told, TraceClient
+from compact.server.traces.tail.view import Traces, drawn, duration, event_from, hints, state_of
 
 _SETTLED = 1.5
 """Seconds of quiet after which a trace with nothing running is printed for good."""
