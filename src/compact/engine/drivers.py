@@ -57,6 +57,11 @@ class Held:
         self._began: float | None = None
         self._asked = 0.0
         self.lease: AbstractContextManager[bool] | None = None
+        self.abandoned = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.lease is not None or self._began is not None
 
     def tell(self, event: Emit) -> None:
         now, duration = time.perf_counter(), None
@@ -91,9 +96,14 @@ class Held:
             # Cancelled or broken off: whoever shows progress must hear that it is over.
             data = {"error": BROKEN_OFF, "canRetry": True, "suggestNewSession": False}
             self.tell(Emit(EventName.FAILED, data))
-        if self.lease is not None:
-            self.lease.__exit__(None, None, None)
-            self.lease = None
+        lease, self.lease = self.lease, None
+        if lease is not None:
+            lease.__exit__(None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    result: Any
 
 
 def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
@@ -101,23 +111,11 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
     held = Held(ports)
     try:
         while True:
-            need = flow.send(answer)
-            match need:
-                case Emit():
-                    held.tell(need)
-                    answer = None
-                case NeedSummary(request=request):
-                    held.asks()
-                    answer = _answered(partial(_summary, ports.summarizer, request))
-                case NeedLease():
-                    answer = _lease(need, ports, held)
-                case _:
-                    held.asks()
-                    answer = _perform(need, ports)
-                    _tell_archival(need, answer, held)
-    except StopIteration as done:
-        result: T = done.value
-        return result
+            reached = _advance(flow, answer, ports, held)
+            if isinstance(reached, _Done):
+                result: T = reached.result
+                return result
+            answer = _answered(partial(_summary, ports.summarizer, reached.request))
     finally:
         held.release()
 
@@ -125,27 +123,56 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
 async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
     answer: Any = None
     held = Held(ports)
+    # Stores and archives may block, so all but the summarizer is asked in a thread. What a thread began it
+    # ends: a cancelled task may not leave half a commit behind, nor give the lease back meanwhile.
+    at_work: asyncio.Future[_Done | NeedSummary] | None = None
     try:
         while True:
+            at_work = asyncio.ensure_future(asyncio.to_thread(_advance, flow, answer, ports, held))
+            reached = await asyncio.shield(at_work)
+            if isinstance(reached, _Done):
+                result: T = reached.result
+                return result
+            answer = await _aanswered(ports.summarizer, reached.request)
+    finally:
+        held.abandoned = True
+        if at_work is not None and not at_work.done():
+            at_work.add_done_callback(partial(_let_go, held))
+        elif held.is_open:
+            await asyncio.shield(asyncio.to_thread(held.release))
+
+
+def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: Held) -> _Done | NeedSummary:
+    """Run the flow up to the next summary it needs, or to its end; an abandoned one only to the next need."""
+    try:
+        while not held.abandoned:
             need = flow.send(answer)
             match need:
                 case Emit():
                     held.tell(need)
                     answer = None
-                case NeedSummary(request=request):
+                case NeedSummary():
                     held.asks()
-                    answer = await _aanswered(ports.summarizer, request)
+                    return need
                 case NeedLease():
-                    answer = await asyncio.to_thread(_lease, need, ports, held)
+                    answer = _lease(need, ports, held)
                 case _:
                     held.asks()
-                    # A commit that began must end: a cancelled task may not leave half of it behind.
-                    answer = await asyncio.shield(asyncio.to_thread(_perform, need, ports))
+                    answer = _perform(need, ports)
                     _tell_archival(need, answer, held)
     except StopIteration as done:
-        result: T = done.value
-        return result
-    finally:
+        held.release()
+        return _Done(done.value)
+    except BaseException:
+        held.release()
+        raise
+    held.release()
+    return _Done(None)
+
+
+def _let_go(held: Held, done: asyncio.Future[Any]) -> None:
+    # One that failed has let go already; asking for its error keeps asyncio from complaining.
+    if not done.cancelled() and done.exception() is None:
         held.release()
 
 

@@ -13,7 +13,7 @@ from compact.model.event import EventName
 from compact.model.record import Transcript
 from compact.model.summary import Summary, SummaryRequest
 from compact.stores.memory import MemoryStore
-from support.raw import LONG_ENOUGH, Desk, pairs, summaries, user
+from support.raw import LONG_ENOUGH, Desk, pairs, summaries, system, user
 
 HISTORY = [*pairs(35), user("new")]
 """3,553 tokens: over the trigger of a window of 4,000 (3,400), within its budget (3,900)."""
@@ -145,3 +145,78 @@ async def test_a_cancelled_summary_leaves_everything_as_it_was() -> None:
     assert desk.manager.records("s") == () and desk.archive.transcripts == {}
     with desk.manager._engine.store.lease("s", 1) as granted:
         assert granted
+
+
+class Slow(MemoryStore):
+    """Answers only once the event loop has turned meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turned = threading.Event()
+        self.asked: list[str] = []
+
+    def _wait(self, what: str) -> None:
+        self.asked.append(what)
+        self.turned.clear()
+        assert self.turned.wait(20), f"{what} was asked in the event loop"
+
+    def append(self, *args: Any, **more: Any) -> None:
+        self._wait("append")
+        super().append(*args, **more)
+
+    def find(self, keys: Any) -> Any:
+        self._wait("find")
+        return super().find(keys)
+
+    def commit(self, record: Any) -> Any:
+        self._wait("commit")
+        return super().commit(record)
+
+    def remember(self, *args: Any, **more: Any) -> None:
+        self._wait("remember")
+        super().remember(*args, **more)
+
+    def _give_back(self, *args: Any) -> None:
+        self._wait("release")
+        super()._give_back(*args)
+
+
+async def test_a_store_that_blocks_does_not_block_the_event_loop() -> None:
+    store = Slow()
+    desk = Desk(store=store, summarizer=coroutine)
+    task = asyncio.create_task(desk.manager.aprepare("s", [system(), *HISTORY], context="memory"))
+    while not task.done():
+        store.turned.set()
+        await asyncio.sleep(0.001)
+    assert len(summaries((await task).messages)) == 1
+    assert {"append", "find", "commit", "remember", "release"} <= set(store.asked)
+
+
+async def test_a_call_cancelled_while_it_commits_ends_its_commit_and_then_gives_the_lease_back() -> None:
+    store, started, go_on = MemoryStore(), threading.Event(), threading.Event()
+    commit = store.commit
+
+    def held_up(record: Any) -> Any:
+        started.set()
+        assert go_on.wait(20)
+        return commit(record)
+
+    store.commit = held_up  # type: ignore[method-assign]
+    desk = Desk(store=store, summarizer=coroutine)
+    task = asyncio.create_task(desk.manager.apreflight("s", HISTORY))
+    await asyncio.to_thread(started.wait, 20)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    with store.lease("s", 1) as granted:
+        assert not granted, "the lease was given back under a commit that goes on"
+    go_on.set()
+    for _ in range(2_000):
+        with store.lease("s", 1) as granted:
+            if granted:
+                break
+        await asyncio.sleep(0.005)
+    assert granted and len(desk.manager.records("s")) == 1
+    desk.exporter.assert_balanced()
+    assert len(summaries(await desk.manager.apreflight("s", HISTORY))) == 1
+    assert len(desk.manager.records("s")) == 1
