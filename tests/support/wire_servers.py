@@ -127,17 +127,63 @@ def events(*data: Any, named: bool = False) -> Behavior:
     """A stream of server-sent events that ends when the connection does."""
 
     def answer(handler: Handler) -> None:
-        handler.send_response(200)
-        handler.send_header("content-type", "text/event-stream")
-        handler.send_header("connection", "close")
-        handler.end_headers()
+        _begin_stream(handler, chunked=False)
         for item in data:
-            name = f"event: {item['type']}\n" if named else ""
-            text = item if isinstance(item, str) else json.dumps(item)
-            handler.wfile.write(f"{name}data: {text}\n\n".encode())
+            handler.wfile.write(as_event(item, named))
         handler.close_connection = True
 
     return answer
+
+
+def dripping(raw: bytes, size: int = 1) -> Behavior:
+    """A stream in chunks of `size` bytes, cut wherever that falls."""
+
+    def answer(handler: Handler) -> None:
+        _begin_stream(handler, chunked=True)
+        for start in range(0, len(raw), size):
+            piece = raw[start : start + size]
+            handler.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            handler.wfile.flush()
+        handler.wfile.write(b"0\r\n\r\n")
+
+    return answer
+
+
+def then(*data: Any, silence: bytes | None = b"", named: bool = False) -> Behavior:
+    """A stream that stays open after these events: silent, or with a sign of life now and then.
+
+    With `silence` None the connection breaks instead, in the middle of a chunk.
+    """
+
+    def answer(handler: Handler) -> None:
+        _begin_stream(handler, chunked=True)
+        for item in data:
+            piece = as_event(item, named)
+            handler.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        handler.wfile.flush()
+        handler.close_connection = True
+        if silence is None:
+            handler.wfile.write(b"ff\r\ndata: {")
+            return
+        while not handler.server.released.wait(0.05):
+            if silence:
+                handler.wfile.write(b"%x\r\n%b\r\n" % (len(silence), silence))
+                handler.wfile.flush()
+
+    return answer
+
+
+def _begin_stream(handler: Handler, chunked: bool) -> None:
+    handler.send_response(200)
+    handler.send_header("content-type", "text/event-stream")
+    handler.send_header(*(("transfer-encoding", "chunked") if chunked else ("connection", "close")))
+    handler.end_headers()
+
+
+def as_event(item: Any, named: bool = False) -> bytes:
+    name = f"event: {item['type']}\n" if named else ""
+    text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+    return f"{name}data: {text}\n\n".encode()
 
 
 @dataclass(frozen=True)
@@ -192,6 +238,20 @@ class OpenAIWire:
 
     def cut_stream(self, text: str) -> Behavior:
         return events(*self.chunks(text))
+
+    def failing_stream(self, text: str) -> Behavior:
+        return events(*self.chunks(text), {"error": {"code": 503, "message": "Overloaded"}})
+
+    def streamed(self, *deltas: Any, finish: str | None = "stop") -> list[Any]:
+        """The events of a reply made of these deltas, with usage and end mark."""
+        last = [{"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}] if finish else []
+        usage = {
+            "prompt_tokens": 120,
+            "completion_tokens": 34,
+            "prompt_tokens_details": {"cached_tokens": 100},
+        }
+        chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+        return [*chunks, *last, {"choices": [], "usage": usage}, "[DONE]"]
 
 
 @dataclass(frozen=True)
@@ -255,6 +315,16 @@ class AnthropicWire:
 
     def cut_stream(self, text: str) -> Behavior:
         return events(*self.chunks(text), named=True)
+
+    def streamed(self, *blocks: tuple[Any, Sequence[Any]], stop: str = "end_turn") -> list[Any]:
+        """The events of a reply made of these blocks, each with its deltas."""
+        found: list[Any] = [{"type": "message_start", "message": {"role": "assistant", "usage": self.usage}}]
+        for index, (block, deltas) in enumerate(blocks):
+            found.append({"type": "content_block_start", "index": index, "content_block": block})
+            found += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+            found.append({"type": "content_block_stop", "index": index})
+        end = {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 34}}
+        return [*found, end, {"type": "message_stop"}]
 
     def failing_stream(self, text: str) -> Behavior:
         error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}

@@ -46,9 +46,9 @@ _TOKENS = re.compile(
     rf"request \({_NUMBER} tokens\)|resulted in {_NUMBER} tokens|requested (?:about )?{_NUMBER} tokens|"
     rf"too long: {_NUMBER} tokens|passed {_NUMBER} input tokens|{_NUMBER} \+ {_NUMBER} >"
 )
+_MOST = re.compile(rf"> {_NUMBER}")
 _WINDOW = re.compile(
-    rf"> {_NUMBER}|(?:context (?:length|size|window|limit))(?: is| of)?(?: only)?[ (:]+{_NUMBER}",
-    re.IGNORECASE,
+    rf"context (?:length|size|window|limit)(?: is| of)?(?: only)?[ (:]+{_NUMBER}", re.IGNORECASE
 )
 
 
@@ -306,7 +306,7 @@ def _counts(raw: bytes, detail: str) -> tuple[int | None, int | None]:
         match json.loads(raw):
             case {"error": {"n_prompt_tokens": int(tokens), "n_ctx": int(window)}}:
                 return tokens, window
-    used, limit = _TOKENS.search(detail), _WINDOW.search(detail)
+    used, limit = _TOKENS.search(detail), _MOST.search(detail) or _WINDOW.search(detail)
     return _sum(used) if used else None, _sum(limit) if limit else None
 
 
