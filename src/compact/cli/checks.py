@@ -18,6 +18,7 @@ from compact.config import CompactConfig
 from compact.counters import counter_for
 from compact.errors import CompactError, ConfigError
 from compact.models import limits_for
+from compact.models.choose import sources
 from compact.models.limits import LimitsSource
 from compact.redaction.scan import compile_user
 from compact.summarizers.templates import check_strategy
@@ -50,6 +51,7 @@ def checks_of(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Che
     yield from _refusals(config)
     yield from _summarizer(config, environ)
     yield from _archive(config)
+    yield _chat_models(environ)
     yield from _extras(config)
 
 
@@ -139,6 +141,16 @@ def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[C
         return
     model = f", model {chosen.model}" if chosen.model else ""
     yield Check(Level.OK, "summarizer", f"{chosen.name}{model}")
+
+
+def _chat_models(environ: Mapping[str, str]) -> Check:
+    """Which models `compact chat` could talk to now; no server is asked."""
+    found = sources(environ)
+    usable = [source.name for source in found if source.problem is None]
+    unusable = [f"{source.name}: {source.problem}" for source in found if source.problem is not None]
+    if not usable:
+        return Check(Level.INFO, "chat models", "none can be used now", "; ".join(unusable))
+    return Check(Level.OK, "chat models", f"can be used: {', '.join(usable)}", "; ".join(unusable))
 
 
 def _archive(config: CompactConfig) -> Iterator[Check]:

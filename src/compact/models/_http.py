@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -128,6 +127,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             return None
         if value.strip().replace(".", "", 1).isdigit():
             return float(value)
+        from email.utils import parsedate_to_datetime  # seldom needed, and slow to load
+
         when = parsedate_to_datetime(value)
         sent = headers.get("date")
         # Their clock against their clock: ours may differ.

@@ -7,16 +7,12 @@ The model is tiny and makes things up; it shows how a conversation goes, never h
 from __future__ import annotations
 
 import atexit
-import importlib.metadata
 import importlib.util
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,9 +45,11 @@ def missing() -> MissingExtra | None:
 
 def weights() -> Path | None:
     """The model's file; only the file of that package is used, none of its code."""
+    from importlib import metadata
+
     try:
-        files = importlib.metadata.files(_WEIGHTS_PACKAGE) or []
-    except importlib.metadata.PackageNotFoundError:
+        files = metadata.files(_WEIGHTS_PACKAGE) or []
+    except metadata.PackageNotFoundError:
         return None
     return next((Path(str(file.locate())) for file in files if file.suffix == ".gguf"), None)
 
@@ -86,6 +84,8 @@ class LocalChatModel:
 
     def start(self) -> LocalChatModel:
         """Start the server unless it runs; loading goes on in the background."""
+        from tempfile import TemporaryFile
+
         with self._lock:
             if self._process is not None and self._process.poll() is None:
                 return self
@@ -94,7 +94,7 @@ class LocalChatModel:
                 free.bind(("127.0.0.1", 0))
                 self._port = free.getsockname()[1]
             self._loaded = False
-            self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close())
+            self._log = TemporaryFile()  # noqa: SIM115 (closed by close())
             server = Path(__file__).with_name("_local_server.py")
             self._process = subprocess.Popen(
                 [sys.executable, str(server), str(weights()), str(self._port), str(WINDOW)],
@@ -160,6 +160,9 @@ class LocalChatModel:
             self._log.close()
 
     def _healthy(self) -> bool:
+        import urllib.error
+        import urllib.request
+
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(f"{self.url}/health", timeout=5) as reply:
