@@ -403,6 +403,11 @@ class TestDoctor:
         ended = compact("doctor", environ={"COMPACT_MODLE": "x"})
         assert "Did you mean COMPACT_MODEL?" in ended.out and "1 warning" in ended.out
 
+    def test_which_chat_models_can_be_used(self, compact: Compact) -> None:
+        out = compact("doctor", environ={"OPENAI_API_KEY": "sk-secret-key"}).out
+        assert "can be used: openai, local" in out
+        assert "ANTHROPIC_API_KEY" in out and "sk-secret-key" not in out
+
     def test_a_missing_extra_that_is_needed(self, compact: Compact, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("compact.cli.checks.extras", lambda: {"s3": ["no-such-package"]})
         options = ("--set", "archive.adapter=s3", "--set", "archive.bucket=b")
