@@ -63,7 +63,4 @@ class Opening:
         if self._thread.is_alive():
             self._done.wait()
         if self._chat is not None:
-            from compact.repl.chat import close
-
-            close(self._chat.model)
-            self._chat.store.close()
+            self._chat.close()

@@ -25,9 +25,9 @@ from compact.repl.saying import WARNINGS, Happening, Kind, Piece, Preparing, Sai
 from compact.repl.state import Level, Sending, WindowState, landed, sending, trimmed
 from compact.repl.turns import Turn, context_of, on_the_wire, reply_turn
 from compact.stores.sql import SqlStore
+from compact.tracing.stream import Immediate
 
 _ADVICE = "Save with /save, start fresh with /clear, or shrink it now with /compact."
-_EVENTS_KEPT = 500
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class Chat:
         self.model = model
         self.told: list[str] = []
         """Warnings of the engine that are still to be shown."""
-        self.events: list[Event] = []
         self.manager = self._managed()
         self.open(session_id)
 
     def _managed(self) -> CompactManager:
-        return CompactManager(self.config, store=self.store, exporters=(self._hear,), format=FORMAT)
+        return CompactManager(
+            self.config, store=self.store, exporters=(Immediate(self._hear),), format=FORMAT
+        )
 
     def _hear(self, event: Event) -> None:
-        self.events = [*self.events[-_EVENTS_KEPT:], event]
         if event.name is EventName.WARNING and event.data.get("message") not in self.told:
             self.told.append(str(event.data.get("message")))
 
@@ -110,8 +110,15 @@ class Chat:
         self.conversation.manager = self.manager
         self.state = trimmed()
         self.recount()
+        before[0].close()
         if before[2] is not model:
-            close(before[2])
+            stop(before[2])
+
+    def close(self) -> None:
+        """Leave: what waits to be exported goes, and what was started stops."""
+        self.manager.close()
+        stop(self.model)
+        self.store.close()
 
     @property
     def agent(self) -> str:
@@ -143,12 +150,11 @@ class Chat:
             # What was told before stays as it is; only the memory of an unanswered message remains.
             yield failed(problem)
             return
-        notices = [Said(Kind.WARNING, line) for line in prepared.debug.warnings]
+        notices: list[Said] = []
         if prepared.was_compacted or prepared.was_pruned:
             self.state = state = trimmed()
             self.recount()
-            counts = prepared.tokens
-            notices = self.compacted(counts.before, counts.final, prepared.debug.warnings)
+            notices = self.compacted(prepared.tokens.before, prepared.tokens.final)
         reply = _Reply()
         problem_met: CompactError | None = None
         interrupted = False
@@ -201,11 +207,13 @@ class Chat:
             return state, self.manager.prepare(conversation.id, asked)
         return state, self.manager.view(conversation.id, asked)
 
-    def compacted(self, before: int, after: int, lines: tuple[str, ...] = ()) -> list[Said]:
-        """What a compaction tells, before the next prompt."""
+    def compacted(self, before: int, after: int) -> list[Said]:
+        """What a compaction that was just made tells: the engine's own words where it has any (S1.11)."""
         data = {"tokens_before": before, "tokens_after": after}
+        lines = [line for line in self.told if line.startswith("Context trimmed")]
+        self.told = [line for line in self.told if line not in lines]
         if lines:
-            return [info(line, **data) for line in lines]
+            return [info(line, **data) for line in lines[-1:]]
         return [info(f"Context compacted: {before:,} → {after:,} tokens.", **data)]
 
     def _room(self, prepared: Prepared) -> int:
@@ -300,7 +308,7 @@ def failed(problem: CompactError) -> Said:
     return error(str(problem), code, type=type(problem).__name__)
 
 
-def close(model: ChatModel) -> None:
+def stop(model: ChatModel) -> None:
     """Stop what a model runs, such as a server of its own."""
     stop = getattr(model, "close", None)
     if callable(stop):

@@ -18,7 +18,6 @@ def enter(context: Context) -> int:
         from compact.repl.terminal import converse
 
         return converse(context)
-    from compact.repl.chat import close
     from compact.repl.opening import open_chat
     from compact.repl.plain import JsonVoice, TextVoice, messages_of
     from compact.repl.plain import converse as converse_plainly
@@ -29,5 +28,4 @@ def enter(context: Context) -> int:
         voice = JsonVoice(out) if as_json else TextVoice(out, context.err.stream)
         return converse_plainly(chat, messages_of(context.stdin, args.json), voice)
     finally:
-        close(chat.model)
-        chat.store.close()
+        chat.close()

@@ -9,7 +9,7 @@ from compact.cli.context import Context
 from compact.cli.stored import DEFAULT_URL
 from compact.config import CompactConfig
 from compact.ports import ChatModel
-from compact.repl.chat import Chat, close
+from compact.repl.chat import Chat, stop
 
 PRESET = "window"
 """The terminal's own default, as its seed says."""
@@ -38,7 +38,7 @@ def open_chat(context: Context) -> Chat:
             chat.refresh()
         return chat
     except BaseException:
-        close(model)
+        stop(model)
         raise
 
 

@@ -108,11 +108,7 @@ def run_compact(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
     chat.recount()
     chat.state = trimmed()
     record = fresh[-1]
-    if record.kind is RecordKind.TRIM:
-        lines = (f"Context trimmed: {plural(record.messages_replaced, 'message')} went.",)
-        yield from chat.compacted(before, chat.usage.tokens, lines)
-    else:
-        yield from chat.compacted(before, chat.usage.tokens)
+    yield from chat.compacted(before, chat.usage.tokens)
     if record.summary:
         yield result(clean(record.summary), summary=record.summary)
 

@@ -88,7 +88,9 @@ def run_model(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
 
 def run_trace(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     count = int(argument) if argument.isdigit() else 20
-    events = [event for event in chat.events if event.session_id in ("", chat.conversation.id)][-count:]
+    events = [event for event in chat.manager.events if event.session_id in ("", chat.conversation.id)][
+        -count:
+    ]
     if not events:
         yield info("No events yet; they come with the first message.")
         return
