@@ -145,7 +145,8 @@ class LocalChatModel:
         self.wait()
         client = OpenAIChatModel(MODEL, f"{self.url}/v1", label=self.label, extra=self._extra)
         # A small model that repeats itself finds no end.
-        return client.stream(messages, tools=tools, max_tokens=max_tokens or MAX_OUTPUT)
+        most = min(max_tokens or MAX_OUTPUT, MAX_OUTPUT)
+        return client.stream(messages, tools=tools, max_tokens=most)
 
     def close(self) -> None:
         with self._lock:
