@@ -97,6 +97,10 @@ def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[st
     """Where the settings send events to."""
     settings = config.tracing
     exporters: list[AnyExporter] = []
+    if settings.console:
+        from compact.tracing.console import ConsoleExporter
+
+        exporters.append(ConsoleExporter(clean=redactor.text))
     if settings.jsonl is not None:
         from compact.tracing.jsonl import JsonlExporter
 

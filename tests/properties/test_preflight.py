@@ -28,6 +28,7 @@ def test_valid_within_budget_and_nothing_mutated(preset: str, case: Case) -> Non
     rig = make_rig(preset, format, window)
     rig.prepare(messages)
     rig.events.assert_balanced()
+    rig.events.assert_valid()
     rig.events.assert_ordered()
 
 
@@ -87,6 +88,7 @@ def test_without_a_summary_the_prompt_fits_all_the_same(preset: str, case: Case,
     rig = make_rig(preset, format, window, Failing(way))
     rig.prepare(messages)
     rig.events.assert_balanced()
+    rig.events.assert_valid()
 
 
 @pytest.mark.spec("S4.4")

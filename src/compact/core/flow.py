@@ -102,7 +102,7 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
         )
     yield Emit(EventName.PRUNED_MESSAGES, layers_data(job, plan, items, after))
     for warning in plan.warnings:
-        yield Emit(EventName.WARNING, {"message": warning})
+        yield Emit(EventName.WARNING, {"severity": "low", "message": warning})
     return Compacted(winner, plan, items, after, summary)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from compact.core.job import Emit, Job
@@ -58,14 +59,18 @@ def end_event(outcome: Outcome, plan: Plan) -> Emit:
 
 def created_data(summary: Summary, replaced: Sequence[Item], request: SummaryRequest) -> dict[str, Any]:
     tokens = sum(item.tokens for item in replaced)
-    return {
+    data: dict[str, Any] = {
         "strategy": request.strategy,
         "input_messages": len(request.messages),
         "summary_tokens": summary.tokens,
         "compression_ratio": round(summary.tokens / tokens, 4) if tokens else 0.0,
         "survival": dict(summary.survival),
+        "model": summary.model,
         "summary": summary.text,
     }
+    if summary.usage is not None:
+        data["usage"] = asdict(summary.usage)
+    return data
 
 
 def layers_data(job: Job, plan: Plan, items: Sequence[Item], after: int) -> dict[str, Any]:

@@ -135,6 +135,13 @@ class CollectingExporter:
             left = ", ".join(_where(event) for event in open_starts.values())
             raise AssertionError(f"no end for {left}")
 
+    def assert_valid(self) -> None:
+        """Every event is as docs/events.schema.json describes it."""
+        from compact.tracing.schema import validate
+
+        for event in self.events:
+            validate(event)
+
     def assert_ordered(self) -> None:
         """Sequence numbers of a session rise."""
         last: dict[str, int] = {}

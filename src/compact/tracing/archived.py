@@ -16,25 +16,37 @@ class EventLog(Protocol):
     def append_event(self, session_id: str, event: Event) -> None: ...
 
 
-class ArchivedEvents:
-    """An exporter that writes when something happened; of estimates only the last one before it is kept.
+class Noteworthy:
+    """Leaves out estimates and decisions that led to nothing: else every preflight would be a write."""
 
-    Otherwise every preflight would be a write. `immediate` is for an archive on the local disk: its log is
-    then complete as soon as the compaction is.
-    """
-
-    def __init__(self, archive: EventLog, immediate: bool = False) -> None:
-        self._archive = archive
-        self.immediate = immediate
+    def __init__(self) -> None:
         self._waiting: defaultdict[str, list[Event]] = defaultdict(list)
 
-    def export(self, event: Event) -> None:
+    def add(self, event: Event) -> list[Event]:
+        """What is now worth keeping: nothing, or all since the last estimate before something happened."""
         if not event.session_id:
-            return
+            return []
         waiting = self._waiting[event.session_id]
         if event.name is EventName.TOKEN_ESTIMATE:
             waiting[:] = [kept for kept in waiting if kept.name not in _QUIET]
         waiting.append(event)
-        if event.name in _ENDS:
-            for kept in self._waiting.pop(event.session_id):
-                self._archive.append_event(event.session_id, kept)
+        return self._waiting.pop(event.session_id) if event.name in _ENDS else []
+
+    def clear(self) -> None:
+        self._waiting.clear()
+
+
+class ArchivedEvents:
+    """An exporter that writes what happened to the archive's log.
+
+    `immediate` is for an archive on the local disk: its log is then complete as soon as the compaction is.
+    """
+
+    def __init__(self, archive: EventLog, immediate: bool = False) -> None:
+        self._archive = archive
+        self._noteworthy = Noteworthy()
+        self.immediate = immediate
+
+    def export(self, event: Event) -> None:
+        for kept in self._noteworthy.add(event):
+            self._archive.append_event(kept.session_id, kept)
