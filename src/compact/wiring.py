@@ -23,6 +23,7 @@ from compact.ports import Archive, Store, TokenCounter
 from compact.stores import store_for
 from compact.summarizers.templates import check_strategy
 from compact.tracing.archived import ArchivedEvents, EventLog
+from compact.tracing.stored import KeepsEvents, StoredEvents
 from compact.tracing.stream import AnyExporter, EventStream
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def wire(
     store = store if store is not None else store_for(config)
     if config.archive.adapter != "none" and isinstance(archive, EventLog):
         exporters = [*exporters, ArchivedEvents(archive, immediate=config.archive.adapter == "fs")]
+    if config.storage.url is not None and isinstance(store, KeepsEvents):
+        exporters = [*exporters, StoredEvents(store)]
     events = EventStream(
         [*exporters, *exporters_for(config, redactor, environ)],
         time.time,
@@ -118,6 +121,11 @@ def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[st
                 clean=redactor.text,
             )
         )
+    if settings.otel or settings.otlp_endpoint is not None:
+        from compact.tracing.otel import OtelExporter
+
+        capture = environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "").lower() == "true"
+        exporters.append(OtelExporter(settings.otlp_endpoint, capture_content=capture))
     return exporters
 
 

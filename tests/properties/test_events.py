@@ -189,6 +189,10 @@ async def _cancelled_at(kind: str) -> CollectingExporter:
     with pytest.raises(asyncio.CancelledError):
         await task
     go_on.set()
+    for _ in range(3_000):
+        if exporter.named(EventName.FAILED):
+            break
+        await asyncio.sleep(0.01)
     return exporter
 
 

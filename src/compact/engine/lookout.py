@@ -201,11 +201,12 @@ class Lookout:
             session.system_key, session.tools_key = known_system, known_tools
             session.keep_head()
             for what in changed:
-                self.warn(session.id, f"The {what} changed: the provider's prompt cache starts anew.")
+                message = f"The {what} changed: the provider's prompt cache starts anew."
+                self.warn(session.id, message, breaks_cache=True)
         return known_system[1], known_tools[1]
 
-    def warn(self, session_id: str, message: str) -> None:
-        self.events.emit(session_id, EventName.WARNING, {"severity": "low", "message": message})
+    def warn(self, session_id: str, message: str, **more: Any) -> None:
+        self.events.emit(session_id, EventName.WARNING, {"severity": "low", "message": message, **more})
 
     def tell(self, now: Situation) -> None:
         data = estimate_data(self.model, now.limits.real(now.total), self.window, now.breakdown)

@@ -56,10 +56,6 @@ class AgentsSdkSpans:
             return
         theirs.span_data.name, theirs.span_data.data = span.name, dict(span.data)
         if span.failed:
-            theirs.set_error({"message": _reason(span), "data": None})
+            theirs.set_error({"message": span.problem, "data": None})
         theirs.finish()
         del self._open[span.id]
-
-
-def _reason(span: Span) -> str:
-    return str(span.data.get("message") or span.data.get("error") or span.name)

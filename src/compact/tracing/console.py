@@ -104,6 +104,8 @@ def line_of(event: Event) -> Line:
             return "", f"compaction #{data['step']} was undone"
         case EventName.RECALL:
             return "", f"recalled {len(data['found'])} messages for {_short(data['query'])!r}"
+        case _:
+            return "dim", event.name.value
 
 
 def _estimate(data: Mapping[str, Any]) -> Line:

@@ -98,8 +98,9 @@ class EventQueue:
 
     def close(self, timeout: float) -> None:
         """Deliver what waits, for so long at most; what is put later is ignored."""
-        self.begin_closing()
-        self.end_closing(time.monotonic() + timeout)
+        if self in _open:
+            self.begin_closing()
+            self.end_closing(time.monotonic() + timeout)
 
     def begin_closing(self) -> None:
         with self._lock:
@@ -107,6 +108,7 @@ class EventQueue:
             self._wake.notify()
 
     def end_closing(self, deadline: float) -> None:
+        _open.discard(self)
         with self._lock:
             if self._worker is None:
                 self._start()

@@ -113,6 +113,7 @@ class Warning(_Data):
 
     severity: Literal["low", "high"]
     message: str
+    breaks_cache: bool = Field(False, description="The provider's prompt cache starts anew.")
     dropped: int | None = Field(None, description="Events that the exporters' queue had no room for.")
 
 
@@ -191,6 +192,12 @@ class Overflow(_Data):
     percentUsed: float
 
 
+class Settings(_Data):
+    """What the terminal chat remembers of a session. Kept in the store, not told on the stream."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 DATA: dict[EventName, type[_Data]] = {
     EventName.TOKEN_ESTIMATE: TokenEstimate,
     EventName.TRIGGER_DECISION: TriggerDecision,
@@ -203,6 +210,7 @@ DATA: dict[EventName, type[_Data]] = {
     EventName.RESTORED: Restored,
     EventName.RECALL: Recall,
     EventName.LEASE: Lease,
+    EventName.SETTINGS: Settings,
     EventName.START: Start,
     EventName.PRUNE: Prune,
     EventName.SUMMARIZE: Summarize,

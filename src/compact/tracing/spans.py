@@ -28,6 +28,11 @@ class Span:
     failed: bool = False
     id: str = field(default_factory=lambda: secrets.token_hex(8))
 
+    @property
+    def problem(self) -> str:
+        """What failed, in the event's words."""
+        return str(self.data.get("message") or self.data.get("error") or self.name)
+
     def end(self, event: Event, failed: bool = False) -> Span:
         self.ended = max(event.at, self.started)
         self.failed = failed
@@ -93,7 +98,8 @@ class Spans:
                 now.compaction.data["prune"] = dict(event.data)
                 return []
             case EventName.LEASE if now.compaction is not None:
-                now.compaction.data["lease"] = told(event)
+                waited = round((event.duration or 0.0) * 1000, 3)
+                now.compaction.data["lease"] = {"granted": event.data["granted"], "waited_ms": waited}
                 return [] if event.data["granted"] else _closed(now, event, skipped="busy")
             case EventName.COMPLETE | EventName.FAILED:
                 return _closed(now, event, failed=event.name is EventName.FAILED)
