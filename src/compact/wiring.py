@@ -181,7 +181,7 @@ def archive_for(config: CompactConfig, redactor: Redactor) -> Archive:
         return archive
     from compact.archives.queue import QueuedArchive
 
-    return QueuedArchive(archive)
+    return QueuedArchive(archive, settings.spool)
 
 
 def summarizer_for(

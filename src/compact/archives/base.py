@@ -38,6 +38,11 @@ class FileArchive(ABC):
     def folder(self, session_id: str) -> str:
         return safe_name(session_id, hide=isinstance(session_id, str) and self.redactor.is_secret(session_id))
 
+    @property
+    def target(self) -> str:
+        """Where it all goes; two archives with the same target are the same archive."""
+        return self.name
+
     @abstractmethod
     def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
         """Store a whole file or nothing; the same content again is no change, other content is set beside."""

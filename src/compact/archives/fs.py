@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from compact.archives.base import FileArchive
+from compact.archives.chaining import HEADS, end_of, head_text, line_digest, linked
 from compact.archives.naming import EVENTS, aside_name
 from compact.archives.redacts import Redacts
 from compact.errors import ArchiveError
@@ -25,7 +26,7 @@ _TEMPORARY = ".tmp-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 _BUFFER = 1 << 20
 
@@ -35,42 +36,54 @@ class FsArchive(FileArchive):
 
     name = "fs"
 
-    def __init__(self, root: str | os.PathLike[str] = DEFAULT_ROOT, *, redactor: Redacts) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str] = DEFAULT_ROOT, *, redactor: Redacts, chained: bool = True
+    ) -> None:
+        """`chained` links each event's line to the one before; a spool keeps them as they will be sent."""
         super().__init__(redactor)
         self.root = Path(root)
+        self._chained = chained
+
+    @property
+    def target(self) -> str:
+        return f"fs:{self.root.absolute()}"
 
     def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
-        with self._opened(folder, name) as directory:
+        with self._opened(folder, name) as (_, directory):
             for left in os.listdir(directory):
                 # The lock is held, so a temporary file here belongs to a writer that died.
                 if left.startswith(_TEMPORARY):
                     os.unlink(left, dir_fd=directory)
-            temporary = f"{_TEMPORARY}{secrets.token_hex(8)}"
-            try:
+            with _temporary(directory) as temporary:
                 digest = _write_new(directory, temporary, chunks)
                 _adopt(directory, temporary, name, digest)
-            finally:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(temporary, dir_fd=directory)
             os.fsync(directory)
         return str(self.root / folder / name)
 
     def append(self, folder: str, line: bytes) -> None:
-        with self._opened(folder, EVENTS) as directory:
+        with self._opened(folder, EVENTS) as (root, directory):
             handle = os.open(EVENTS, _APPEND, 0o600, dir_fd=directory)
             try:
-                before = _regular(handle, EVENTS).st_size
+                size = _regular(handle, EVENTS).st_size
+                # What a writer that died left of a line goes: readers parse every one.
+                end, number, digest = end_of(handle, size)
+                if end < size:
+                    os.ftruncate(handle, end)
+                if self._chained:
+                    line = linked(line, number + 1, digest)
                 try:
                     _write_all(handle, line)
                 except OSError:
-                    os.ftruncate(handle, before)  # No half line: readers parse every one.
+                    os.ftruncate(handle, end)
                     raise
+                if self._chained:
+                    _note_head(root, folder, head_text(number + 1, line_digest(line)))
             finally:
                 os.close(handle)
 
     @contextlib.contextmanager
-    def _opened(self, folder: str, name: str) -> Iterator[int]:
-        """The session's folder, made if need be and locked; every OSError inside becomes an ArchiveError."""
+    def _opened(self, folder: str, name: str) -> Iterator[tuple[int, int]]:
+        """Root and session's folder, made if need be, this one locked; OSErrors become ArchiveErrors."""
         handles: list[int] = []
         try:
             root = self._open_root()
@@ -81,7 +94,7 @@ class FsArchive(FileArchive):
             if created:
                 os.fsync(root)
             _lock(directory)
-            yield directory
+            yield root, directory
         except OSError as problem:
             raise ArchiveError(self._explain(problem, folder, name)) from problem
         finally:
@@ -141,6 +154,33 @@ def _make_folder(name: str, parent: int) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+@contextlib.contextmanager
+def _temporary(directory: int) -> Iterator[str]:
+    """A name for a file that is given another one, or goes."""
+    name = f"{_TEMPORARY}{secrets.token_hex(8)}"
+    try:
+        yield name
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=directory)
+
+
+def _note_head(root: int, folder: str, content: bytes) -> None:
+    """What the newest line is, whole or as it was; not worth waiting for the disk."""
+    _make_folder(HEADS, root)
+    heads = os.open(HEADS, _FOLDER, dir_fd=root)
+    try:
+        with _temporary(heads) as temporary:
+            handle = os.open(temporary, _NEW, 0o600, dir_fd=heads)
+            try:
+                _write_all(handle, content)
+            finally:
+                os.close(handle)
+            os.rename(temporary, folder, src_dir_fd=heads, dst_dir_fd=heads)
+    finally:
+        os.close(heads)
 
 
 def _write_new(directory: int, name: str, chunks: Iterable[bytes]) -> str:

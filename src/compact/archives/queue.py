@@ -7,6 +7,7 @@ import os
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ _SENDING = "sending-"
 
 
 class QueuedArchive:
-    """Writes to `inner`, or else to a spool on disk that `flush` sends on.
+    """Writes to `inner`, or else to a spool on disk that `flush` sends on, also after a restart.
 
-    What is spooled is already redacted. A location that begins with "queued:" has not reached `inner` yet.
-    A spool that is full or cannot be written raises ArchiveError, as `inner` would have done.
+    Each target has a folder of its own below `spool`, so that nothing is ever sent to another archive than
+    the one it was meant for. What is spooled is already redacted. A location that begins with "queued:" has
+    not reached `inner` yet. A spool that is full or cannot be written raises ArchiveError, as `inner` would
+    have done.
     """
 
     def __init__(
@@ -36,7 +39,10 @@ class QueuedArchive:
     ) -> None:
         self.inner = inner
         self.name = inner.name
-        self._spool = FsArchive(spool, redactor=inner.redactor)
+        digest = sha256(inner.target.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self._spool = FsArchive(
+            Path(spool) / f"{inner.name}-{digest}", redactor=inner.redactor, chained=False
+        )
         self._max_bytes = max_bytes
         self._flushing = threading.Lock()
 

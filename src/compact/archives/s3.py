@@ -56,6 +56,10 @@ class S3Archive(FileArchive):
         self._client_or_none = client
         self._lock = threading.Lock()
 
+    @property
+    def target(self) -> str:
+        return f"s3:{self._settings['endpoint_url'] or ''}/{self.bucket}/{self.prefix}"
+
     def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
         key = self._key(folder, name)
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as body, self._reported(key) as client:

@@ -1,6 +1,6 @@
-"""Checks an archive: transcripts against their trailers, summaries against their hashes, steps for gaps.
+"""Checks an archive: transcripts and summaries against their hashes, steps and events for gaps.
 
-What no file that is left can tell stays unseen: the newest steps gone together, or lines of events.jsonl.
+What no file that is left can tell stays unseen: the newest steps gone together.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from compact.archives.chaining import HEADS, line_digest, parsed_head, place_of
 from compact.archives.lines import FORMAT, VERSION, summary_digest
-from compact.archives.naming import summary_name, transcript_name
+from compact.archives.naming import EVENTS, summary_name, transcript_name
 
+_EVENT = re.compile(r"(?:\d+-)?([0-9a-f]{16})\.jsonl")
 _NUMBERED = re.compile(r"(?:transcript-pre-compact|summary)-(\d{1,18})\.")
 
 
@@ -43,6 +45,8 @@ def verify(path: str | os.PathLike[str]) -> list[Problem]:
             folders.setdefault(file.parent, []).append(file.name)
     for folder, names in folders.items():
         found += _verify_steps(folder, names)
+        if EVENTS not in names and _head_of(folder).is_file():
+            found.append(Problem(str(folder / EVENTS), "is missing"))
     return found
 
 
@@ -102,14 +106,57 @@ def _verify_file(path: Path) -> list[Problem]:
     if path.name.startswith("summary-"):
         content = path.read_bytes()
         return verify_summary(content, str(path)) or _verify_pair(path, content)
-    if path.name == "events.jsonl":
+    if path.name == EVENTS:
+        head = _head_of(path.parent)
         with path.open("rb") as lines:
-            return [
-                Problem(str(path), "is not a line of JSON", number)
-                for number, line in enumerate(lines, 1)
-                if _parsed(line) is None
-            ]
+            return verify_events(lines, str(path), head.read_bytes() if head.is_file() else None)
+    if path.parent.name == "events" and (named := _EVENT.fullmatch(path.name)):
+        # A bucket has each event as an object of its own, named by its hash.
+        sound = sha256(path.read_bytes()).hexdigest().startswith(named[1])
+        return [] if sound else [Problem(str(path), "was changed: its content does not match its name")]
     return [Problem(str(path), "does not belong here")]
+
+
+def _head_of(folder: Path) -> Path:
+    folder = folder.absolute()
+    return folder.parent / HEADS / folder.name
+
+
+def verify_events(lines: Iterable[bytes], path: str, head: bytes | None = None) -> list[Problem]:
+    """The problems of an event log; `head` says which line was the newest.
+
+    Lines from before they were linked are only counted. One more than the head says may be there: its writer
+    was stopped between the two.
+    """
+    found: list[Problem] = []
+    newest = parsed_head(head) if head is not None else None
+    if head is not None and newest is None:
+        found.append(Problem(path, f"what is noted of it in {HEADS} cannot be read"))
+    count, digest, is_linked = 0, "", False
+    for number, line in enumerate(lines, 1):
+        parsed = _parsed(line)
+        if parsed is None:
+            found.append(Problem(path, "is not a line of JSON", number))
+        place = place_of(parsed)
+        if place is not None and place != (count + 1, digest):
+            gone = place[0] - count - 1
+            what = (
+                f"{gone} lines before it are gone"
+                if gone > 1
+                else "the line before it is gone or was changed"
+            )
+            found.append(Problem(path, what, number))
+        elif place is None and is_linked and parsed is not None:
+            found.append(Problem(path, "was added or changed: it does not name the line before it", number))
+        is_linked = is_linked or place is not None
+        count, digest = (place[0] if place is not None else count + 1), line_digest(line)
+        if newest is not None and count == newest[0] and digest != newest[1]:
+            found.append(Problem(path, "was changed: it is not the line that was written last", number))
+    if newest is not None and count < newest[0]:
+        found.append(
+            Problem(path, f"is cut off: the newest {newest[0] - count} of {newest[0]} lines are gone")
+        )
+    return found
 
 
 def _verify_steps(folder: Path, names: Iterable[str]) -> list[Problem]:

@@ -56,6 +56,7 @@ class ArchiveSettings(_Settings):
     on_failure: Literal["abort", "queue"] = Field(
         "abort", description="abort: nothing is compacted; queue: spooled on disk and sent later."
     )
+    spool: Name = Field(".compact/spool", description="Folder of what waits, one below it for each archive.")
 
     @model_validator(mode="after")
     def _s3_needs_a_bucket(self) -> Self:

@@ -23,9 +23,10 @@ def test_only_the_owner_may_read(tmp_path: Path) -> None:
     root = tmp_path / "archive"
     FsArchive(root, redactor=Redactor()).write(transcript())
     FsArchive(root, redactor=Redactor()).append_event("demo", {"name": "x"})
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in root.rglob("*")}
-    assert modes.pop("demo") == 0o700
-    assert set(modes) == {".gitignore", TRANSCRIPT, SUMMARY, "events.jsonl"}
+    modes = {str(path.relative_to(root)): stat.S_IMODE(path.stat().st_mode) for path in root.rglob("*")}
+    assert modes.pop("demo") == modes.pop(".heads") == 0o700
+    names = (TRANSCRIPT, SUMMARY, "events.jsonl")
+    assert set(modes) == {".gitignore", ".heads/demo", *(f"demo/{name}" for name in names)}
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE(root.stat().st_mode) == 0o700
 
@@ -45,8 +46,9 @@ def test_nothing_lands_outside(tmp_path: Path) -> None:
         archive.append_event(session_id, {"name": "x"})
     assert {path.name for path in tmp_path.iterdir()} == {"a"}
     assert {path.name for path in (tmp_path / "a").iterdir()} == {"archive"}
-    folders = [path for path in root.iterdir() if path.is_dir()]
+    folders = [path for path in root.iterdir() if path.is_dir() and path.name != ".heads"]
     assert len(folders) == len(HOSTILE_IDS)
+    assert {path.name for path in (root / ".heads").iterdir()} == {path.name for path in folders}
     assert all(
         {file.name for file in folder.iterdir()} == {TRANSCRIPT, SUMMARY, "events.jsonl"}
         for folder in folders

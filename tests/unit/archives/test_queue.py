@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from compact.archives.fs import FsArchive
 from compact.archives.memory import MemoryFileArchive
 from compact.archives.queue import QueuedArchive
+from compact.archives.s3 import S3Archive
+from compact.archives.verify import verify
 from compact.errors import ArchiveError
 from compact.redaction import Redactor
 from compact.testing.archives import SUMMARY, TRANSCRIPT, transcript
@@ -96,3 +99,64 @@ def test_events_that_were_not_sent_stay_queued(tmp_path: Path) -> None:
         2,
         3,
     ]
+
+
+class Bucket(Unsteady):
+    """One of several archives that share a spool."""
+
+    def __init__(self, bucket: str) -> None:
+        super().__init__()
+        self.bucket = bucket
+
+    @property
+    def target(self) -> str:
+        return self.bucket
+
+
+def test_two_archives_with_one_spool_get_only_their_own(tmp_path: Path) -> None:
+    for bucket in ("one", "two"):
+        archive = QueuedArchive(Bucket(bucket), tmp_path / "spool")
+        archive.write(transcript("demo", {"content": f"for {bucket}"}))
+        archive.append_event("demo", {"name": bucket})
+    # After a restart, and with a third configuration in between.
+    other = Bucket("three")
+    other.down = False
+    assert QueuedArchive(other, tmp_path / "spool").flush() == 0 and other.files == {}
+    for bucket in ("two", "one"):
+        inner = Bucket(bucket)
+        inner.down = False
+        archive = QueuedArchive(inner, tmp_path / "spool")
+        assert len(archive.pending()) == 3 and archive.flush() == 3 and archive.pending() == []
+        assert f"for {bucket}".encode() in inner.files[f"demo/{TRANSCRIPT}"]
+        assert json.loads(inner.files["demo/events.jsonl"]) == {"name": bucket}
+
+
+def test_targets_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    redactor = Redactor()
+    targets = [
+        FsArchive("a", redactor=redactor).target,
+        FsArchive("b", redactor=redactor).target,
+        S3Archive("a", redactor=redactor).target,
+        S3Archive("a", "b", redactor=redactor).target,
+        S3Archive("a", "b", redactor=redactor, endpoint_url="http://127.0.0.1:1").target,
+    ]
+    assert len(set(targets)) == 5
+    assert FsArchive(tmp_path / "a", redactor=redactor).target == targets[0]
+
+
+def test_what_was_spooled_for_a_folder_arrives_linked_and_sound(tmp_path: Path) -> None:
+    (tmp_path / "archive").write_text("in the way")
+    made = [
+        QueuedArchive(FsArchive(tmp_path / "archive", redactor=Redactor()), tmp_path / "spool")
+        for _ in range(2)
+    ]
+    made[0].write(transcript())
+    for number in range(3):
+        made[0].append_event("demo", {"sequence": number})
+    (tmp_path / "archive").unlink()
+    assert made[1].flush() == 3
+    made[1].append_event("demo", {"sequence": 3})
+    assert verify(tmp_path / "archive") == []
+    lines = (tmp_path / "archive" / "demo" / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line)["_compact"]["line"] for line in lines] == [1, 2, 3, 4]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from compact.archives.chaining import line_digest
 from compact.archives.fs import FsArchive
 from compact.archives.verify import verify
 from compact.redaction import Redactor
@@ -87,3 +89,96 @@ def test_a_step_that_is_gone_is_told(tmp_path: Path, gone: tuple[int, ...], told
 def test_a_huge_step_number_makes_one_problem(archive: FsArchive) -> None:
     archive.write(transcript("demo", step=10**9))
     assert [problem.what[:29] for problem in verify(archive.root)] == ["steps 002 to 999999999 are mi"]
+
+
+def log(tmp_path: Path, count: int = 6) -> tuple[FsArchive, Path]:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    for number in range(1, count + 1):
+        # A long one, so that the last line is longer than one read from the end.
+        archive.append_event("demo", {"name": "x", "number": number, "text": "y" * 90_000 * (number == 4)})
+    path = archive.root / "demo" / "events.jsonl"
+    assert verify(archive.root) == [] and len(path.read_bytes().splitlines()) == count
+    return archive, path
+
+
+def without(*numbers: int) -> Callable[[list[bytes]], list[bytes]]:
+    return lambda lines: [line for n, line in enumerate(lines, 1) if n not in numbers]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (without(3), ["the line before it is gone or was changed"]),
+        (without(2, 3, 4), ["3 lines before it are gone"]),
+        (without(1), ["the line before it is gone or was changed"]),
+        (without(6), ["is cut off: the newest 1 of 6 lines are gone"]),
+        (without(5, 6), ["is cut off: the newest 2 of 6 lines are gone"]),
+        (without(*range(7)), ["is cut off: the newest 6 of 6 lines are gone"]),
+        (without(2, 6), ["the line before it is gone or was changed", "is cut off: the newest 1 of 6"]),
+        (lambda lines: [lines[0].replace(b'"x"', b'"z"'), *lines[1:]], ["the line before it is gone or was"]),
+        (
+            lambda lines: [*lines[:5], lines[5].replace(b'"x"', b'"z"')],
+            ["not the line that was written last"],
+        ),
+        (
+            lambda lines: [*lines[:3], b'{"name":"forged"}\n', *lines[3:]],
+            ["was added", "gone or was changed"],
+        ),
+        (lambda lines: [lines[1], lines[0], *lines[2:]], ["gone or was changed"] * 3),
+    ],
+)
+def test_lines_of_events_that_are_gone_are_told(
+    tmp_path: Path, change: Callable[[list[bytes]], list[bytes]], told: list[str]
+) -> None:
+    archive, path = log(tmp_path)
+    path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+    found = [problem.what for problem in verify(archive.root)]
+    assert len(found) == len(told) and all(part in what for part, what in zip(told, found, strict=True)), (
+        found
+    )
+
+
+def test_an_event_log_that_is_gone_is_told(archive: FsArchive) -> None:
+    (archive.root / "demo" / "events.jsonl").unlink()
+    assert [problem.what for problem in verify(archive.root)] == ["is missing"]
+
+
+def test_a_log_from_before_lines_were_linked_goes_on_and_is_checked_from_then(tmp_path: Path) -> None:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    path = archive.root / "demo" / "events.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"name":"one"}\n{"name":"two"}\n')
+    assert verify(archive.root) == []
+    archive.append_event("demo", {"name": "three"})
+    archive.append_event("demo", {})
+    assert verify(archive.root) == []
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[1:]))
+    assert [problem.line for problem in verify(archive.root)] == [2]
+
+
+def test_half_a_line_of_a_writer_that_died_goes_and_the_log_goes_on(tmp_path: Path) -> None:
+    archive, path = log(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"name":"ha')
+    archive.append_event("demo", {"name": "next"})
+    assert verify(archive.root) == [] and path.read_bytes().startswith(whole)
+    # Stopped after the line and before its number was noted.
+    (archive.root / ".heads" / "demo").write_bytes(
+        b"6 " + line_digest(whole.splitlines()[5]).encode() + b"\n"
+    )
+    assert verify(archive.root) == []
+    archive.append_event("demo", {"name": "after"})
+    assert verify(archive.root) == [] and len(path.read_bytes().splitlines()) == 8
+
+
+def test_events_of_a_bucket_are_checked_by_their_names(tmp_path: Path) -> None:
+    line = b'{"name":"x","sequence":12}\n'
+    path = tmp_path / "demo" / "events" / f"00000012-{sha256(line).hexdigest()[:16]}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(line)
+    assert verify(tmp_path) == []
+    path.write_bytes(line.replace(b"x", b"y"))
+    assert [problem.what for problem in verify(tmp_path)] == [
+        "was changed: its content does not match its name"
+    ]

@@ -1,0 +1,80 @@
+"""Event logs whose lines name the line before them, so that a line that is gone leaves a trace.
+
+Each line ends with its number and the hash of the one before. A small file at the archive's root has number and
+hash of the newest, which shows where the end was cut off. Lines from before this was so are left as they are;
+they count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from typing import Any
+
+HEADS = ".heads"
+"""The folder at the root with what is the newest line of each session's log."""
+_OURS = "_compact"
+_BLOCK = 1 << 16
+
+
+def line_digest(line: bytes) -> str:
+    return sha256(line.rstrip(b"\n")).hexdigest()[:32]
+
+
+def linked(line: bytes, number: int, previous: str) -> bytes:
+    """A line that is a JSON object, with its place in the log as the last of its fields."""
+    place = json.dumps({"line": number, "previous": previous}, separators=(",", ":")).encode()
+    body = line.rstrip(b"\n")[:-1]
+    comma = b"" if body == b"{" else b","
+    return b'%s%s"%s":%s}\n' % (body, comma, _OURS.encode(), place)
+
+
+def place_of(parsed: Any) -> tuple[int, str] | None:
+    """Number and hash of the line before, of a line that has them."""
+    ours = parsed.get(_OURS) if isinstance(parsed, dict) else None
+    if not isinstance(ours, dict) or not isinstance(ours.get("line"), int):
+        return None
+    return ours["line"], str(ours.get("previous", ""))
+
+
+def end_of(log: int, size: int) -> tuple[int, int, str]:
+    """Where the last whole line of an open log ends, its number and its hash."""
+    end, last = _last_line(log, size)
+    if not last:
+        return 0, 0, ""
+    try:
+        place = place_of(json.loads(last))
+    except (ValueError, RecursionError):
+        place = None
+    # Only a log from before lines had numbers is counted.
+    number = place[0] if place is not None else _count(log, end)
+    return end, number, line_digest(last)
+
+
+def _last_line(log: int, size: int) -> tuple[int, bytes]:
+    tail, start = b"", size
+    while True:
+        if start == 0:
+            whole = tail.rfind(b"\n") + 1
+            return whole, tail[tail.rfind(b"\n", 0, max(0, whole - 1)) + 1 : whole]
+        step = min(start, max(_BLOCK, len(tail)))
+        start -= step
+        tail = os.pread(log, step, start) + tail
+        whole = tail.rfind(b"\n") + 1
+        before = tail.rfind(b"\n", 0, whole - 1) if whole else -1
+        if before >= 0:
+            return start + whole, tail[before + 1 : whole]
+
+
+def _count(log: int, end: int) -> int:
+    return sum(os.pread(log, min(_BLOCK, end - at), at).count(b"\n") for at in range(0, end, _BLOCK))
+
+
+def head_text(number: int, digest: str) -> bytes:
+    return f"{number} {digest}\n".encode()
+
+
+def parsed_head(text: bytes) -> tuple[int, str] | None:
+    number, _, digest = text.decode("ascii", "replace").strip().partition(" ")
+    return (int(number), digest) if number.isdigit() and digest else None
