@@ -1,8 +1,8 @@
 """Event logs whose lines name the line before them, so that a line that is gone leaves a trace.
 
-Each line ends with its number and the hash of the one before. A small file at the archive's root has number and
-hash of the newest, which shows where the end was cut off. Lines from before this was so are left as they are;
-they count.
+Each line ends with its number and the hash of the one before. A small file at the archive's root has number
+and hash of the newest, which shows where the end was cut off. Lines from before this was so are left as they
+are; they count.
 """
 
 from __future__ import annotations
