@@ -123,6 +123,14 @@ def test_what_no_second_try_mends_is_told_at_once(make: Make, wire: Any, status:
     assert "<REDACTED>" in str(error)
 
 
+@both
+def test_a_server_s_words_stay_one_harmless_line(make: Make, wire: Any) -> None:
+    error, *_ = failed(make, wire.error(400, "bad\n\x1b[31mmodel\x07\r\n" + "x" * 5_000))
+    assert "bad [31mmodel xxx" in str(error)
+    assert str(error).isprintable()
+    assert len(str(error)) < 500
+
+
 def test_an_account_without_quota_is_told_at_once() -> None:
     wire = OpenAIWire()
     error, _, server = failed(

@@ -11,7 +11,8 @@ from typing import Any
 
 from compact.errors import ChatError
 from compact.model.chat import ReplyPiece
-from compact.models._line import Address, BadRequest, Line, Reply
+from compact.models._address import Address, BadRequest
+from compact.models._line import Line, Reply
 
 _UNSUPPORTED = re.compile(
     r"unsupported|not support|not allowed|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|"

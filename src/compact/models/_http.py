@@ -80,6 +80,17 @@ def host_of(url: str) -> str:
     return url.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1]
 
 
+def is_this_machine(url: str) -> bool:
+    from ipaddress import ip_address
+    from urllib.parse import urlsplit
+
+    try:
+        name = urlsplit(url).hostname or ""
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
 def hide_keys(text: str, secrets: tuple[str, ...] = ()) -> str:
     """`text` without the secrets and without anything shaped like an API key."""
     for secret in secrets:
@@ -93,13 +104,19 @@ def detail_of(raw: bytes) -> str:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return " ".join(text.split())[:_DETAIL_CHARS]
+        return _one_line(text)
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
-        return str(error)[:_DETAIL_CHARS]
+        return _one_line(str(error))
     # A number as code is the status, which is told anyway.
     named = (str(error[key]) for key in ("code", "type", "message", "param") if _words(error.get(key)))
-    return ": ".join(dict.fromkeys(named))[:_DETAIL_CHARS]
+    return _one_line(": ".join(dict.fromkeys(named)))
+
+
+def _one_line(text: str) -> str:
+    """Short, and without characters that would do something to a terminal."""
+    shown = "".join(character if character.isprintable() else " " for character in text[:2_000])
+    return " ".join(shown.split())[:_DETAIL_CHARS]
 
 
 def _words(value: Any) -> bool:

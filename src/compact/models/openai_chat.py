@@ -10,8 +10,8 @@ from compact.errors import ChatError
 from compact.formats.fields import read_usage
 from compact.model.chat import CallMade, FinishReason, ReasoningPiece, ReplyEnd, ReplyPiece, TextPiece
 from compact.model.message import ToolCall, Usage
+from compact.models._address import DONE
 from compact.models._client import ChatClient, assistant, new_call_id, whole_arguments
-from compact.models._line import DONE
 
 _REASONS = {
     "stop": FinishReason.STOP,

@@ -1,0 +1,226 @@
+"""Where chat requests go: sending, trying again before the first piece, and what failures mean."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from compact.errors import ChatError, ContextOverflow
+from compact.model.chat import ReplyPiece
+from compact.models._http import (
+    CONNECT_SECONDS,
+    FIRST_WAIT,
+    HINTS,
+    LONGEST_WAIT,
+    Trouble,
+    certificates,
+    detail_of,
+    hide_keys,
+    host_of,
+    is_this_machine,
+    load_httpx,
+    retry_after,
+    status_in,
+    trouble_of,
+)
+from compact.models._line import Line
+from compact.models._sse import data_of
+
+Reader = Callable[[Iterator[Any]], Iterator[ReplyPiece]]
+DONE = "[DONE]"
+"""The event by which OpenAI's streams end."""
+
+# A sign of life that brings nothing, and so no reason to wait longer.
+_PING = {"type": "ping"}
+_MOST_ERROR_BYTES = 100_000
+_UNCHANGED = "The conversation is unchanged"
+_NUMBER = r"(\d[\d,]*)"
+_TOKENS = re.compile(
+    rf"request \({_NUMBER} tokens\)|resulted in {_NUMBER} tokens|requested (?:about )?{_NUMBER} tokens|"
+    rf"too long: {_NUMBER} tokens|passed {_NUMBER} input tokens|{_NUMBER} \+ {_NUMBER} >"
+)
+_MOST = re.compile(rf"> {_NUMBER}")
+_WINDOW = re.compile(
+    rf"context (?:length|size|window|limit)(?: is| of)?(?: only)?[ (:]+{_NUMBER}", re.IGNORECASE
+)
+
+
+class BadRequest(ChatError):
+    """The server does not take the request as it is; `detail` is its own explanation."""
+
+    def __init__(self, message: str, detail: str) -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where requests go and how patiently. `secrets` never appear in an error."""
+
+    label: str
+    extra: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
+    retries: int = 2
+    first_seconds: float = 300.0
+    between_seconds: float = 120.0
+    on_wait: Callable[[float, ChatError], None] | None = None
+
+    def reply(
+        self, payload: Mapping[str, Any], line: Line, read: Reader
+    ) -> Generator[ReplyPiece, None, None]:
+        """The pieces that `read` makes of the server's events.
+
+        What fails before the first piece is tried again where that may help; later nothing is, since a
+        reader has seen the beginning.
+        """
+        httpx = load_httpx(self.extra)
+        # Lone surrogates, which tools do return, have no UTF-8; a question mark is better than no reply.
+        body = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
+        for attempt in range(self.retries + 1):
+            line.asked_to_wait = None
+            try:
+                with self._client(httpx) as client, line.watched():
+                    for piece in read(self._events(client, body, line)):
+                        line.started = True
+                        yield piece
+                    return
+            except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+                raise self.error("has an unusable address; correct base_url") from None
+            except httpx.HTTPError as error:
+                failure = self._broken(error, line)
+            except ChatError as error:
+                failure = error
+            if not line.closed.is_set():
+                if line.started or line.expired or not failure.retryable or attempt == self.retries:
+                    raise failure
+                self._wait(attempt, failure, line)
+            if line.closed.is_set():
+                return
+
+    def _events(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
+        """The JSON of each event, or of the one object of a server that does not stream."""
+        headers = {"content-type": "application/json", **self.headers}
+        extensions = {"trace": line.trace}
+        line.expect(self.first_seconds)
+        with client.stream(
+            "POST", self.url, headers=headers, content=body, extensions=extensions
+        ) as response:
+            if response.status_code != 200:
+                line.asked_to_wait = retry_after(response.headers)
+                raise self.failure(response.status_code, _start_of(response))
+            for event in self._read(response):
+                if event == _PING:
+                    continue
+                line.relax()
+                yield event
+                line.expect(self.between_seconds if line.started else self.first_seconds)
+
+    def _client(self, httpx: Any) -> Any:
+        timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
+        if is_this_machine(self.url) and self.url.startswith("http:"):
+            # No proxy in front of it, whatever the environment says, and no certificates to load.
+            return httpx.Client(timeout=timeout, verify=False, trust_env=False)
+        return httpx.Client(timeout=timeout, verify=certificates())
+
+    def _read(self, response: Any) -> Iterator[Any]:
+        if "text/event-stream" not in response.headers.get("content-type", ""):
+            yield self._checked(b"".join(response.iter_bytes()))
+            return
+        try:
+            for data in data_of(response.iter_bytes()):
+                if data.strip() == "[DONE]":
+                    yield DONE
+                    return
+                yield self._checked(data.encode())
+        except ValueError as error:
+            raise self.error(f"sent {error}", retryable=True) from None
+
+    def _checked(self, raw: bytes) -> Any:
+        try:
+            value = json.loads(raw)
+        except (ValueError, RecursionError):
+            raise self.error("sent something that is no JSON", retryable=True) from None
+        if isinstance(value, dict) and value.get("error"):  # also with status 200, and within a stream
+            raise self.failure(status_in(value["error"]), raw)
+        return value
+
+    def _broken(self, error: Exception, line: Line) -> ChatError:
+        if line.expired:
+            waited = self.between_seconds if line.started else self.first_seconds
+            return self.error(f"said nothing {'more ' * line.started}for {waited:g} s", retryable=True)
+        if line.started:
+            return self.cut()
+        return self.error(f"could not be reached ({type(error).__name__})", retryable=True)
+
+    def _wait(self, attempt: int, failure: ChatError, line: Line) -> None:
+        """As long as the server asks for, within reason; else longer each time, never all at once."""
+        asked = line.asked_to_wait
+        if asked is not None and asked > LONGEST_WAIT:
+            raise ChatError(
+                f"{failure} (It asks for {asked:.0f} s, more than the {LONGEST_WAIT:.0f} s waited here.)",
+                retryable=True,
+            ) from failure
+        seconds = FIRST_WAIT * 2**attempt * random.uniform(0.8, 1.2) if asked is None else asked
+        if self.on_wait:
+            self.on_wait(seconds, failure)
+        line.closed.wait(seconds)
+
+    def failure(self, status: int, raw: bytes) -> ChatError:
+        """What a reply with this status means."""
+        detail = hide_keys(detail_of(raw), self.secrets)
+        said = f"answered {status}" + (f" ({detail})" if detail else "")
+        trouble = trouble_of(status, detail)
+        if trouble is Trouble.TOO_LONG:
+            tokens, window = _counts(raw, detail)
+            problem = f"{said}: the prompt is too long for it"
+            if tokens and window:
+                problem = f"takes {window:,} tokens at most, and the prompt has {tokens:,}"
+            advice = "compact it, or use a model with a larger window"
+            message = f"{self._who} {problem}. {_UNCHANGED}; {advice}."
+            return ContextOverflow(message, tokens=tokens, window=window)
+        if trouble is Trouble.BAD_REQUEST:
+            return BadRequest(f"{self._who} {said}. {_UNCHANGED}.", detail)
+        return self.error(said + HINTS.get(trouble, ""), retryable=trouble is Trouble.BUSY)
+
+    def error(self, problem: str, *, retryable: bool = False) -> ChatError:
+        hint = "; try again later." if retryable else "."
+        text = f"{self._who} {hide_keys(problem, self.secrets)}. {_UNCHANGED}{hint}"
+        return ChatError(text, retryable=retryable)
+
+    def cut(self) -> ChatError:
+        text = f"{self._who} broke off its reply in the middle. What came so far is not the whole; ask again."
+        return ChatError(text, retryable=True)
+
+    @property
+    def _who(self) -> str:
+        return f"{self.label} at {host_of(self.url)}"
+
+
+def _start_of(response: Any) -> bytes:
+    raw = b""
+    for chunk in response.iter_bytes():
+        raw += chunk
+        if len(raw) > _MOST_ERROR_BYTES:
+            break
+    return raw
+
+
+def _counts(raw: bytes, detail: str) -> tuple[int | None, int | None]:
+    """How long the prompt was and how long it may be, where the server says it: in fields or in words."""
+    with suppress(ValueError, RecursionError):
+        match json.loads(raw):
+            case {"error": {"n_prompt_tokens": int(tokens), "n_ctx": int(window)}}:
+                return tokens, window
+    used, limit = _TOKENS.search(detail), _MOST.search(detail) or _WINDOW.search(detail)
+    return _sum(used) if used else None, _sum(limit) if limit else None
+
+
+def _sum(found: re.Match[str]) -> int:
+    return sum(int(number.replace(",", "")) for number in found.groups() if number)
