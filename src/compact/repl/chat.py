@@ -147,7 +147,7 @@ class Chat:
         try:
             state, prepared = self._prepared(turn)
         except CompactError as problem:
-            # What was told before stays as it is; only the memory of an unanswered message remains.
+            conversation.draft = text
             yield failed(problem)
             return
         notices: list[Said] = []

@@ -1,0 +1,140 @@
+"""The terminal as hands use it: stopping a reply, several lines, pasting, completion, slips; and mishaps."""
+
+from __future__ import annotations
+
+import resource
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.chat_server import Answer, ChatServer, chat_server
+from support.terminal import chatting
+
+UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    never = threading.Event()
+
+    def rule(body: dict[str, Any]) -> str | Answer:
+        asked = str(body["messages"][-1]["content"])
+        if asked == "hold on":
+            return Answer("This much came", " and this never does", hold=never)
+        if asked == "wrong key":
+            return Answer("Incorrect API key provided", status=401)
+        if asked == "markdown":
+            return "# A heading\n\nSome **bold** words.\n\n- one\n- two\n\n```python\nprint(1)\n```\n"
+        return f"You said: {asked!r}"
+
+    with chat_server(rule) as running:
+        yield running
+        never.set()
+
+
+def options(server: ChatServer, *more: str) -> tuple[str, ...]:
+    return ("--model", "gpt-4o", "--base-url", server.url, *more)
+
+
+def test_keys(server: ChatServer, tmp_path: Path) -> None:
+    (tmp_path / "notes.json").write_text("[]")
+    with chatting(tmp_path, *options(server, "keys")) as terminal:
+        # Ctrl-C stops a reply, keeps what came, and the line to the server is closed.
+        terminal.enter("hold on")
+        terminal.see("This much came")
+        terminal.type("\x03")
+        terminal.prompted()
+        assert "Stopped; what came is kept." in terminal.text
+        assert server.left.wait(10)
+        terminal.say("next")
+        assert [m["content"] for m in server.last] == ["hold on", "This much came", "next"]
+
+        # Alt-Enter makes a new line; a pasted block stays one message.
+        terminal.type("two")
+        terminal.type("\x1b\r")
+        terminal.enter("lines")
+        terminal.prompted()
+        assert server.last[-1]["content"] == "two\nlines"
+        terminal.type("\x1b[200~pasted\nblock\nof lines\x1b[201~")
+        terminal.see("of lines")
+        terminal.type("\r")
+        terminal.prompted()
+        assert server.last[-1]["content"] == "pasted\nblock\nof lines"
+
+        # Completion: commands, paths, sessions. Ctrl-C empties the line.
+        terminal.type("/ex")
+        terminal.see("/export [-f] [file]")
+        terminal.type("\t")
+        terminal.until(lambda: terminal.cursor_line == "› /export", "the command completed")
+        terminal.type(" no")
+        terminal.see("notes.json")
+        terminal.type("\t")
+        terminal.until(lambda: terminal.cursor_line == "› /export notes.json", "the path completed")
+        terminal.type("\x03")
+        terminal.prompted()
+        terminal.type("/resume k")
+        terminal.see(" keys")
+        terminal.type("\t")
+        terminal.until(lambda: terminal.cursor_line == "› /resume keys", "the session completed")
+        terminal.type("\x03")
+        terminal.prompted()
+
+        # History, a slip, a message that only looks like a command.
+        terminal.type("\x1b[A")
+        terminal.until(lambda: "of lines" in terminal.cursor_line, "the message before")
+        terminal.type("\x03")
+        terminal.prompted()
+        assert "Did you mean /export?" in terminal.say("/exprot")
+        assert "You said: '/usr/bin is full'" in terminal.say("/usr/bin is full")
+
+        said = terminal.say("markdown")
+        assert "A heading" in said and "#" not in said and "**" not in said
+        assert "• one" in said and "print(1)" in said
+        assert terminal.status.startswith("gpt-4o · ctx ")
+        terminal.type("\x04")
+        assert terminal.ended() == 0
+
+
+def test_mishaps_are_told_and_the_session_is_as_it_was(server: ChatServer, tmp_path: Path) -> None:
+    with chatting(tmp_path, *options(server, "talk")) as terminal:
+        terminal.say("a finished question")
+        before = terminal.say("/stats").split("\n")[0]
+
+        terminal.enter("wrong key")
+        terminal.see("answered 401")
+        terminal.prompted("wrong key")
+        assert "Incorrect API key" in terminal.text
+        assert terminal.color_of("answered 401") == {"red"}
+        terminal.type("\x03")
+        terminal.prompted()
+        assert terminal.say("/stats").split("\n")[0] == before
+
+        # No byte more may be written: a full disk, as far as the process can tell.
+        resource.prlimit(terminal.child.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        terminal.enter("while the disk is full")
+        terminal.see("could not be written")
+        terminal.prompted("while the disk is full")
+        terminal.type("\x03")
+        terminal.prompted()
+        assert "could not be written" in terminal.say("/export full.json")
+        assert not (tmp_path / "full.json").exists()
+        resource.prlimit(terminal.child.pid, resource.RLIMIT_FSIZE, UNLIMITED)
+
+        assert "You said: 'it goes on'" in terminal.say("it goes on")
+        assert [m["content"] for m in server.last] == [
+            "a finished question",
+            "You said: 'a finished question'",
+            "it goes on",
+        ]
+        server.shutdown()
+        server.server_close()
+        terminal.enter("is anybody there")
+        terminal.until(lambda: "could not be reached" in terminal.text.replace("\n", " "), "the mishap")
+        terminal.prompted("is anybody there")
+        terminal.type("\x03")
+        terminal.prompted()
+        assert "4 turns" in terminal.say("/save")
+        assert "4 turns written" in terminal.say("/export after.json")

@@ -1,0 +1,77 @@
+"""Makes a process stand still in the middle of a write, so that it can be killed just there.
+
+Loaded by Python itself when this folder is on PYTHONPATH. `STALL_AT` names the place, and the file
+`STALL_MARK` appears when it is reached.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+
+def stall() -> None:
+    Path(os.environ["STALL_MARK"]).touch()
+    time.sleep(600)
+
+
+def in_commit_of(method: str, only: Any = lambda *args, **named: True) -> None:
+    """Stand still inside the database's commit, when it belongs to this method of the store."""
+    from sqlalchemy import Engine, event
+
+    from compact.stores.sql import SqlStore
+
+    inside = []
+
+    @event.listens_for(Engine, "commit")
+    def committing(connection: Any) -> None:
+        if inside:
+            stall()
+
+    original = getattr(SqlStore, method)
+
+    def watched(self: Any, *args: Any, **named: Any) -> Any:
+        if not only(*args, **named):
+            return original(self, *args, **named)
+        inside.append(True)
+        try:
+            return original(self, *args, **named)
+        finally:
+            inside.pop()
+
+    setattr(SqlStore, method, watched)
+
+
+def before_archiving() -> None:
+    from compact.archives.fs import FsArchive
+
+    FsArchive.write = lambda self, transcript: stall()  # type: ignore[assignment,method-assign,return-value]
+
+
+def before_replacing() -> None:
+    original = os.replace
+
+    def replace(source: Any, target: Any, **named: Any) -> None:
+        if str(target).endswith("context.json"):
+            stall()
+        original(source, target, **named)
+
+    os.replace = replace
+
+
+PLACES = {
+    "archive of a trim": before_archiving,
+    "commit of a trim": lambda: in_commit_of("commit"),
+    "commit of a reply": lambda: in_commit_of(
+        "append",
+        lambda session, start, messages, **named: start > 0 and messages[-1].role.value == "assistant",
+    ),
+    "commit of a save": lambda: in_commit_of(
+        "put_session", lambda session, **named: bool(named.get("title"))
+    ),
+    "export": before_replacing,
+}
+if os.environ.get("STALL_AT"):
+    PLACES[os.environ["STALL_AT"]]()
