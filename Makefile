@@ -11,15 +11,16 @@ LOCK := requirements.lock
 NODEPS := requirements-nodeps.txt
 # In the virtual environment, so that deleting it also forgets that it was set up.
 STAMP := $(VENV)/.setup-stamp
+OTEL_VENV := .venv-otel
 WORKERS ?= 2
-SOURCES := $(wildcard src tests benchmarks examples)
+SOURCES := $(wildcard src tests benchmarks examples scripts)
 # Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
-.PHONY: help setup run test check format spec bench lock clean
+.PHONY: help setup run test test-otel check format spec bench lock clean
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
 setup: $(STAMP)  ## make .venv with everything that tests and benchmarks need
 	@:
@@ -41,6 +42,12 @@ run: setup  ## compact the sample session with every preset and show before and 
 
 test: setup  ## all tests, with coverage
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+# A receiver of 650 MB in an environment of its own: not among the tests of every day.
+test-otel: setup  ## export to Arize Phoenix and query it back; installs it into .venv-otel first
+	@test -x $(OTEL_VENV)/bin/phoenix || { $(PYTHON) -m venv $(OTEL_VENV) && UV_PYTHON_DOWNLOADS=never \
+		$(BIN)/uv pip install --quiet --python $(OTEL_VENV)/bin/python 'arize-phoenix>=20,<21'; }
+	@PHOENIX_BIN=$(CURDIR)/$(OTEL_VENV)/bin/phoenix $(BIN)/python -m pytest tests/otel -q
 
 check: setup  ## format, lint, types, room contracts
 	@$(BIN)/ruff format --check --quiet $(SOURCES)
@@ -73,4 +80,4 @@ lock: setup  ## resolve the versions that are tested
 		--no-emit-index-url --extra dev pyproject.toml -o $(LOCK)
 
 clean:  ## remove everything that make made
-	@rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(OTEL_VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

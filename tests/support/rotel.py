@@ -46,7 +46,7 @@ def receiving(folder: Path) -> Iterator[Receiver]:
     spec = find_spec("rotel")
     assert spec is not None and spec.submodule_search_locations
     binary = Path(next(iter(spec.submodule_search_locations))) / "rotel-agent"
-    http, grpc = _free_port(), _free_port()
+    http, grpc = free_port(), free_port()
     log = folder / "rotel.log"
     command = [str(binary), "start", "--exporter", "blackhole", "--debug-log", "traces"]
     command += ["--debug-log", "metrics", "--debug-log-verbosity", "detailed"]
@@ -71,7 +71,7 @@ def _listening(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
         time.sleep(0.05)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
