@@ -44,16 +44,18 @@ class Coverage:
             self.add(text)
 
     def add(self, text: str) -> None:
-        self._held.add(text)
         held = self._held
-        for run in set(RUN.findall(text)):
-            if run.isalnum():
-                held.add(run)
+        held.add(text)
+        # No run holds a blank, and most words are one: the pattern is only for what has marks in it.
+        for word in set(text.split()) - held:
+            if word.isalnum():
+                held.add(word)
                 continue
-            value = trim(run)
-            if value and value not in held:
-                held.add(value)
-                self._add_pieces(value)
+            for run in RUN.findall(word):
+                value = run if run.isalnum() else trim(run)
+                if value and value not in held:
+                    held.add(value)
+                    self._add_pieces(value)
 
     def add_inside(self, value: str) -> None:
         """Only what stands within the value, not the value itself."""

@@ -19,11 +19,14 @@ DATE_WORDS = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b(?:,? \d{{4}})?"
     rf"|{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|{_MONTH} \d{{4}}\b)"
 )
+MONTH = re.compile(rf"\W*{_MONTH}\b")
+"""A word that a date may hold; the pattern above is dear, so it is for texts with such a word only."""
 _UPPER = "A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-ЯЁ"
 _LOWER = "a-zß-öø-ÿā-žα-ωά-ώа-яё"
-_NAME = f"[{_UPPER}][{_LOWER}]+"
-NAMES = re.compile(rf"{_NAME}(?: (?:of |the |de |van |von )?{_NAME})+(?![\w])")
-NAME_AMID = re.compile(rf"[{_LOWER},;] ([{_UPPER}][{_LOWER}]{{2,}})(?![\w])")
+NAMES = re.compile(
+    rf"[{_UPPER}](?:[{_LOWER}]+(?: (?:of |the |de |van |von )?[{_UPPER}][{_LOWER}]+)+(?!\w)"
+    rf"|(?<=[{_LOWER},;] .)[{_LOWER}]{{2,}}(?!\w))"
+)
 """People, places, products: capitalized sequences, and one capitalized word amid a sentence."""
 
 _EXTENSIONS = frozenset(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from compact.core.evidence.reading import Reading, without_bullet
+from compact.core.evidence.reading import Reading, indexes_holding, without_bullet
 from compact.core.evidence.rule_forms import long_enough, states_rule
 from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
@@ -52,43 +52,6 @@ _IMPERATIVE = re.compile(
     r"nothing\s+\w+)",
     re.IGNORECASE,
 )
-_THING = (
-    r"(?:all|every|each|any|no|the|our|my|your|both|these|those|answers?|replies|commits?|tests?|files?|"
-    r"code|dates?|names?|"
-    r"results?|amounts?|prices?|messages?|functions?|nothing|everything|nobody|everyone|anything|it|this|"
-    r"that|they|you)"
-)
-_OBLIGATION = re.compile(
-    rf"(?:^|[,;:]\s+|\b(?:that|but|and|so)\s+){_THING}\b(?:\s+[\w'’`/.-]+){{0,7}}?\s+(?:(?:must|shall|"
-    rf"(?-i:may))(?:\s+(?:not|never|only|always))?|mustn['’]?t|"
-    r"should\s+(?:always|never|not|only|all|stay|remain|be\s+(?:in|under|at|written|named|formatted|kept|"
-    r"left|done|made|sent|sorted|short|less|no))|"
-    r"cannot\s+(?:exceed|be)|can['’]?t\s+(?:exceed|be)|(?:is|are)\s+(?:not\s+allowed|forbidden|"
-    r"off[- ]limits|required|mandatory|read[- ]only|capped|"
-    r"never\s+to|to\s+be|not\s+to)|needs?\s+to\s+be\s+(?:in|under|at|written|named|approved|reviewed|"
-    r"formatted)|(?:has|have)\s+to\s+be)\b"
-    r"|\b(?:every|each|all|any)\s+(?:[\w-]+\s+){1,4}needs?\s+(?:an?|the|to)\b"
-    r"|\byou\s+(?:have\s+to|need\s+to|are\s+to|are\s+not\s+to|can\s+only|may\s+not|may\s+only)\b"
-    r"|\b(?:my|our|the|total|hard|maximum|monthly|weekly)\s+(?:[\w-]+\s+){0,3}(?:budget|deadline|limit|cap|"
-    r"ceiling|maximum|minimum)\s+(?:is|stays|remains|of)\b"
-    r"|\bI\s+(?:want|need|expect|require|insist)\s+(?:that\s+)?(?:you|all|every|each|no|only|the|"
-    r"everything)\b"
-    r"|\bI\s+(?:would\s+)?(?:always\s+|strongly\s+|really\s+)?prefer\b|\bI['’]d\s+(?:prefer|rather)\b|"
-    r"\bI\s+(?:don['’]?t|do\s+not|never)\s+want\b"
-    r"|\b(?:under\s+no\s+circumstances|without\s+asking|without\s+my|unless\s+I\s|until\s+I\s|"
-    r"unless\s+(?:you|told))\b",
-    re.IGNORECASE,
-)
-_CUES = frozenset(
-    word + mark
-    for word in (
-        "must mustn't mustn’t shall may should cannot can't can’t allowed forbidden off off-limits required "
-        "mandatory read-only capped be never needs need have are budget deadline limit cap ceiling maximum "
-        "minimum want expect require insist prefer i'd i’d rather circumstances asking my unless until only"
-    ).split()
-    for mark in ("", ".", ",")
-)
-_BUNDLE = 16
 _STANDING_WORDS = ("always", "never", "must", "rule", "now on", "forward", "circumstances")
 _STANDING = re.compile(
     r"\b(?:always|never|from now on|going forward|under no circumstances|rule|must(?: not)?)\b", re.IGNORECASE
@@ -189,28 +152,18 @@ def rules_in(reading: Reading) -> list[Rule]:
     people = bool(reading.speakers)
     indexes: Iterable[int] = range(len(reading.messages))
     if people:
-        indexes = _may_hold_standing_rule(reading.texts)
+        indexes = indexes_holding(reading.texts, _STANDING_WORDS)
     for index in indexes:
         if reading.messages[index].role not in _ORDERING or not reading.is_original(index):
             continue
-        for sentence in reading.sentences(index):
+        sentences = reading.sentences(index)
+        if people and len(sentences) > 1:
+            sentences = tuple(sentences[at] for at in indexes_holding(sentences, _STANDING_WORDS))
+        for sentence in sentences:
             sentence = reading.after_speaker(without_bullet(sentence))[1]
             if is_rule(sentence, among_people=people):
                 found.append(rule_of(sentence, index))
     return found
-
-
-def _may_hold_standing_rule(texts: Sequence[str]) -> Iterator[int]:
-    """Indexes of the texts with a word that a standing rule has; whole bundles without one are skipped."""
-    for start in range(0, len(texts), _BUNDLE):
-        bundle = range(start, min(start + _BUNDLE, len(texts)))
-        if _has_standing_word("\n".join(texts[start : start + _BUNDLE])):
-            yield from (index for index in bundle if _has_standing_word(texts[index]))
-
-
-def _has_standing_word(text: str) -> bool:
-    low = text.lower()
-    return any(word in low for word in _STANDING_WORDS)
 
 
 def is_rule(sentence: str, *, among_people: bool = False) -> bool:
@@ -227,11 +180,7 @@ def is_rule(sentence: str, *, among_people: bool = False) -> bool:
         return False
     if among_people and (sentence.endswith("!") or not _STANDING.search(sentence)):
         return False
-    # The words are cheaper to look for than the pattern, and most sentences have none of them.
-    ordered = _IMPERATIVE.match(sentence) or (
-        not _CUES.isdisjoint(sentence.lower().split()) and _OBLIGATION.search(sentence)
-    )
-    if not ordered and not states_rule(sentence):
+    if not _IMPERATIVE.match(sentence) and not states_rule(sentence):
         return False
     return _NO_RULE.search(sentence) is None
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import filterfalse
 from typing import Any
 
 from compact.core.evidence.actions import Step, StepKind, steps_of
 from compact.core.evidence.hiding import Hiding
-from compact.core.evidence.lexicon import DATE_WORDS, NAME_AMID, NAMES, RUN, classify, trim
+from compact.core.evidence.lexicon import DATE_WORDS, MONTH, NAMES, RUN, classify, trim
 from compact.core.evidence.reading import Reading
 from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
 
 USER, CALL, ASSISTANT, TOOL = range(4)
 """Who brought a value up, strongest claim first."""
+_SOURCES = {Role.USER: USER, Role.TOOL: TOOL}
 
 _SKIPPED_KINDS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER})
 _FOUND_IN = re.compile(r"(.+?\.\w+):(\d+)[:-](.+)", re.DOTALL)
@@ -38,7 +40,6 @@ _LONGEST_KNOWN = 200
 _LONGEST_RUN = 300
 """Longer than any value; also the bound that keeps the patterns below linear."""
 _SENTENCE_MARKS = ".,;:!?\"'()*`"
-_DIGIT = re.compile(r"\d")
 _NOT_NAMES = frozenset(
     "I May The This That These Those It Its He She We They You Your My Our His Her Their And But So If In On "
     "At For From With "
@@ -97,7 +98,7 @@ class Scanner:
                 continue
             if message.role in (Role.SYSTEM, Role.DEVELOPER):
                 continue  # instructions: their rules count, their words are no facts of the conversation
-            source = {Role.USER: USER, Role.TOOL: TOOL}.get(message.role, ASSISTANT)
+            source = _SOURCES.get(message.role, ASSISTANT)
             for part in message.parts:
                 if isinstance(part, Text):
                     self._take(self._prose_values(part.text), source, index)
@@ -132,17 +133,16 @@ class Scanner:
             return self._output_values(text, "")
         text = self._hiding.text(text)
         found: Found = {}
-        if _DIGIT.search(text):
-            for match in DATE_WORDS.finditer(text):
-                found[match.group()] = (EvidenceKind.DATE, "", "")
         names = self._names
-        for run in NAMES.findall(text) + NAME_AMID.findall(text):
+        for run in NAMES.findall(text):
             name = names.get(run)
             if name is None:
                 name = names[run] = _bare_name(run)
             if name:
                 found[name] = (EvidenceKind.NAME, "", "")
-        self._add_runs(found, text, "", "", said=True)
+        if self._add_runs(found, text, "", "", said=True):
+            for match in DATE_WORDS.finditer(text):
+                found[match.group()] = (EvidenceKind.DATE, "", "")
         return found
 
     def _argument_values(self, arguments: Any, subject: str) -> Found:
@@ -182,19 +182,22 @@ class Scanner:
                     del found[taken]
         return found
 
-    def _add_runs(self, found: Found, text: str, label: str, subject: str, *, said: bool = False) -> None:
+    def _add_runs(self, found: Found, text: str, label: str, subject: str, *, said: bool = False) -> bool:
+        """Take in the values of a text; answer whether it names a month."""
         if "\\" in text:
             text = _ESCAPES.sub(" ", text)
         kinds, plain = self._kinds, self._plain
-        for word in [word for word in text.split() if word not in plain]:
+        dated = False
+        for word in filterfalse(plain.__contains__, text.split()):
             known = kinds.get(word)
             if known is None:
                 known = _values_in(word)
-                if not known:
+                if not known and not MONTH.match(word):
                     plain.add(word)
                     continue
                 if len(word) <= _LONGEST_KNOWN:
                     kinds[word] = known
+            dated = dated or not known
             for value, kind, lines in known:
                 if lines:
                     subject = value
@@ -204,6 +207,7 @@ class Scanner:
                     ):
                         continue
                     found[value] = (kind, label, subject)
+        return dated
 
     def _mark_files(self, steps: Sequence[Step]) -> None:
         for step in steps:

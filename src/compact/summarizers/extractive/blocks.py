@@ -55,8 +55,7 @@ def goal(material: Material, room: int) -> list[str]:
     lines = _earlier_goal(material, (room * 3) // 4)
     room -= sum(len(line) + 1 for line in lines)
     room = min(room, _GOAL_CHARS)
-    quoted = {one_line(rule.value) for rule in material.rules}
-    asked = [unit for unit in material.units if unit.role is Role.USER and unit.text not in quoted]
+    asked = [unit for unit in material.units if unit.role is Role.USER]
     if not asked or material.is_dialogue:
         return lines
     first, last = asked[0].index, asked[-1].index
@@ -111,10 +110,7 @@ def story(material: Material, room: int, wanted: frozenset[str] | None = None) -
     key = ("story", wanted)
     chooser = material.choosers.get(key)
     if chooser is None:
-        quoted = {one_line(rule.value) for rule in material.rules}
         units = [unit for unit in material.units if unit.number not in material.told]
-        if quoted:
-            units = [unit for unit in units if one_line(unit.text) not in quoted]
         if wanted is not None:
             units = [unit for unit in units if category(unit) in wanted]
         chooser = material.choosers[key] = Chooser(units, material.weights, 8 if material.is_dialogue else 11)

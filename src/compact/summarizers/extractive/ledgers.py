@@ -33,9 +33,8 @@ def decisions(material: Material, room: int) -> list[str]:
     only: what a tool returned stands with the untrusted facts.
     """
     said: dict[int, list[Unit]] = {}
-    quoted = {rule.value for rule in material.rules}
     for unit in material.units:
-        if unit.weight and unit.text not in quoted:
+        if unit.weight:
             said.setdefault(unit.index, []).append(unit)
     entries: list[tuple[float, int, str]] = []
     acted: set[int] = set()

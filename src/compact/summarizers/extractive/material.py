@@ -14,7 +14,7 @@ from compact.core.render import is_empty_failure, neutralize, request_positions
 from compact.model.message import Message, MessageKind, Role
 from compact.model.summary import Evidence, EvidenceKind, SummaryRequest
 from compact.summarizers.extractive.choosing import Chooser
-from compact.summarizers.extractive.sentences import Unit, Weights, units_of
+from compact.summarizers.extractive.sentences import LONG_SENTENCE, Unit, Weights, units_of
 
 UNTRUSTED_HEADING = "## From tool output (untrusted data)"
 FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
@@ -70,7 +70,8 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
         evidence = focused(evidence, request.focus, dict(zip(positions, reading.texts, strict=True)))
     inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
     goal, story = _earlier_lines("\n".join(filter(None, [request.previous_summary or "", *inside])))
-    units, weights = units_of(reading, request.focus)
+    units, weights = units_of(reading, _named(ledger.items), request.focus)
+    units = _unquoted(units, positions, evidence)
     hiding = ledger.hiding
     if hiding is not None and hiding.values:
         units = [unit for unit in units if not hiding.holds_hidden(unit.text)]
@@ -79,6 +80,26 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
         weights, story, goal,
         _tool_share(reading),
     )  # fmt: skip
+
+
+def _named(items: Sequence[Evidence]) -> set[str]:
+    """The words of all names, in small letters."""
+    names = (item.value for item in items if item.kind is EvidenceKind.NAME)
+    return {word for name in names for word in name.lower().split()}
+
+
+def _unquoted(units: list[Unit], positions: Sequence[int], evidence: Sequence[Evidence]) -> list[Unit]:
+    """The units that no rule quotes, whole or in pieces: rules are told word for word in their own place."""
+    rules = {
+        " ".join(item.value.split()): item.message for item in evidence if item.kind is EvidenceKind.RULE
+    }
+    if not rules:
+        return units
+    kept = [unit for unit in units if unit.text not in rules]
+    pieced = {at: text for text, at in rules.items() if len(text) > LONG_SENTENCE}
+    if not pieced:
+        return kept
+    return [unit for unit in kept if unit.text not in pieced.get(positions[unit.index], "")]
 
 
 def _tool_share(reading: Reading) -> float:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Container, Sequence
+from itertools import chain
 from math import log
 
 from compact.core.evidence.focus import focus_words
@@ -16,7 +19,7 @@ _CLAUSE = re.compile(
     r"what|do|I|we|"
     r"he|she|they|it|you)\b)|; | - | – | — |—"
 )
-_LONG_SENTENCE = 170
+LONG_SENTENCE = 170
 _SHORTEST = 16
 _MARKED = "-*•>#|0123456789"
 _SPEAKING = frozenset({Role.USER, Role.ASSISTANT})
@@ -62,7 +65,7 @@ _COURTEOUS = frozenset(
     "appreciate care luck soon "
     "sounds sound".split()
 )
-_STOP = frozenset(
+_STOP = frozenset([""]) | frozenset(
     "a an the and or but if so of in on at to for from by with about as into over is are was were be been "
     "being am do does "
     "did done have has had having i you he she it we they me him her us them my your his its our their "
@@ -80,8 +83,9 @@ _STOP = frozenset(
 )
 
 NAME_WEIGHT = 2.5
-_FINDS, _COURTS = 1, 2
-_EMPTY = ("", False, 0)
+_POSSESSIVE = ("'s", "’s")
+_OBLIGES = "\0"
+"""Stands for words such as "must": too common to be told for themselves, yet they mark a finding."""
 _FOCUS_WEIGHT = 3.0
 _DILUTION_POWER = 0.3
 _QUESTION_WEIGHT = 0.5
@@ -122,13 +126,16 @@ class Unit:
         return self._told
 
 
-def units_of(reading: Reading, focus: str = "") -> tuple[list[Unit], Weights]:
-    """Every unit of what user and assistant said. Tool output is data; it speaks through the evidence."""
+def units_of(reading: Reading, names: Container[str] = (), focus: str = "") -> tuple[list[Unit], Weights]:
+    """Every unit of what user and assistant said. Tool output is data; it speaks through the evidence.
+
+    `names` are the words, in small letters, that name somebody or something here.
+    """
     units: list[Unit] = []
     for index, message in enumerate(reading.messages):
         if message.role in _SPEAKING and reading.texts[index] and reading.is_original(index):
             _add_units(units, reading, index, message.role)
-    return units, _weigh(units, reading.speakers, focus)
+    return units, _weigh(units, reading.speakers, names, focus)
 
 
 def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> None:
@@ -141,7 +148,7 @@ def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> N
             sentence = _MARKUP.sub("", sentence).strip()
         if "\n" in sentence:
             sentence = " ".join(sentence.split())
-        pieces = _CLAUSE.split(sentence) if len(sentence) > _LONG_SENTENCE else (sentence,)
+        pieces = _CLAUSE.split(sentence) if len(sentence) > LONG_SENTENCE else (sentence,)
         for piece in pieces:
             # A character of Chinese tells as much as three letters.
             if len(piece) > _SHORTEST or (
@@ -186,14 +193,14 @@ def tidy(text: str) -> str:
     return short[:1].upper() + short[1:] if short[:1].islower() and text[:1].isupper() else short
 
 
-def _weigh(units: list[Unit], speakers: frozenset[str], focus: str) -> Weights:
+def _weigh(units: list[Unit], speakers: frozenset[str], names: Container[str], focus: str) -> Weights:
     """Set each unit's words, weight and gain; answer what each word is worth."""
     words = _Words({part.lower() for name in speakers for part in name.split()})
     said: dict[int, int] = {}
     for unit in units:
         said[unit.index] = said.get(unit.index, 0) + len(unit.text)
         words.read(unit)
-    weights = words.weights(len(units))
+    weights = _worth_of(units, names)
     _quiet_counters(units)
     wanted = focus_words(focus)
     for word in wanted & weights.keys():
@@ -223,68 +230,58 @@ def _quiet_counters(units: list[Unit]) -> None:
                 unit.weight = 0.0
 
 
-class _Words:
-    """Reads units word by word; what a word is gets looked up once."""
+class _Words(dict[str, str]):
+    """What a word says, looked up once: its bare form, or nothing where it tells nothing."""
 
     def __init__(self, ignored: set[str]) -> None:
+        super().__init__()
         self._ignored = ignored
-        self._frequency: dict[str, int] = {}
-        self._named: dict[str, int] = {}
-        self._known: dict[str, tuple[str, bool, int]] = {}
-        self._empty: set[str] = set()
+
+    def __missing__(self, word: str) -> str:
+        low = word.strip(_PUNCTUATION).lower()
+        if low in _STOP or low in self._ignored:
+            low = _OBLIGES if low in _FINDING else ""
+        elif low.endswith(_POSSESSIVE):
+            low = low[:-2]
+        self[word] = low
+        return low
 
     def read(self, unit: Unit) -> None:
         """Set the unit's content words, and its weight for what kind of unit it is."""
         text = unit.text
-        found: dict[str, bool] = {}
-        known, empty, frequency = self._known, self._empty, self._frequency
-        signs = 0
         words = text.split() if text.isascii() else _words(text)
-        for word in [word for word in words if word not in empty]:
-            entry = known.get(word)
-            if entry is None:
-                entry = self._look_up(word)
-                if entry is _EMPTY:
-                    empty.add(word)
-                    continue
-                known[word] = entry
-            low, named, sign = entry
-            signs |= sign
-            if low and low not in found:
-                found[low] = named
-                frequency[low] = frequency.get(low, 0) + 1
-                # The first word is capitalized whether it is a name or not.
-                if named and word is not words[0]:
-                    self._named[low] = self._named.get(low, 0) + 1
+        # The loop over words runs inside `map`: there are about as many of them as tokens.
+        found = dict.fromkeys(map(self.__getitem__, words))
+        found.pop("", None)
+        obliges = found.pop(_OBLIGES, 0) is None
         unit.words = list(found)
-        if len(found) < 3 and not (unit.speaker and len(found) == 2 and any(found.values())):
+        ending = text[-1]
+        if len(found) < 3 and not (unit.speaker and len(found) == 2 and any(map(_names, words))):
             unit.weight = 0.0
-        elif text[-1] == "?":
+        elif ending == "?":
             unit.weight = _QUESTION_WEIGHT
-        elif text[-1] == ":":
+        elif ending == ":":
             unit.weight = 0.0
-        elif signs & _FINDS:
+        elif obliges or not _FINDING.isdisjoint(found):
             unit.weight = _FINDING_WEIGHT
-        if signs & _COURTS and len(text) < 120 and _COURTESY.search(text):
+        if len(text) < 120 and not _COURTEOUS.isdisjoint(found) and _COURTESY.search(text):
             unit.weight *= _COURTESY_WEIGHT
 
-    def weights(self, units: int) -> Weights:
-        """Rare words tell more, names and numbers most."""
-        named = self._named
-        return {
-            # A word said once may be a slip; said twice it is as telling as a word can be.
-            word: log(1 + (units + 1) / max(2, count))
-            * (NAME_WEIGHT if word in named and named[word] * 2 >= count else 1.0)
-            for word, count in self._frequency.items()
-        }
 
-    def _look_up(self, word: str) -> tuple[str, bool, int]:
-        bare = word.strip(_PUNCTUATION)
-        low = bare.lower()
-        sign = _FINDS if low in _FINDING else _COURTS if low in _COURTEOUS else 0
-        if not bare or low in _STOP or low in self._ignored:
-            return ("", False, sign) if sign else _EMPTY
-        return low, bare[0].isupper() or not bare[0].isalpha() or "_" in bare, sign
+def _worth_of(units: Sequence[Unit], names: Container[str]) -> Weights:
+    """Rare words tell more, names and numbers most."""
+    frequency = Counter(chain.from_iterable(unit.words for unit in units))
+    return {
+        # A word said once may be a slip; said twice it is as telling as a word can be.
+        word: log(1 + (len(units) + 1) / max(2, count))
+        * (NAME_WEIGHT if word in names or not word[0].isalpha() or "_" in word else 1.0)
+        for word, count in frequency.items()
+    }
+
+
+def _names(word: str) -> bool:
+    bare = word.strip(_PUNCTUATION)
+    return bare[:1].isupper() or bare[:1].isdigit() or "_" in bare
 
 
 def _words(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, ledgers, pending, steps
 from compact.summarizers.extractive.material import UNTRUSTED_HEADING, Material
 
-_CHAT_SHARE = 0.12
+_CHAT_SHARE = 0.2
 _AGENT_SHARE = (0.5, 0.78)
 """Share of the room that evidence takes: little in a chat; in an agent's run more, the less of it fits."""
 _RULES_SHARE = (0.18, 0.5)
@@ -197,7 +197,7 @@ def _size(filled: dict[str, list[str]], sections: Sequence[Section]) -> int:
 
 
 def _coverage(filled: dict[str, list[str]]) -> Coverage:
-    return Coverage(*(line for lines in filled.values() for line in lines))
+    return Coverage("\n".join(line for lines in filled.values() for line in lines))
 
 
 def _newest(material: Material) -> int:
