@@ -24,6 +24,8 @@ _TOKEN_END = re.compile(r"(?<=[^\W_])(?=[ \n\t.,;:)\]}\"。、，])")
 SAMPLE_ABOVE = 8_000_000
 _SAMPLES = 64
 _STAND_INS = {"o200k_base": O200K, "o200k_harmony": O200K, "smollm2": SMOLLM2}
+_NO_SPECIAL: set[str] = set()
+_TOKEN_BYTES = 4
 
 
 class TiktokenCounter:
@@ -82,7 +84,7 @@ class TiktokenCounter:
 def _count_block(encoding: Encoding, text: str) -> int:
     try:
         # Not encode_ordinary: it panics, past `except Exception`, where this form raises ValueError.
-        return len(encoding.encode(text, disallowed_special=()))
+        return _length(encoding, text)
     except ValueError:
         if len(text) <= _SMALL_BLOCK:
             return estimate(text, O200K)
@@ -90,6 +92,15 @@ def _count_block(encoding: Encoding, text: str) -> int:
         _count_block(encoding, text[start : start + _SMALL_BLOCK])
         for start in range(0, len(text), _SMALL_BLOCK)
     )
+
+
+def _length(encoding: Encoding, text: str) -> int:
+    try:
+        # The buffer that `encode_to_numpy` reads: as long as the list that `encode` would make of it.
+        return memoryview(encoding._core_bpe.encode_to_tiktoken_buffer(text, _NO_SPECIAL)).nbytes // _TOKEN_BYTES
+    except (AttributeError, UnicodeEncodeError):
+        # A version without that buffer, or a lone surrogate, which only `encode` replaces.
+        return len(encoding.encode(text, disallowed_special=()))
 
 
 def _count_blocks(encoding: Encoding, text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 from compact.errors import CompactError, ConfigError, SummarizerError
@@ -100,8 +100,26 @@ def as_summarizer(value: Any) -> Any:
     return value if getattr(value, "renders_prompt", False) else CallableSummarizer(value)
 
 
+class _Complete(SummaryRequest):
+    """A request whose prompt is written when it is first read: many callables read the messages alone."""
+
+    @property
+    def prompt(self) -> str:
+        text = self.__dict__.get("text")
+        if text is None:
+            bare: SummaryRequest = self.__dict__["bare"]
+            text = self.__dict__["text"] = f"{instructions_for(bare)}\n\n{input_for(bare)}"
+        return str(text)
+
+    @prompt.setter
+    def prompt(self, text: str) -> None:
+        self.__dict__["text"] = text
+
+
 def _complete(request: SummaryRequest) -> SummaryRequest:
-    return replace(request, prompt=f"{instructions_for(request)}\n\n{input_for(request)}")
+    complete = _Complete(**{field.name: getattr(request, field.name) for field in fields(request)})
+    complete.__dict__.update(bare=request, text=None)
+    return complete
 
 
 def _is_async(ask: Callable[..., Any]) -> bool:

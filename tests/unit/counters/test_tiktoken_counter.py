@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiktoken import Encoding
 
 from compact.counters import tiktoken_counter, vocabulary
 from compact.counters.estimator import CL100K, estimate
@@ -32,6 +33,28 @@ def test_large_text_is_counted_in_blocks_without_a_token_of_difference(encoding:
     assert len(text) > 3 * BLOCK
     for start in (0, 1, 777):
         assert counting.count(text[start:]) == len(whole.encode(text[start:], disallowed_special=()))
+
+
+def as_tiktoken_defines(encoding: str) -> Encoding:
+    return Encoding(**vocabulary._definition(encoding, vocabulary._read(found(encoding))))
+
+
+@pytest.fixture(scope="module")
+def defined() -> dict[str, Encoding]:
+    return {name: as_tiktoken_defines(name) for name in ("o200k_base", "cl100k_base")}
+
+
+@given(st.text(alphabet="aBcDéÄǅ漢½1 23_'sLLre\n\r\t.,;:)/\u3000\u0301\ud800\U0001f600", max_size=60))
+def test_text_is_split_as_tiktoken_splits_it(defined: dict[str, Encoding], text: str) -> None:
+    for name, encoding in defined.items():
+        expected = encoding.encode(text, disallowed_special=())
+        assert vocabulary.load(found(name)).encode(text, disallowed_special=()) == expected
+        assert counter(name).count(text) == len(expected)
+
+
+def test_real_text_is_split_as_tiktoken_splits_it(defined: dict[str, Encoding]) -> None:
+    for _, text in sample_texts(each=1):
+        assert vocabulary.load(found("o200k_base")).encode(text) == defined["o200k_base"].encode(text)
 
 
 @given(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -29,6 +30,17 @@ def test_a_plain_function_gets_a_prompt_that_is_ready_to_be_sent() -> None:
     assert request.prompt.endswith("relay 3 does not answer.\n</transcript>")
     assert request.messages == REQUEST.messages
     assert REQUEST.prompt == "", "the caller's request is left alone"
+
+
+def test_a_function_may_change_the_request_and_hand_it_on() -> None:
+    def mine(request: SummaryRequest) -> str:
+        shorter = replace(request, max_tokens=7)
+        other = replace(shorter, prompt="My own words.")
+        assert shorter.prompt == request.prompt != ""
+        return f"{shorter.max_tokens} {other.prompt} {len(other.messages)}"
+
+    expected = f"7 My own words. {len(REQUEST.messages)}"
+    assert CallableSummarizer(mine).summarize(REQUEST).text == expected
 
 
 async def test_coroutine_functions_work_from_both_sides() -> None:
