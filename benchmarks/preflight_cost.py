@@ -2,10 +2,10 @@
 
     python benchmarks/preflight_cost.py [--turns 1000]
 
-1. All preflights of a long session with tool outputs through a 128k window, with an instant summarizer and no
-   evidence ledger (that is summarizing: see summary_speed.py), against one pass of tiktoken's own `encode` over the
-   same text; for a caller who adopts the result, and for one who sends everything. The last row is the default,
-   with the ledger.
+1. All preflights of a long session with tool outputs through a 128k window, with an instant summarizer and
+   no evidence ledger (that is summarizing: see summary_speed.py), against one pass of tiktoken's own
+   `encode` over the same text; for a caller who adopts the result, and for one who sends everything. The
+   last row is the default, with the ledger.
 2. A preflight on an unchanged history of 128k tokens against counting that history.
 3. Memory held for a session against the text it holds.
 """

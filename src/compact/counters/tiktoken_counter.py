@@ -97,7 +97,8 @@ def _count_block(encoding: Encoding, text: str) -> int:
 def _length(encoding: Encoding, text: str) -> int:
     try:
         # The buffer that `encode_to_numpy` reads: as long as the list that `encode` would make of it.
-        return memoryview(encoding._core_bpe.encode_to_tiktoken_buffer(text, _NO_SPECIAL)).nbytes // _TOKEN_BYTES
+        buffer = encoding._core_bpe.encode_to_tiktoken_buffer(text, _NO_SPECIAL)
+        return memoryview(buffer).nbytes // _TOKEN_BYTES
     except (AttributeError, UnicodeEncodeError):
         # A version without that buffer, or a lone surrogate, which only `encode` replaces.
         return len(encoding.encode(text, disallowed_special=()))
