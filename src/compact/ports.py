@@ -45,12 +45,14 @@ class Store(Protocol):
         previous: bytes = START,
         format: str = "",
         sizes: Sequence[int] = (),
+        keys: Sequence[bytes] = (),
     ) -> None:
         """Keep originals from logical position `start` on.
 
         `previous` is the chain hash of all that stands before them. Messages that are there already stay as
         they are; where another message stands in their place, the history forks, and the line that these are
-        on becomes the session's current one. Nothing is overwritten. `sizes` are the messages' tokens.
+        on becomes the session's current one. Nothing is overwritten. `sizes` are the messages' tokens, `keys`
+        the chain hash after each of them, for a store that would not work it out again.
         """
         ...
 

@@ -7,12 +7,12 @@ a parallel group, reasoning with the message it belongs to. A turn is a run of g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
 from compact.model.message import Message, Reasoning, Role, StepStart
 from compact.model.policy import TurnUnit
+from compact.model.value import value
 
 
 class GroupKind(StrEnum):
@@ -26,7 +26,7 @@ class GroupKind(StrEnum):
     """A result without its call; the input was broken already."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Group:
     kind: GroupKind
     start: int
@@ -44,19 +44,21 @@ def groups(messages: Sequence[Message]) -> list[Group]:
     return found
 
 
+_ALONE = {
+    Role.SYSTEM: GroupKind.SYSTEM,
+    Role.DEVELOPER: GroupKind.SYSTEM,
+    Role.USER: GroupKind.USER,
+    Role.TOOL: GroupKind.ORPHAN,
+}
+
+
 def _group_at(messages: Sequence[Message], start: int) -> Group:
     first = messages[start]
     if first.is_ours:
         return Group(GroupKind.OURS, start, start + 1)
-    match first.role:
-        case Role.SYSTEM | Role.DEVELOPER:
-            return Group(GroupKind.SYSTEM, start, start + 1)
-        case Role.USER:
-            return Group(GroupKind.USER, start, start + 1)
-        case Role.TOOL:
-            return Group(GroupKind.ORPHAN, start, start + 1)
-        case Role.ASSISTANT:
-            return _assistant_group(messages, start)
+    if first.role is Role.ASSISTANT:
+        return _assistant_group(messages, start)
+    return Group(_ALONE[first.role], start, start + 1)
 
 
 def _assistant_group(messages: Sequence[Message], start: int) -> Group:
@@ -64,19 +66,18 @@ def _assistant_group(messages: Sequence[Message], start: int) -> Group:
     # Reasoning that stands alone belongs to the assistant message after it.
     while _only_reasoning(messages[at]) and _follows_assistant(messages, at):
         at += 1
-    waiting = {call.call_id for call in messages[at].calls}
-    answered = {result.call_id for result in messages[at].results}
-    waiting -= answered
-    if not messages[at].calls:
-        return Group(GroupKind.TEXT, start, at + 1)
     asked = {call.call_id for call in messages[at].calls}
+    if not asked:
+        return Group(GroupKind.TEXT, start, at + 1)
+    waiting = asked - {result.call_id for result in messages[at].results}
     at += 1
     while at < len(messages):
         message = messages[at]
         if message.is_ours:
             break
-        if message.role is Role.TOOL and any(result.call_id in asked for result in message.results):
-            waiting -= {result.call_id for result in message.results}
+        answers = {result.call_id for result in message.results} if message.role is Role.TOOL else ()
+        if answers and not asked.isdisjoint(answers):
+            waiting.difference_update(answers)
         elif message.role is Role.ASSISTANT and waiting:
             calls = {call.call_id for call in message.calls}
             asked |= calls
@@ -88,7 +89,9 @@ def _assistant_group(messages: Sequence[Message], start: int) -> Group:
 
 
 def _only_reasoning(message: Message) -> bool:
-    return bool(message.parts) and all(isinstance(part, Reasoning | StepStart) for part in message.parts)
+    if not message.parts or type(message.parts[0]) not in (Reasoning, StepStart):
+        return False
+    return all(type(part) in (Reasoning, StepStart) for part in message.parts)
 
 
 def _follows_assistant(messages: Sequence[Message], at: int) -> bool:

@@ -293,9 +293,10 @@ def _kept_counts(layout: Layout, kept: frozenset[int]) -> KeptCounts:
 
 def _steps(layout: Layout, actions: dict[int, Action], inject: int = 0) -> tuple[Step, ...]:
     steps = []
+    kept, gone = Action.KEEP, (Action.SUMMARIZE, Action.DROP)
     for index, item in enumerate(layout.items):
-        action = actions.get(index, Action.KEEP)
-        saves = item.tokens if action in (Action.SUMMARIZE, Action.DROP) else 0
+        action = actions.get(index, kept)
+        saves = item.tokens if action is not kept and action in gone else 0
         steps.append(Step(action, index, item.tokens, saves))
     if inject:
         steps.append(Step(Action.INJECT, None, inject, 0, "summary"))

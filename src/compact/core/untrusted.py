@@ -43,32 +43,39 @@ def split_lines(text: str, spoken: Iterable[str], returned: Iterable[str]) -> tu
 
     `spoken` is what was said in the conversation, `returned` what tools gave back.
     """
-    from_tools = _Said(returned)
-    if not from_tools.words:
+    lines = text.splitlines()
+    marks = [_marks(line) for line in lines]
+    asked = set().union(*marks)
+    from_tools, any_words = _said(returned, asked)
+    if not any_words:
         return text, ""
-    from_people = _Said(spoken)
-    trusted: list[str] = []
-    untrusted: list[str] = []
-    for line in text.splitlines():
-        known = from_tools.marks(line) - from_people.marks(line)
-        (untrusted if known else trusted).append(line)
+    only_tools = from_tools - _said(spoken, from_tools)[0] if from_tools else from_tools
+    trusted = [line for line, own in zip(lines, marks, strict=True) if only_tools.isdisjoint(own)]
+    untrusted = [line for line, own in zip(lines, marks, strict=True) if not only_tools.isdisjoint(own)]
     return "\n".join(trusted).strip(), "\n".join(untrusted).strip()
 
 
-class _Said:
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.words: set[str] = set()
-        self._runs: set[tuple[str, ...]] = set()
-        for text in texts:
-            words = _words(text)
-            self.words.update(words)
-            self._runs.update(_runs(words))
+Mark = tuple[str, ...]
 
-    def marks(self, line: str) -> set[tuple[str, ...]]:
-        """What in the line was said here: runs of words, and single ones that are hard to say by chance."""
-        words = _words(line)
-        single = {(word,) for word in words if word in self.words and _DISTINCT.fullmatch(word)}
-        return single | {run for run in _runs(words) if run in self._runs}
+
+def _marks(line: str) -> set[Mark]:
+    """What a line can be recognized by: runs of words, and single ones that are hard to say by chance."""
+    words = _words(line)
+    return {(word,) for word in words if _DISTINCT.fullmatch(word)}.union(_runs(words))
+
+
+def _said(texts: Iterable[str], marks: set[Mark]) -> tuple[set[Mark], bool]:
+    """Those of the marks that the texts hold, and whether the texts have any words at all."""
+    single = {mark[0] for mark in marks if len(mark) == 1}
+    runs = {mark for mark in marks if len(mark) > 1}
+    found: set[Mark] = set()
+    any_words = False
+    for text in texts:
+        words = _words(text)
+        any_words = any_words or bool(words)
+        found.update((word,) for word in single.intersection(words))
+        found |= runs.intersection(_runs(words))
+    return found, any_words
 
 
 def _words(text: str) -> list[str]:

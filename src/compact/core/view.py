@@ -34,6 +34,15 @@ def link(previous: bytes, digest: bytes) -> bytes:
     return blake2b(previous + digest, digest_size=16).digest()
 
 
+def links(key: bytes, messages: Iterable[Message]) -> list[bytes]:
+    """The chain hash after each of the messages."""
+    keys = []
+    for message in messages:
+        key = link(key, message.digest)
+        keys.append(key)
+    return keys
+
+
 def chain(messages: Iterable[Message], start: bytes = START) -> bytes:
     for message in messages:
         start = link(start, message.digest)

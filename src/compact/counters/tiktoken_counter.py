@@ -57,7 +57,10 @@ class TiktokenCounter:
         if encoding is None:
             return estimate(text, self._stand_in)
         if len(text) <= BLOCK:
-            return _count_block(encoding, text)
+            try:
+                return _length(encoding, text)
+            except ValueError:
+                return _count_block(encoding, text)
         if len(text) <= SAMPLE_ABOVE:
             return _count_blocks(encoding, text)
         return _count_sample(encoding, text)

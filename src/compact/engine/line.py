@@ -7,6 +7,7 @@ finds out which, by chain hash: `output` keys say "this prefix is what a record 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -14,7 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from compact.core.boundaries import is_finished
-from compact.core.view import START, Item, apply_entries, link, undo_key
+from compact.core.view import START, Item, apply_entries, links, undo_key
 from compact.formats.recognition import ANY
 from compact.model.message import Message, MessageKind, Role
 from compact.model.record import Injected, Kept, Record, RecordKind
@@ -38,11 +39,12 @@ def shell(value: Any) -> Any:
     return copy(deep=True) if copy is not None else value
 
 
+_USER = Role.USER
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
 
-_CHECKED_IN_FULL = 256
-"""So many replaced messages are compared with their copies at each call; of more, this many in turn."""
+_NEWEST, _IN_TURN = 32, 32
+"""So many of the newest messages, and of the others, are compared with their copies at each call."""
 
 
 class Line:
@@ -68,7 +70,8 @@ class Line:
         self.possible = ANY
         """Formats that the messages so far may be in; plain ones fit several."""
         self.copy: list[Any] = []
-        self.ends: list[int] = []
+        self.ends = array("L")
+        """How many messages there are up to each object of the caller."""
         self.messages: list[Message] = []
         self._raw = START
         self._offset = 0
@@ -90,9 +93,10 @@ class Line:
         self.has_ours = False
         self.stable: tuple[int, ...] = ()
         """Where in the view summaries stand: a cache breakpoint pays there."""
-        self._replaced: list[Any] = []
-        """The caller's own objects that the base record covers."""
         self._checked = 0
+        self._given: list[Any] = []
+        """The caller's own objects, head included, once there are many."""
+        self._given_head = 0
         self.encoded: tuple[list[Any], int] | None = None
         """Prefix of the output that the base record decides, and the caller's index where the rest begins."""
         self._note_at(START)
@@ -102,24 +106,38 @@ class Line:
         """How many originals the conversation has, replaced ones included."""
         return self._offset + len(self._since)
 
-    def continues(self, body: Sequence[Any]) -> bool:
-        """Whether this list begins with the one we know, edits in place included.
+    def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
+        """Whether this list, less its `head`, begins with the one we know, edits in place included.
 
-        What a record replaced is no longer sent. In a very long history it is therefore compared by identity,
-        and with its copies a part at a time; all that still goes out is compared with its copies always.
+        Where it is the very objects of the call before, a quick look compares the newest with their copies,
+        and some of the others in turn. A thorough one, which every compaction begins with, compares all.
         """
-        known, covered = len(self.copy), len(self._replaced)
-        if known > len(body):
+        known = len(self.copy)
+        end = head + known
+        if end > len(messages):
             return False
-        if covered <= _CHECKED_IN_FULL:
-            return body[:known] == self.copy
-        start = self._checked if self._checked < covered else 0
-        stop = self._checked = min(start + _CHECKED_IN_FULL, covered)
+        if thorough or known <= _NEWEST + _IN_TURN or not self._is_as_given(messages, head):
+            return messages[head:end] == self.copy
+        newest = known - _NEWEST
+        start = self._checked if self._checked < newest else 0
+        stop = self._checked = min(start + _IN_TURN, newest)
         return bool(
-            body[covered:known] == self.copy[covered:]
-            and body[:covered] == self._replaced
-            and body[start:stop] == self.copy[start:stop]
+            messages[head + newest : end] == self.copy[newest:]
+            and messages[head + start : head + stop] == self.copy[start:stop]
         )
+
+    def _is_as_given(self, messages: list[Any], head: int) -> bool:
+        """Whether the list begins with the same objects as at the call before."""
+        if self._given_head != head or len(self._given) != head + len(self.copy):
+            self._given, self._given_head = messages[: head + len(self.copy)], head
+            return False
+        try:
+            # A list that begins with all of the other is the greater one. No slice, so no object is touched.
+            return self._given <= messages
+        except TypeError:
+            # Messages have no order: the first that differed was asked for it.
+            self._given = []
+            return False
 
     def extend(
         self, items: Sequence[Any], format: Format, first_index: int, known: Remembered | None = None
@@ -133,6 +151,8 @@ class Line:
             fresh.extend(decoded)
             self.copy.append(copy)
             self.ends.append(len(self.messages) + len(fresh))
+        if self._given:
+            self._given.extend(items)
         return self.take(fresh)
 
     def remembered(self) -> Remembered:
@@ -150,16 +170,21 @@ class Line:
         """Take in decoded messages; returns the originals among them."""
         if not fresh:
             return []
-        raw, raws = self._raw, []
-        for message in fresh:
-            raw = link(raw, message.digest)
-            raws.append(raw)
-        if self.base is None:
-            found = self._store.find(raws)
-        else:
-            undo = undo_key(self.base.source)
-            found = self._store.find([*raws, undo])
-            self.undone = any(record.revokes == self.base.id for record in found.get(undo, ()))
+        before = self._logical[-1]
+        raws = links(self._raw, fresh)
+        # One chain serves both as long as the list holds nothing but originals.
+        keys = raws if self._raw == before and not self._notes_by_digest else self._keys(fresh)
+        wanted = [before, *raws] if keys is raws else [before, *raws, *keys]
+        if self.base is not None:
+            wanted.append(undo_key(self.base.source))
+        found = self._store.find(wanted)
+        self._raw = raws[-1]
+        if not found:
+            self.messages.extend(fresh)
+            return self._advance(fresh, keys)
+        if self.base is not None:
+            undone = found.get(wanted[-1], ())
+            self.undone = any(record.revokes == self.base.id for record in undone)
         adopted = -1
         for index, key in enumerate(raws):
             record = self._match(found, key, by_output=True)
@@ -167,17 +192,26 @@ class Line:
                 adopted = index
                 adopted_record = record
         self.messages.extend(fresh)
-        self._raw = raw
         if adopted >= 0:
             self._adopt(adopted_record, len(self.messages) - len(fresh) + adopted + 1)
-        rest = fresh[adopted + 1 :]
-        before = self.length
-        self._advance(rest)
-        return self._since[before - self._offset :]
+            fresh = fresh[adopted + 1 :]
+            before, keys = self._logical[-1], self._keys(fresh)
+            found = self._store.find([before, *keys])
+        taken = self._advance(fresh, keys)
+        # The key before the new messages too: a record that ended there can apply only now.
+        self._apply_deepest([before, *keys], found)
+        return taken
+
+    def _keys(self, fresh: Sequence[Message]) -> list[bytes]:
+        """The chain of the originals among these, going on from the ones before."""
+        originals = [message for message in fresh if message.digest not in self._notes_by_digest]
+        return links(self._logical[-1], originals)
 
     def refresh(self) -> bool:
         """Look again for records, which another process may have committed meanwhile."""
-        return self._apply_deepest(self._logical)
+        covered = self.base.source_length if self.base is not None else 0
+        keys = self._logical[max(0, covered - self._offset) :]
+        return self._apply_deepest(keys, self._store.find(keys))
 
     def since_base(self) -> Sequence[Message]:
         """Originals that no adopted record covers, in order; the first has position `length - len(...)`."""
@@ -196,6 +230,10 @@ class Line:
                 return at if index == (self.ends[at - 1] if at else 0) else None
         return None
 
+    def keys_from(self, length: int) -> Sequence[bytes]:
+        """`source_at` for each original after the first `length`."""
+        return self._logical[length - self._offset + 1 :]
+
     def source_at(self, length: int) -> bytes:
         return self._logical[length - self._offset]
 
@@ -209,7 +247,6 @@ class Line:
         """A compaction of this line was committed: from now on this is what it sends."""
         self.base = record
         self._set_view(list(items))
-        self._note_replaced()
 
     def key_for(self, length: int) -> str:
         """The policy and what is protected among the first `length` originals: they decide what is kept."""
@@ -217,13 +254,6 @@ class Line:
         if not protected:
             return self._policy_key
         return f"{self._policy_key}-{blake2b(repr(protected).encode(), digest_size=8).hexdigest()}"
-
-    def _note_replaced(self) -> None:
-        # Only a caller who sends everything has what was replaced in the list.
-        covered = self.base.source_length if self.base is not None and self._offset == 0 else 0
-        whole = bisect_right(self.ends, covered) if len(self._since) == len(self.messages) else 0
-        origins = [self.messages[end - 1].origin for end in self.ends[:whole]]
-        self._replaced = [origin.source for origin in origins if origin is not None]
 
     def _match(self, found: Mapping[bytes, Sequence[Record]], key: bytes, by_output: bool) -> Record | None:
         for record in reversed(found.get(key, ())):
@@ -260,30 +290,38 @@ class Line:
         self.base = record
         self._set_view(items)
 
-    def _advance(self, fresh: Sequence[Message]) -> None:
+    def _advance(self, fresh: Sequence[Message], keys: Sequence[bytes]) -> list[Message]:
+        """Append to the view; `keys` are the chain of the originals among these, which are returned."""
+        size_of, notes, count = self._size_of, self._notes, len(self._since)
+        taken = iter(keys)
         for message in fresh:
-            note = self._notes_by_digest.get(message.digest)
-            if note is not None:
+            if self._notes_by_digest and (note := self._notes_by_digest.get(message.digest)) is not None:
                 if not self.view or self.view[-1].message is not note:
-                    self._push(Item(note, self._size_of(note), Injected(note)))
+                    self._push(Item(note, size_of(note), Injected(note)))
                 continue
-            key = link(self._logical[-1], message.digest)
+            key = next(taken)
+            position = self._offset + len(self._since)
             self._logical.append(key)
             self._since.append(message)
-            if message.role is Role.USER:
-                self._newest_user = self.length - 1
+            tokens = size_of(message)
             if message.protected:
-                self._protected.append(self.length - 1)
-            self._push(Item(message, self._size_of(message), Kept(self.length - 1)))
-            self._note_at(key)
-        # The key before the new messages too: a record that ended there can apply only now.
-        self._apply_deepest(self._logical[-len(fresh) - 1 :] if fresh else ())
+                self._protected.append(position)
+                self.protected_tokens += tokens
+            if message.role is _USER:
+                self._newest_user = position
+                self.user_turns += not message.protected
+            self.view.append(Item(message, tokens, Kept(position)))
+            self.total += tokens
+            if notes:
+                self._note_at(key)
+        return self._since[count:]
 
-    def _apply_deepest(self, keys: Sequence[bytes]) -> bool:
+    def _apply_deepest(self, keys: Sequence[bytes], found: Mapping[bytes, Sequence[Record]]) -> bool:
         """Apply the record that replaces most, of those whose source is among these newest keys."""
-        found = self._store.find(keys)
+        if not found:
+            return False
         covered = self.base.source_length if self.base is not None else 0
-        for index in range(len(keys) - 1, -1, -1):
+        for index in [index for index, key in enumerate(keys) if key in found][::-1]:
             length = self.length - (len(keys) - 1 - index)
             if length < covered:
                 break
@@ -314,7 +352,6 @@ class Line:
         tail_from = next(behind, len(self.view))
         self.base = record
         self._set_view(items + self.view[tail_from:])
-        self._note_replaced()
         return True
 
     def _push(self, item: Item) -> None:

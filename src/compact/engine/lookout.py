@@ -14,7 +14,7 @@ from compact.core.view import Item
 from compact.engine.gauge import Gauge
 from compact.engine.line import Line, shell
 from compact.engine.session import Session
-from compact.engine.telling import decision_data, estimate_data, floor_sum
+from compact.engine.telling import decision_data, estimate_data, floor_sum, policy_data
 from compact.engine.tools import active_tools, unreferred
 from compact.errors import InsufficientBudget
 from compact.model.event import EventName, Fallback, Reason
@@ -87,6 +87,7 @@ class Lookout:
         self.policy_key = f"{policy.hash}-{window}"
         """A record serves the policy and the window it was made for."""
         self._format = format
+        self._policy_told = policy_data(policy)
         self._sessions: dict[str, Session] = {}
 
     def session(self, session_id: str) -> Session:
@@ -101,15 +102,16 @@ class Lookout:
     def forget(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
 
-    def look(self, call: Call, quiet: bool = False) -> Situation:
+    def look(self, call: Call, quiet: bool = False, thorough: bool = True) -> Situation:
         """Bring the session up to this list: decode and count what is new, find the record that applies.
 
-        `quiet` is for those who only look: nothing is told, and what the next call compares with stays.
+        `quiet` is for those who only look: nothing is told, and what the next call compares with stays. Only
+        a `thorough` look is sure to see what was edited in place in a long list.
         """
         session = self.session(call.session_id)
         given = call.messages if isinstance(call.messages, list) else list(call.messages)
         with session.lock:
-            line, format = session.line_for(given, self._format)
+            line, format = session.line_for(given, self._format, thorough)
             if call.context and call.context != session.note_text:
                 line = session.add_note(line, call.context)
             if session.retired_tools:
@@ -213,7 +215,7 @@ class Lookout:
         self.events.emit(now.session.id, EventName.TOKEN_ESTIMATE, data)
 
     def tell_decision(self, now: Situation, plan: Plan | None, reason: Reason) -> None:
-        data = decision_data(self.policy, plan, reason, now.call.note)
+        data = decision_data(self._policy_told, plan, reason, now.call.note)
         self.events.emit(now.session.id, EventName.TRIGGER_DECISION, data)
 
     def tell_error(self, now: Situation, error: InsufficientBudget) -> None:

@@ -10,14 +10,14 @@ from compact.formats import strip_meta
 from compact.ports import Format
 
 
-def encode_view(line: Line, body: Sequence[Any], format: Format) -> list[Any]:
-    """What goes out after the leading system messages. Only what a record decides is encoded, once."""
+def encode_view(line: Line, messages: Sequence[Any], head: int, format: Format) -> list[Any]:
+    """What goes out, leading system messages first. Only what a record decides is encoded, once."""
     if line.base is None and not line.has_ours:
-        return list(body)
+        return list(messages)
     if line.encoded is None:
         line.encoded = _encoded_prefix(line, format)
     prefix, rest = line.encoded
-    return prefix + list(body[rest:])
+    return [*messages[:head], *prefix, *messages[head + rest :]]
 
 
 def _encoded_prefix(line: Line, format: Format) -> tuple[list[Any], int]:

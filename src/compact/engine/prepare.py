@@ -59,10 +59,14 @@ class Engine(Lookout):
         if not self.enabled:
             return self._as_it_is(call)
         for _ in range(_TRIES):
-            now = self.look(call)
+            now = self.look(call, thorough=False)
+            triggered, reason = self.decide(now)
+            if triggered:
+                # What is about to be summarized, or seems too large, must be what the list says now.
+                now = self.look(call)
+                triggered, reason = self.decide(now)
             self.tell(now)
             self.check_floor(now)
-            triggered, reason = self.decide(now)
             planned = tuple(now.line.view) if triggered else ()
             plan = self.plan_for(now, planned, reason) if triggered else None
             self.tell_decision(now, plan, reason)
@@ -192,21 +196,16 @@ class Engine(Lookout):
             )
             self.tell_error(now, error)
             raise error
-        out = list(call.messages[: now.head])
-        out += encode_view(line, call.messages[now.head :], now.format)
+        out = encode_view(line, call.messages, now.head, now.format)
         done = outcome if isinstance(outcome, Compacted) else None
         pruned = done is not None and bool(done.plan.cleared)
         retired = now.session.retired_tools
+        before, after = limits.real(now.total), limits.real(final)
         return Prepared(
             messages=self._as_given(call, out),
             was_pruned=pruned,
             was_compacted=done is not None and not pruned,
-            tokens=TokenCounts(
-                before=limits.real(now.total),
-                after_prune=limits.real(final if pruned else now.total),
-                after_compact=limits.real(final),
-                final=limits.real(final),
-            ),
+            tokens=TokenCounts(before, after if pruned else before, after, after),
             debug=Debug(
                 outputs_cleared=done.record.outputs_cleared if done else 0,
                 messages_compacted=done.record.messages_replaced if done else 0,

@@ -48,7 +48,7 @@ class Session:
         self.head = Head()
         self.floor: tuple[int, int] | None = None
         self.limits: tuple[tuple[int, int, float], Limits] | None = None
-        self._known_head: list[bytes] | None = None
+        self._known_head: Head | None = None
         self.system_key: Any = None
         self.tools_key: Any = None
         self._store = store
@@ -63,6 +63,7 @@ class Session:
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
         self._injected: set[bytes] = set()
         self._revoked: set[str] = set()
+        self._learned: set[str] = set()
         self.steps = 0
         self.revision = 0
         self.kept_head: list[Any] = []
@@ -77,7 +78,8 @@ class Session:
     def catch_up(self) -> None:
         """Learn what other processes committed: steps, summaries, restores."""
         for record in self._store.records(self.id):
-            self.learn(record)
+            if record.id not in self._learned:
+                self.learn(record)
 
     def remember(self, **changes: Any) -> None:
         """Keep this for whoever goes on with the session; see `Remembers`."""
@@ -96,11 +98,12 @@ class Session:
 
     def keep_head(self) -> None:
         """Leading system messages are no part of the history, but a restored list begins with them."""
-        if self.head.source != self.kept_head:
+        if self.head.source is not self.kept_head and self.head.source != self.kept_head:
             self.kept_head = self.head.source
             self.remember(head=self.head.source)
 
     def learn(self, record: Record) -> None:
+        self._learned.add(record.id)
         self.steps = max(self.steps, record.step)
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
             self._revoked.add(record.revokes)
@@ -138,9 +141,10 @@ class Session:
 
     def head_changed(self) -> bool:
         """Whether the leading system messages differ from those of the call before."""
-        now = [message.digest for message in self.head.messages]
-        before, self._known_head = self._known_head, now
-        return before is not None and before != now
+        before, self._known_head = self._known_head, self.head
+        if before is None or before is self.head:
+            return False
+        return [one.digest for one in before.messages] != [one.digest for one in self.head.messages]
 
     def _is_lead(self, item: Any, index: int, format: Format) -> bool:
         role = item.get("role") if isinstance(item, dict) else getattr(item, "role", None)
@@ -152,35 +156,39 @@ class Session:
         # A summary of ours that stands among the system messages belongs to the conversation.
         return message.role in (Role.SYSTEM, Role.DEVELOPER) and message.digest not in self._injected
 
-    def line_for(self, messages: Sequence[Any], named: Format | None) -> tuple[Line, Format]:
+    def line_for(
+        self, messages: list[Any], named: Format | None, thorough: bool = True
+    ) -> tuple[Line, Format]:
         """The remembered line that this list continues, brought up to it; a new one where there is none."""
-        line, first_index, remembered = None, 0, None
+        line, head, remembered = None, 0, None
         if self.format is not None:
-            first_index = self.split(messages, self.format)
-            body = messages[first_index:]
-            line = self._continued(body) or self._forked(body)
+            head = self.split(messages, self.format)
+            line = self._continued(messages, head, thorough) or self._forked(messages, head)
         if line is not None:
-            known = len(line.copy)
-            line.possible = narrow(line.possible, body[known:], first_index + known)
-            if named is None and preferred(line.possible) != self.format_name:
+            known = head + len(line.copy)
+            possible = narrow(line.possible, messages[known:], known)
+            if named is None and possible is not line.possible and preferred(possible) != self.format_name:
                 # Plain messages fit several formats; now one showed which it is.
                 line = None
+            else:
+                line.possible = possible
         if line is None:
             possible = ANY if named is not None else narrow(ANY, messages, 0)
             self.format = named or by_name(preferred(possible))
             self.head = Head()
-            first_index = self.split(messages, self.format)
-            body = messages[first_index:]
+            head = self.split(messages, self.format)
             line = self._new_line()
             line.possible = possible
             if self._lines and self._lines[0].possible == possible:
                 remembered = self._lines[0].remembered()
         assert self.format is not None
-        known = len(line.copy)
+        known = head + len(line.copy)
+        if known == len(messages) and self._lines and self._lines[0] is line:
+            return line, self.format
         others = [other for other in self._lines if other is not line]
         # A store that fails leaves this line out: the next call brings the same messages again.
         self._lines = others
-        fresh = line.extend(body[known:], self.format, first_index + known, remembered)
+        fresh = line.extend(messages[known:], self.format, known, remembered)
         if line.undone:
             self.catch_up()
             self._lines = []
@@ -202,18 +210,22 @@ class Session:
             previous=line.source_at(start),
             format=self.format_name,
             sizes=[self._size_of(message) for message in fresh],
+            keys=line.keys_from(start),
         )
 
     @property
     def format_name(self) -> str:
         return self.format.name if self.format is not None else ""
 
-    def _continued(self, body: Sequence[Any]) -> Line | None:
-        return next((line for line in self._lines if line.continues(body)), None)
+    def _continued(self, messages: list[Any], head: int, thorough: bool) -> Line | None:
+        for line in self._lines:
+            if line.continues(messages, head, thorough):
+                return line
+        return None
 
-    def _forked(self, body: Sequence[Any]) -> Line | None:
+    def _forked(self, messages: list[Any], head: int) -> Line | None:
         """A new line from the longest common prefix, so that a retry decodes only what changed."""
-        best, shared = None, 0
+        best, shared, body = None, 0, messages[head:]
         for line in self._lines:
             common = _common_prefix(body, line.copy)
             if common > shared:

@@ -20,16 +20,20 @@ def estimate_data(model: str, total: int, window: int, breakdown: Mapping[str, i
     }
 
 
-def decision_data(policy: Policy, plan: Plan | None, reason: Reason, note: str) -> dict[str, Any]:
+def policy_data(policy: Policy) -> dict[str, Any]:
+    return {
+        "trigger_pct": policy.trigger_pct,
+        "hard_cap_buffer": policy.hard_cap_buffer,
+        "strategy": policy.strategy,
+    }
+
+
+def decision_data(policy: Mapping[str, Any], plan: Plan | None, reason: Reason, note: str) -> dict[str, Any]:
     triggered = plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None)
     data: dict[str, Any] = {
         "triggered": triggered,
         "reason": (plan.reason if plan is not None else reason).value,
-        "policy": {
-            "trigger_pct": policy.trigger_pct,
-            "hard_cap_buffer": policy.hard_cap_buffer,
-            "strategy": policy.strategy,
-        },
+        "policy": policy,
     }
     if note:
         data["note"] = note

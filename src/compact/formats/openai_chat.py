@@ -30,15 +30,22 @@ from compact.model.message import (
     Image,
     Message,
     Opaque,
+    Origin,
     Part,
     Reasoning,
     Role,
     Text,
     ToolCall,
     ToolResult,
+    arguments_text,
+    call_digest,
+    result_digest,
+    text_digest,
 )
 
 _ROLES = {role.value: role for role in Role} | {"function": Role.TOOL}
+_SPEAKERS = {role.value: role for role in Role if role is not Role.TOOL}
+_TOOL, _ASSISTANT = Role.TOOL, Role.ASSISTANT
 _WHOLE = Place("content")
 _LEGACY = "function:"
 _ASSISTANT_FIELDS = ("function_call", "refusal", "audio", "reasoning_content", "reasoning")
@@ -50,6 +57,28 @@ class OpenAIChat(SourceFormat):
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
         return fits(messages, self.name)
+
+    def decode(self, item: Any, index: int) -> tuple[Message, ...]:
+        # Nearly every message has one of these three shapes, and every new one passes here.
+        if type(item) is dict and (size := len(item)) <= 3:
+            raw_role, content = item.get("role"), item.get("content")
+            if type(content) is str and type(raw_role) is str:
+                if size == 2 and content and (role := _SPEAKERS.get(raw_role)) is not None:
+                    digest = text_digest(raw_role, content)
+                    return (Message(role, (Text(content),), digest, Origin(index, item)),)
+                if size == 3 and raw_role == "tool":
+                    call_id = item.get("tool_call_id")
+                    if type(call_id) is str and call_id:
+                        result = ToolResult(call_id, content)
+                        digest = result_digest(call_id, content)
+                        return (Message(_TOOL, (result,), digest, Origin(index, item)),)
+            elif size == 3 and content is None and raw_role == "assistant" and "content" in item:
+                calls = item.get("tool_calls")
+                if type(calls) is list and len(calls) == 1:
+                    call = _call(calls[0], index, "tool_calls[0]")
+                    digest = call_digest(call.call_id, call.name, arguments_text(call.arguments))
+                    return (Message(_ASSISTANT, (call,), digest, Origin(index, item)),)
+        return super().decode(item, index)
 
     def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
         raw_role = fields.get("role")

@@ -73,7 +73,7 @@ def narrow(possible: frozenset[str], messages: Sequence[Any], first_index: int) 
     """The formats that are still possible after these messages, of those that were before."""
     for index, item in enumerate(messages, first_index):
         candidates = _common(item) or candidates_for(item, index)
-        if candidates is possible:
+        if possible <= candidates:
             continue
         if not candidates:
             raise FormatError(

@@ -9,6 +9,7 @@ from enum import StrEnum
 from compact.model.event import Reason
 from compact.model.message import Message
 from compact.model.record import Cleared
+from compact.model.value import value
 
 
 class Action(StrEnum):
@@ -30,7 +31,7 @@ class Mode(StrEnum):
     DISCARD = "discard"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step:
     """One line of a plan: message `index` of the view, or None for what is injected or warned of."""
 

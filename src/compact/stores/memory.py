@@ -10,7 +10,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any, NamedTuple
 
-from compact.core.view import START, handle, kept_positions, link
+from compact.core.view import START, handle, kept_positions, links
 from compact.model.message import Message
 from compact.model.record import Record
 from compact.ports import Hit, SessionMemory
@@ -57,19 +57,24 @@ class MemoryStore:
         previous: bytes = START,
         format: str = "",
         sizes: Sequence[int] = (),
+        keys: Sequence[bytes] = (),
     ) -> None:
         with self._lock:
-            session = self._sessions.setdefault(session_id, _Session())
+            session = self._sessions.get(session_id)
+            if session is None:
+                session = self._sessions[session_id] = _Session()
             self._sessions.move_to_end(session_id)
-            chain = previous
-            for position, message in enumerate(messages, start):
-                before, chain = chain, link(chain, message.digest)
+            before = chain = previous
+            for position, (message, chain) in enumerate(
+                zip(messages, keys or links(previous, messages), strict=True), start
+            ):
                 found = session.originals.get(chain)
                 if found is None:
                     found = session.originals[chain] = _Original(position, before, message)
                 if before == session.head:
                     session.line.append(found)
                     session.head = chain
+                before = chain
             if chain != session.head and not _passes(session, chain):
                 session.line, session.head = _walked(session, chain), chain
             while len(self._sessions) > self._max_sessions:

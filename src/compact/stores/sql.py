@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, select, union, update
 
-from compact.core.view import START, handle_of_call, handles_of, link
+from compact.core.view import START, handle_of_call, handles_of, links
 from compact.errors import StoreError
 from compact.model.message import Message
 from compact.model.record import Cleared, Record, RecordKind
@@ -70,11 +70,9 @@ class SqlStore(Memories):
         previous: bytes = START,
         format: str = "",
         sizes: Sequence[int] = (),
+        keys: Sequence[bytes] = (),
     ) -> None:
-        chains, chain = [], previous
-        for message in messages:
-            chain = link(chain, message.digest)
-            chains.append(chain)
+        chains = list(keys) or links(previous, messages)
         with self.database.writing() as connection:
             session = self.session_row(connection, session_id)
             assert session is not None

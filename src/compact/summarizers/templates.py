@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -33,8 +34,13 @@ class Template:
 
 def template_names() -> list[str]:
     """The strategies that ship with the package."""
+    return list(_names())
+
+
+@cache
+def _names() -> tuple[str, ...]:
     names = (Path(item.name) for item in _folder().iterdir() if item.name.endswith(".md"))
-    return sorted(name.stem for name in names if not name.stem.startswith("_"))
+    return tuple(sorted(name.stem for name in names if not name.stem.startswith("_")))
 
 
 def load_template(name_or_path: str | Path) -> Template:
@@ -125,5 +131,6 @@ def _folder() -> Traversable:
     return files("compact").joinpath("prompts")
 
 
+@cache
 def _read(name: str) -> str:
     return _folder().joinpath(f"{name}.md").read_text(encoding="utf-8")

@@ -8,9 +8,11 @@ import pytest
 
 from compact.errors import FormatError, MalformedMessage
 from compact.formats import by_name
+from compact.formats.openai_chat import OpenAIChat
 from compact.model.message import (
     File,
     Image,
+    Message,
     Opaque,
     Reasoning,
     Role,
@@ -216,3 +218,33 @@ def test_pictures_in_a_tool_output_are_media() -> None:
     item = {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "a"}, picture]}
     (message,) = FORMAT.decode(item, 0)
     assert message.results == (ToolResult("c", "a", media=(Image("https://e.org/a.png"),)),)
+
+
+_CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"role": "user", "content": "hello"},
+        {"role": "developer", "content": "hello"},
+        {"role": "assistant", "content": "hello"},
+        {"role": "assistant", "content": ""},
+        {"role": "tool", "tool_call_id": "c1", "content": "done"},
+        {"role": "tool", "tool_call_id": "c1", "content": ""},
+        {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{**_CALL, "function": {"name": "n", "arguments": {}}}],
+        },
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "assistant", "content": None, "name": "ann"},
+        {"role": "user", "content": "hello", "name": "ann"},
+    ],
+)
+def test_common_shapes_are_read_as_all_others_are(raw: dict[str, Any]) -> None:
+    format = by_name("openai-chat")
+    [quick], [usual] = format.decode(raw, 3), super(OpenAIChat, format).decode(raw, 3)  # type: ignore[misc]
+    for name in Message.__slots__:
+        assert getattr(quick, name) == getattr(usual, name), name
