@@ -1,0 +1,93 @@
+"""The examples run, offline, and show what they promise."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.trace_service import trace_service
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def shown(name: str, *options: str, folder: Path) -> str:
+    """What an example prints, run in an empty folder without anybody's keys."""
+    kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", str(EXAMPLES / name), *options],
+        env={**kept, "COLUMNS": "100", "PYTHONUTF8": "1"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4_000:]
+    assert done.stderr == ""
+    assert list(folder.iterdir()) == [], "an example leaves nothing behind"
+    return done.stdout
+
+
+@pytest.mark.spec("S4.17", "S4.22")
+def test_the_minimal_example_needs_fewer_than_ten_lines(tmp_path: Path) -> None:
+    source = (EXAMPLES / "agents_sdk_minimal.py").read_text(encoding="utf-8")
+    (needed,) = re.findall(r"# -- all that Compact needs -+\n(.*?)# -+\n", source, re.DOTALL)
+    lines = [line for line in needed.splitlines() if line.strip()]
+    assert 4 <= len(lines) < 10
+    before, after = source.split(needed)
+    code = before[before.index("from __future__") : before.index("# -- all")] + after
+    assert "compact" not in code.lower(), "nothing else knows of it"
+    out = shown("agents_sdk_minimal.py", folder=tmp_path)
+    assert len(re.findall(r"compaction #\d+ done", out)) >= 2
+    assert "of 8,000 tokens" in out and "POS-339" in out
+
+
+@pytest.mark.spec("S4.22")
+def test_the_coding_session_mends_a_real_project_inside_a_small_window(tmp_path: Path) -> None:
+    out = shown("coding_session.py", "--traces", "http://127.0.0.1:9", folder=tmp_path)
+    assert "FAILED (failures=2) · FAILED (failures=1) · OK · OK" in out
+    assert out.count("compacted, v") == 2
+    assert "lost" not in out and out.count("in the prompt") >= 5
+    assert "No trace service" in out
+
+
+@pytest.mark.spec("S4.22")
+def test_the_coding_session_is_traced_where_a_service_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    with trace_service(tmp_path / "traces.db") as service:
+        url = str(service.base_url).rstrip("/")
+        out = shown("coding_session.py", "--traces", url, folder=folder)
+        traces = service.get("/traces").json()["traces"]
+        spans = [
+            span for each in traces for span in service.get(f"/traces/{each['trace_id']}").json()["spans"]
+        ]
+    assert f"The trace is at {url}" in out
+    run = next(each for each in traces if each["name"] == "Coding session")
+    assert run["error_count"] == 0 and len(traces) >= 2, "the SDK's trace, and Compact's own beside it"
+    names = [span["name"] for span in spans]
+    assert {"Coder", "run_tests", "edit_file", "compact.compaction", "compact.summary_created"} <= set(names)
+    assert names.count("compact.compaction") == 2 * 2
+
+
+@pytest.mark.spec("S4.22")
+def test_the_long_research_goes_through_three_windows_in_several_rounds(tmp_path: Path) -> None:
+    out = shown("long_research.py", folder=tmp_path)
+    windows = re.search(r"up to ([\d,]+) tokens, ([\d.]+) windows", out)
+    assert windows is not None and float(windows[2]) >= 3
+    sent = re.search(r"as sent: up to ([\d,]+)", out)
+    assert sent is not None and int(sent[1].replace(",", "")) <= 12_000
+    assert len(re.findall(r"^ +\d+ +\d+ +[\d,]+ +[\d,]+ +\d+ messages", out, re.MULTILINE)) >= 4
+    assert "lost" not in out
+    assert "still holds everything: 128 items" in out
+
+
+def test_the_sample_session_is_shown_with_every_preset(tmp_path: Path) -> None:
+    out = shown("before_after.py", folder=tmp_path)
+    assert all(f"\n{preset}\n" in out for preset in ("budget", "chat", "window", "agent", "rolling"))
