@@ -93,7 +93,6 @@ def run_compact(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
     before = chat.usage.tokens
     known = {record.id for record in conversation.standing_records()}
     try:
-        plan = chat.manager.plan(conversation.id, conversation.history)
         chat.manager.manual_compact(conversation.id, conversation.history, note=argument)
         chat.refresh()
     except CompactError as problem:
@@ -101,9 +100,7 @@ def run_compact(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
         return
     fresh = [record for record in conversation.standing_records() if record.id not in known]
     if not fresh:
-        yield info(
-            f"Nothing to shrink: {plural(len(plan.messages), 'message')} are within what is always kept."
-        )
+        yield info("Nothing was compacted: what is not always kept would hardly get smaller.")
         return
     chat.recount()
     chat.state = trimmed()
@@ -155,8 +152,11 @@ def run_summary(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
     except CompactError as problem:
         yield failed(problem)
         return
-    yield info("No summary is in use; this one is of the conversation so far, and changes nothing:")
-    yield result(clean(made.text), summary=made.text, in_use=False)
+    if made.text:
+        yield info("No summary is in use; this one is of the conversation so far, and changes nothing:")
+        yield result(clean(made.text), summary=made.text, in_use=False)
+    else:
+        yield info("No summary is in use, and too little was said for one.")
 
 
 def run_undo(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:

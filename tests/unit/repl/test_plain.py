@@ -1,0 +1,150 @@
+"""The chat in a pipe: messages, JSON lines, exit codes; and every command, as a program sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compact.repl.commands import COMMANDS
+from compact.repl.plain import messages_of
+from support.chat_server import ChatServer
+from support.cli import Compact, Ended
+
+Chat = Callable[..., Ended]
+
+
+def objects(ended: Ended) -> list[dict[str, Any]]:
+    """Every line of the output, which must be one JSON object each."""
+    return [json.loads(line) for line in ended.out.splitlines()]
+
+
+def test_a_question_in_a_pipe_is_answered(chat: Chat, server: ChatServer) -> None:
+    ended = chat(given="why is\nthe sky blue?\n")
+    assert ended.code == 0 and "\x1b" not in ended.out
+    (reply,) = objects(ended)
+    assert reply["type"] == "reply" and reply["content"] == "You said: why is\nthe sky blue?"
+    assert reply["usage"] == {"prompt_tokens": 10, "completion_tokens": 7}
+    assert reply["context"]["window"] == 128_000
+    assert len(server.requests) == 1
+
+
+def test_plain_text_is_the_reply_and_nothing_else(chat: Chat) -> None:
+    ended = chat("--text", given="hello\n/save greeting\n")
+    assert ended.out == "You said: hello\n"
+    assert "Saved: session" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("given", "one_a_line", "found"),
+    [
+        ("a\nb\n\nc\n", False, ["a\nb\n\nc"]),
+        ("a\n/stats\nb\nc\n/quit\n", False, ["a", "/stats", "b\nc", "/quit"]),
+        ("/usr/bin is full\n", False, ["/usr/bin is full"]),
+        ("a\nb\n", True, ["a", "b"]),
+        ('{"content": "a\\nb"}\n/stats\n', True, ["a\nb", "/stats"]),
+        ("{not json\n", True, ["{not json"]),
+        ("\n \n", False, []),
+    ],
+)
+def test_what_is_piped_in_becomes_messages(given: str, one_a_line: bool, found: list[str]) -> None:
+    assert list(messages_of(given.splitlines(keepends=True), one_a_line)) == found
+
+
+def test_json_takes_one_message_a_line_and_remembers(chat: Chat, server: ChatServer) -> None:
+    ended = chat("--json", given='one\n{"content": "two\\nlines"}\n')
+    assert [line["content"] for line in objects(ended)] == ["You said: one", "You said: two\nlines"]
+    assert [message["content"] for message in server.last] == ["one", "You said: one", "two\nlines"]
+
+
+def test_exit_codes(chat: Chat, tmp_path: Path) -> None:
+    assert chat(given="").code == 2
+    failed = chat("--json", given="fail\nhello\n")
+    assert failed.code == 4
+    problem, reply = objects(failed)
+    assert problem["type"] == "error" and problem["error"] == "ChatError" and problem["exit_code"] == 4
+    assert reply["content"] == "You said: hello"
+    assert chat(given="/import nowhere.json\n").code == 2
+    assert chat(given="/nope\n").code == 2
+    assert chat("--preset", "nope", given="hello\n").code == 2
+    assert chat("--json", '{"content": 5}', given='{"content": 5}\n').code == 2
+    too_small = chat("--window", "300", "--set", "policy.hard_cap_buffer=100", given="x" * 4_000 + "\n")
+    assert too_small.code == 3 and objects(too_small)[0]["error"] == "InsufficientBudget"
+
+
+def test_sessions_are_those_of_the_other_commands(chat: Chat, compact: Compact) -> None:
+    chat("talk", given="remember the number 42\n")
+    history = compact("history", "--json").json
+    assert [(s["session_id"], s["message_count"]) for s in history["sessions"]] == [("talk", 2)]
+    assert "number 42" in compact("recall", "talk", "number").out
+    exported = [json.loads(line) for line in compact("export", "talk").out.splitlines()]
+    assert [turn["role"] for turn in exported] == ["user", "assistant"]
+    assert exported[0]["session_id"] == "talk" and exported[1]["usage"]["completion_tokens"] == 7
+
+
+def test_last_goes_on_with_the_newest_session(chat: Chat, server: ChatServer) -> None:
+    chat("older", given="a\n")
+    chat("newer", given="b\n")
+    chat("--last", given="c\n")
+    assert [message["content"] for message in server.last] == ["b", "You said: b", "c"]
+
+
+def test_a_reply_that_failed_leaves_the_session_and_is_told_on_return(chat: Chat) -> None:
+    chat("talk", given="hello\n")
+    chat("talk", given="fail\n")
+    found = objects(chat("talk", "--json", given="/stats\n/resume talk\n"))
+    assert found[0]["messages"] == 2
+    assert {"type": "unanswered", "content": "fail"} in found
+
+
+def test_stats_plan_trace_and_the_rest_have_figures_for_programs(chat: Chat) -> None:
+    commands = "/stats /plan /trace /model /preset /summary /sessions /help".split()
+    lines = ["hello", *commands, "/recall hello", "/help stats"]
+    found = objects(chat("talk", "--json", given="\n".join(lines)))
+    stats = found[1]
+    assert stats["type"] == "result"
+    assert stats["trigger"] == 102_400 and stats["breakdown"]["messages"] == stats["tokens"]
+    assert stats["sizes"] == [17]
+    assert [line["type"] for line in found if line["type"] == "error"] == []
+    by_key = {key: line for line in found for key in line}
+    assert by_key["mode"]["reason"] == "below-trigger"
+    assert by_key["events"]["events"][0]["name"] == "compact.token_estimate"
+    assert by_key["preset"]["preset"] == "window"
+    assert any("too little was said" in line.get("text", "") for line in found)
+    assert by_key["found"]["found"][0]["text"].endswith("hello")
+    assert set(by_key["commands"]["commands"]) == set(COMMANDS)
+
+
+def test_compact_pin_undo_and_presets(chat: Chat, server: ChatServer) -> None:
+    said = "".join(f"message {n} is about number {n} {'and more ' * 40}\n" for n in range(8))
+    lines = ["/pin 3", "/compact", "now", "/undo", "then", "/preset budget", "/compact the numbers"]
+    lines += ["/summary", "last", "/pin 99"]
+    found = objects(chat("talk", "--json", given=said + "\n".join(lines)))
+    pinned = next(line for line in found if "pinned" in line)
+    assert pinned["pinned"] is True and pinned["turn"] == 3 and "message 1 is" in pinned["text"]
+    texts = [line.get("text", "") for line in found]
+    assert "Context trimmed. Kept first 2 and last 10 turns." in texts, texts
+    sent = [[message["content"] for message in request["messages"]] for request in server.requests]
+    trimmed, whole = sent[8], sent[9]
+    assert any(text.startswith("message 1 is") for text in trimmed)
+    assert not any(text.startswith("You said: message 2") for text in trimmed)
+    assert len(whole) == 19  # /undo: all turns go out again
+    assert any(text.startswith("Context compacted:") for text in texts)
+    assert any(line.get("in_use") for line in found)
+    assert "<COMPACT-SUMMARY v1>" in json.dumps(sent[10])
+    assert found[-1]["type"] == "error" and "turn N of" in found[-1]["text"]
+
+
+def test_switching_the_model_keeps_the_session(chat: Chat, server: ChatServer) -> None:
+    found = objects(chat("talk", "--json", given="hello\n/model gpt-4.1\nagain\n"))
+    assert found[1]["window"] == 1_000_000 and found[2]["agent"] == "gpt-4.1"
+    assert server.requests[-1]["model"] == "gpt-4.1" and len(server.last) == 3
+
+
+def test_a_system_prompt_lasts_with_the_session(chat: Chat, server: ChatServer) -> None:
+    chat("talk", "--system", "Be brief.", given="hello\n/clear\n")
+    chat("talk", given="again\n")
+    assert [message["content"] for message in server.last] == ["Be brief.", "again"]
