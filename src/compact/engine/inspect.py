@@ -10,7 +10,7 @@ from typing import Any
 from compact.core.measure import PRIMING
 from compact.core.view import handle, kept_positions
 from compact.engine.lookout import Call, Lookout
-from compact.model.message import Message, MessageKind, Usage, arguments_text
+from compact.model.message import Message, Usage, arguments_text
 from compact.model.outcome import ContextUsage, OverflowCheck
 from compact.ports import Hit, Searchable
 
@@ -22,7 +22,7 @@ def usage(engine: Lookout, call: Call) -> ContextUsage:
     """What would be sent now, by share; tokens are corrected by what the provider reported."""
     now = engine.look(call, quiet=True)
     real = now.limits.real
-    summary = sum(i.tokens for i in now.line.view if i.message.kind is MessageKind.SUMMARY)
+    summary = sum(now.line.view[n].tokens for n in now.line.stable)
     parts = {
         "system": now.breakdown["system"],
         "developer": now.breakdown["developer"],

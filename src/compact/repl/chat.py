@@ -23,7 +23,7 @@ from compact.ports import ChatModel
 from compact.repl.conversation import FORMAT, Conversation
 from compact.repl.saying import WARNINGS, Happening, Kind, Piece, Preparing, Said, error, info
 from compact.repl.state import Level, Sending, WindowState, landed, sending, trimmed
-from compact.repl.turns import Turn, context_of, on_the_wire, reply_turn
+from compact.repl.turns import Turn, context_of, reply_turn
 from compact.stores.sql import SqlStore
 from compact.tracing.stream import Immediate
 
@@ -163,7 +163,7 @@ class Chat:
         try:
             yield Preparing(self.model.label)
             room = self._room(prepared)
-            stream = self.model.stream(on_the_wire(prepared.messages), max_tokens=room)
+            stream = self.model.stream(prepared.messages, max_tokens=room)
             for piece in stream:
                 if isinstance(piece, TextPiece):
                     reply.text += piece.text
@@ -196,16 +196,19 @@ class Chat:
         yield from self.warnings()
 
     def _prepared(self, turn: Turn) -> tuple[WindowState, Prepared]:
-        conversation = self.conversation
-        asked = [*conversation.history, turn]
-        with_message = self.manager.usage(conversation.id, asked)
-        state, how = self.state, Sending.COMPACT
-        if self.trims:
-            before, budget = self.usage.tokens, with_message.budget
-            state, how = sending(self.state, before, with_message.tokens, with_message.trigger, budget)
+        """What goes out with this message, and the state of the window once it is answered."""
+        session_id, asked = self.conversation.id, [*self.conversation.history, turn]
+        if not self.trims:
+            return self.state, self.manager.prepare(session_id, asked)
+        try:
+            view = self.manager.view(session_id, asked)
+        except InsufficientBudget:
+            return self.state, self.manager.prepare(session_id, asked)
+        usage = self.usage
+        state, how = sending(self.state, usage.tokens, view.tokens.final, usage.trigger, usage.budget)
         if how is Sending.COMPACT:
-            return state, self.manager.prepare(conversation.id, asked)
-        return state, self.manager.view(conversation.id, asked)
+            return state, self.manager.prepare(session_id, asked)
+        return state, view
 
     def compacted(self, before: int, after: int) -> list[Said]:
         """What a compaction that was just made tells: the engine's own words where it has any (S1.11)."""

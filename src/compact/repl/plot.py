@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_BLOCKS = " ▁▂▃▄▅▆▇█"
+_ROWS = 4
+# For each row, from the lowest on, what is drawn for each height in eighths of a row.
+_LEVELS = [
+    [" ▁▂▃▄▅▆▇█"[min(8, max(0, height - 8 * row))] for height in range(8 * _ROWS + 1)] for row in range(_ROWS)
+]
+_PLAIN_LEVELS = [
+    ["#" if height >= 8 * row + 4 else " " for height in range(8 * _ROWS + 1)] for row in range(_ROWS)
+]
 
 
 def plot(sizes: Sequence[int], window: int, width: int, blocks: bool = True) -> list[str]:
     """Rows from full to empty; with more sizes than columns, each shows the largest of its share."""
-    columns = _columns(sizes, max(1, width))
-    height = 4
-    rows = []
-    for row in range(height, 0, -1):
-        cells = []
-        for size in columns:
-            eighths = round(min(1.0, size / window) * height * 8) - (row - 1) * 8
-            if not blocks:
-                cells.append("#" if eighths >= 4 else " ")
-            else:
-                # What is there at all shows.
-                least = 1 if row == 1 and size > 0 else 0
-                cells.append(_BLOCKS[max(least, min(8, eighths))])
-        rows.append("".join(cells))
-    return rows
+    full = 8 * _ROWS
+    # What is there at all shows.
+    heights = [min(full, max(1, full * size // window)) for size in _columns(sizes, max(1, width))]
+    levels = _LEVELS if blocks else _PLAIN_LEVELS
+    return ["".join(map(levels[row].__getitem__, heights)) for row in range(_ROWS - 1, -1, -1)]
 
 
-def _columns(sizes: Sequence[int], width: int) -> list[int]:
-    if len(sizes) <= width:
-        return list(sizes)
-    share = len(sizes) / width
-    return [max(sizes[int(n * share) : max(int(n * share) + 1, int((n + 1) * share))]) for n in range(width)]
+def _columns(sizes: Sequence[int], width: int) -> Sequence[int]:
+    share = -(-len(sizes) // width)
+    if share <= 1:
+        return sizes
+    return [max(sizes[start : start + share]) for start in range(0, len(sizes), share)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,8 +21,6 @@ from compact.model.message import (
 )
 
 Turn = dict[str, Any]
-
-_ON_THE_WIRE = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal")
 
 
 def stamp(at: float) -> str:
@@ -58,11 +56,6 @@ def context_of(turn: Mapping[str, Any]) -> int | None:
         return None
     sizes = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     return sum(size for size in sizes if isinstance(size, int)) or None
-
-
-def on_the_wire(messages: Iterable[Mapping[str, Any]]) -> list[Turn]:
-    """What a model is sent: the messages without what is ours."""
-    return [{name: turn[name] for name in _ON_THE_WIRE if name in turn} for turn in messages]
 
 
 def is_said(turn: Mapping[str, Any]) -> bool:

@@ -20,12 +20,8 @@ _SUMMARY_TOKENS = 400
 
 
 def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
-    try:
-        usage = chat.refresh()
-    except CompactError as problem:
-        yield failed(problem)
-        return
-    conversation = chat.conversation
+    # The running total as the last turn left it: nothing is measured again.
+    usage, conversation = chat.usage, chat.conversation
     turns = len(conversation.turns) - chat.start
     shares = {name: tokens for name, tokens in usage.breakdown.items() if tokens or name == "messages"}
     due = usage.trigger - usage.tokens
