@@ -17,7 +17,7 @@ SOURCES := $(wildcard src tests benchmarks examples scripts)
 # Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
-.PHONY: help setup run test test-otel check format spec bench lock clean
+.PHONY: help setup run test test-model test-otel check format spec bench lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -42,6 +42,10 @@ run: setup  ## compact the sample session with every preset and show before and 
 
 test: setup  ## all tests, with coverage
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+# The small model reads some 130 tokens a second: minutes for a run through three of its windows.
+test-model: setup  ## an agent's run through three windows of a real model, every token read by it
+	@COMPACT_TEST_MODEL=1 $(BIN)/python -m pytest tests/e2e/test_agents_real_model.py -q
 
 # A receiver of 650 MB in an environment of its own: not among the tests of every day.
 test-otel: setup  ## export to Arize Phoenix and query it back; installs it into .venv-otel first

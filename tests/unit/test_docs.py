@@ -15,9 +15,10 @@ from compact.cli.exits import ExitCode
 from compact.cli.registry import SUMMARIES
 from compact.model.fields import dotted_paths
 from compact.policies import PRESETS
+from support.agents_runs import TASK, reader, reading, scripted, traced_by
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")]
 
 
 def text_of(name: str) -> str:
@@ -31,7 +32,7 @@ def blocks(name: str, language: str) -> list[str]:
 def test_the_quick_start_is_short_and_runs() -> None:
     from openai.types.chat import ChatCompletionMessage
 
-    [source] = blocks("README.md", "python")
+    source = blocks("README.md", "python")[0]
     assert len([line for line in source.splitlines() if line.strip()]) <= 10
     sent: list[Any] = []
 
@@ -48,6 +49,33 @@ def test_the_quick_start_is_short_and_runs() -> None:
     names["ask"](client)
     assert [len(prompt) for prompt in sent] == [1, 3]
     assert sent[1] == names["messages"][:3]
+
+
+@pytest.mark.spec("S4.17")
+async def test_the_agents_sdk_takes_fewer_than_ten_lines() -> None:
+    source = blocks("README.md", "python")[1]
+    assert len([line for line in source.splitlines() if line.strip()]) < 10
+    names: dict[str, Any] = {}
+    exec(compile(source, "README.md", "exec"), names)
+    model = scripted(reading(3))
+    with traced_by():
+        result = await names["work"](reader(model), TASK)
+    assert result.final_output == "Keeper-119" and len(model.calls) == 4
+    assert [event.name for event in names["manager"].events].count("compact.token_estimate") == 4
+
+
+async def test_the_agents_guide_runs_from_its_first_block_to_its_last() -> None:
+    from agents import set_trace_processors
+
+    with traced_by():
+        names: dict[str, Any] = {"agent": reader(scripted([*reading(2), *reading(2), *reading(2)]))}
+        for source in blocks("docs/AGENTS_SDK.md", "python"):
+            exec(compile(source, "docs/AGENTS_SDK.md", "exec"), names)
+        set_trace_processors([])  # nothing is sent to where the guide would send it
+        for step in ("work", "answer", "measured"):
+            assert (await names[step](TASK)).final_output == "Keeper-119"
+        assert len(await names["session"].original_items()) == 2 * 6
+    names["exporter"].close()
 
 
 def test_examples_of_policies_and_settings_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
