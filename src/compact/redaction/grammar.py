@@ -8,6 +8,7 @@ itself hold the start of another candidate beyond its separator.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -33,6 +34,10 @@ class Rule:
     """One character that must follow, and stays."""
     whole: str = ""
     """Head and secret in one, where what may be secret depends on how the head ended (which quote)."""
+    holds: str = ""
+    """What every secret of this rule holds; a candidate without it is refused unread."""
+    until: str = ""
+    """The character that ends the head, where no other one like it stands behind its first three."""
 
     @property
     def pattern(self) -> str:
@@ -66,6 +71,7 @@ _QUOTED = (
     r"\\+'(?:[^'\\\n]|\\[^'\n])+|`[^`\n]+)"
 )
 BARE = r"[^\s\"'`=:,;&<>(){}\[\]\\|]+={0,2}"
+LONG_BARE = BARE.replace("+={0,2}", "{7,}={0,2}")
 CLOSE = r"(?:\\*[\"'`*\]]){0,4}"
 GAP = r"(?:[ \t]|(?-i:\xc2\xa0))*"
 SEP = rf"{GAP}(?::=|=>|={{1,3}}|:|(?-i:\xef\xbc[\x9a\x9d]))[`*]{{0,2}}{GAP}"
@@ -75,10 +81,23 @@ ANNOTATED = rf"{GAP}\??:[ \t]*[A-Za-z_][A-Za-z_.|\[\] ]{{0,32}}={GAP}"
 BORDER = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,12}m)"
 
 
-def quoted(kind: str, name: str, needs: str, check: Check | None, retry_inside: bool = False) -> Rule:
-    """A rule for `name` (with its separator) and a quoted value; the quotes stay."""
+def quoted(
+    kind: str,
+    name: str,
+    needs: str,
+    check: Check | None,
+    retry_inside: bool = False,
+    least: int = 1,
+    holds: str = "",
+) -> Rule:
+    """A rule for `name` (with its separator) and a quoted value; the quotes stay.
+
+    `least` keeps values that the check would refuse for their length from becoming candidates at all.
+    """
+    value = _QUOTED if least == 1 else re.sub(r"(?<=[)\]])\+(?=[|)])", f"{{{least},}}", _QUOTED)
+    whole = rf"{name}{value}"
     return Rule(
-        kind, rf"{name}{_OPEN}", "", needs, check, retry_inside=retry_inside, whole=rf"{name}{_QUOTED}"
+        kind, rf"{name}{_OPEN}", "", needs, check, retry_inside=retry_inside, whole=whole, holds=holds
     )
 
 

@@ -9,6 +9,7 @@ from compact.redaction.grammar import (
     BARE,
     CLOSE,
     COLON,
+    LONG_BARE,
     PASSWORD,
     SEED_VALUE,
     SEP,
@@ -36,6 +37,7 @@ _WEAK = rf"(?:pass(?:wd|phrase|code)?|pwd|secret|token|credential|{_KEY_NAMES}){
 
 _NEEDS_STRONG = r"pass|ap.{1,2}[_-]?.{1,3}ey|pa.{2,4}word|secret|private|token|connection"
 _NEEDS_WEAK = "pass|pwd|secret|token|credential|key"
+_WEAK_HOLDS = "[0-9]|[A-Za-z]{16}"
 _NOT_SECRET_KEYS = (b"PUBLIC", b"PRIMAR", b"FOREIG", b"CACH", b"SOR", b"PARTITIO", b"IDEMPOTENC")
 
 
@@ -82,9 +84,9 @@ NAMED: tuple[Rule, ...] = (
         _strong,
         retry_inside=True,
     ),
-    quoted("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", _NEEDS_WEAK, _weak_quoted, retry_inside=True),
-    quoted("assignment", rf"(?i){_WEAK}{ANNOTATED}", _NEEDS_WEAK, _weak_quoted, retry_inside=True),
-    Rule("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", BARE, _NEEDS_WEAK, _weak_bare, retry_inside=True),
+    quoted("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", _NEEDS_WEAK, _weak_quoted, True, 7, _WEAK_HOLDS),
+    quoted("assignment", rf"(?i){_WEAK}{ANNOTATED}", _NEEDS_WEAK, _weak_quoted, True, 7, _WEAK_HOLDS),
+    Rule("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", LONG_BARE, _NEEDS_WEAK, _weak_bare, retry_inside=True),
     quoted(
         "environment",
         rf"[A-Z0-9]_(?:KEY|PAT|PASS|PSW|CREDS?|AUTH|SALT|DSN){CLOSE}{SEP}",

@@ -208,13 +208,9 @@ class Redactor:
 
 
 def replaced(data: bytes, spans: Sequence[Span]) -> bytes:
-    pieces: list[bytes] = []
-    position = 0
-    for start, end in spans:
-        pieces += (data[position:start], _REDACTED_BYTES)
-        position = end
-    pieces.append(data[position:])
-    return b"".join(pieces)
+    starts = [0, *(end for _, end in spans)]
+    ends = [*(start for start, _ in spans), len(data)]
+    return _REDACTED_BYTES.join([data[start:end] for start, end in zip(starts, ends, strict=True)])
 
 
 def _encode(text: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from compact.errors import ConfigError
@@ -25,35 +25,39 @@ class CompiledRule:
     """One pattern, ready to list what it finds."""
 
     def __init__(self, rule: Rule) -> None:
-        self._regex = compile_bytes(rule.pattern)
+        self._match = matcher(rule.pattern)
         # Heads are short and simple enough for the standard engine, which starts faster.
         self._head = re.compile(rule.head.encode("latin-1")) if rule.head else None
+        self._until = rule.until.encode()
+        self._holds = re.compile(rule.holds.encode()).search if rule.holds else None
         self._tail = len(rule.tail)
         self._check: Check | None = rule.check
         self._retry_inside = rule.retry_inside
         self._quoted = bool(rule.whole)
 
     def find(self, data: bytes, found: list[Span]) -> None:
-        position: int | None = 0
-        while position is not None:
-            position = self._find_from(data, position, found)
-
-    def _find_from(self, data: bytes, position: int, found: list[Span]) -> int | None:
-        """One run over the matches; returns where to start again after a refusal, None at the end."""
-        head, tail, check = self._head, self._tail, self._check
-        for match in self._regex.finditer(data, position):
-            span: Span = match.span()
-            begin, end = span
-            start = begin
-            end -= tail
-            if head is not None:
+        match, head, tail, check = self._match, self._head, self._tail, self._check
+        until, holds = self._until, self._holds
+        anchor, length, position = _unanchored(), len(data), 0
+        while True:
+            begin, stop = match(anchor, data, position, length)[0]
+            if begin < 0:
+                return
+            start, end = begin, stop - tail
+            if holds is not None and holds(data, begin, end) is None:
+                # No name is shorter than three, and a value may hold another name.
+                position = begin + 3
+                continue
+            if until:
+                start = data.find(until, begin + 3) + 1
+            elif head is not None:
                 kept = head.match(data, begin, end)
                 start = kept.end() if kept is not None else begin
+            position = stop
             if check is None or check(data[start:end], data[max(0, begin - 16) : begin], data[end : end + 1]):
                 found.append((start, end))
             elif self._retry_inside and (self._quoted or _leads_on(data, end)):
-                return max(start, begin + 1)
-        return None
+                position = max(start, begin + 1)
 
 
 def _leads_on(data: bytes, end: int) -> bool:
@@ -118,11 +122,14 @@ def find_user(pattern: Any, data: bytes, found: list[Span]) -> None:
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     result: list[Span] = []
-    for start, end in sorted(spans):
-        if result and start < result[-1][1]:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
+    last = -1
+    for span in sorted(spans):
+        if span[0] < last:
+            last = max(span[1], last)
+            result[-1] = (result[-1][0], last)
         else:
-            result.append((start, end))
+            result.append(span)
+            last = span[1]
     return result
 
 
@@ -182,6 +189,21 @@ def _compile_user(pattern: str, path: str) -> Any:
             path,
         )
     return compiled
+
+
+def matcher(pattern: str) -> Callable[[Any, bytes, int, int], Sequence[Span]]:
+    """The pattern's first match between two positions, as a list with its span; (-1, -1) where there is none.
+
+    Hostile texts make matches by the ten thousand, and re2's own match objects cost thrice the search; this
+    is what they are made from.
+    """
+    match: Callable[[Any, bytes, int, int], Sequence[Span]] = compile_bytes(pattern)._regexp.Match
+    return match
+
+
+@functools.cache
+def _unanchored() -> Any:
+    return _re2()._Anchor.UNANCHORED
 
 
 def compile_bytes(pattern: str) -> Any:

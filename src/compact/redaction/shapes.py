@@ -24,10 +24,6 @@ def _basic(value: bytes, before: bytes, after: bytes) -> bool:
     return len(value) >= 12 and (value.endswith(b"=") or (mixed and plausible.has_key_run(value)))
 
 
-def _url_password(value: bytes, before: bytes, after: bytes) -> bool:
-    return not value.startswith((b"$", b"<", b"{", b"*"))
-
-
 def _card(value: bytes, before: bytes, after: bytes) -> bool:
     return not (before[-1:].isalnum() or after.isalnum()) and plausible.passes_luhn(value)
 
@@ -62,6 +58,7 @@ KEY_LINES = (
     rf"(?:{_LINE_MARK}{_LINE_TEXT}{{1,8}}{_LINE_END})?"
     rf"{_LINE_MARK}\+?(?:-{{1,5}}(?:{_SPACE}?END(?:[A-Z0-9 +-]|%20)*)?)?"
 )
+_URL_USER = r"://[^\s/?#:@\"'<>\\`]*:"
 _HEADER = rf"(?:\\*[\"']){{0,2}}{WS}*[:=]{WS}*(?:\\*[\"']){{0,2}}"
 
 SHAPES: tuple[Rule, ...] = (
@@ -118,13 +115,15 @@ SHAPES: tuple[Rule, ...] = (
         r"[^\s;,\"'&<>]{6,}",
         r"sess|connect\.sid|csrf|xsrf|__host|__secure|remember_",
     ),
-    Rule("url-password", r"://[^\s/?#:@\"'<>\\`]*:", r"[^\s/\"'<>\\`]+", "://", _url_password, tail="@"),
+    # What begins with $, { or * names a variable or hides the password already.
+    Rule("url-password", _URL_USER, r"[^\s/\"'<>\\`${*][^\s/\"'<>\\`]*", "://", tail="@", until=":"),
     Rule(
         "url-password",  # With a slash in it; a port and a path look alike, but a port is digits only.
-        r"://[^\s/?#:@\"'<>\\`]*:",
+        _URL_USER,
         r"[^\s/\"'<>\\`@]*[^\s/\"'<>\\`@0-9][^\s/\"'<>\\`@]*/[^\s\"'<>\\`@]*",
         "://",
         tail="@",
+        until=":",
     ),
     Rule("url-token", r"://", r"[^\s/:@\"'<>\\`?#]{16,}", "://", _key_run, tail="@"),
     Rule("connection-string", r"(?i)jdbc:oracle:\w+:[\w.$#-]+/", r"[^\s@\"']+", "jdbc:oracle", tail="@"),
