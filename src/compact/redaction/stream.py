@@ -5,8 +5,9 @@ reaches the end of what is there, or the start of one: a name that waits for its
 header's line, a private key without its end, lines of base64 that may turn out to be one. So memory stays
 bounded by the longest pending stretch, and a secret that goes on and on is forgotten as it comes.
 
-Time stays linear, also over hostile text: what is pending is looked at again only after it has grown by an
-eighth, never passes 64 kB by more than a chunk, and one look takes a fixed number of searches.
+Time stays linear, also over hostile text: all looks together take in at most half as much again as arrived,
+and one look takes a fixed number of searches. So a short stream goes out word by word, a long one in larger
+pieces, and what is pending never passes 192 kB by more than a chunk.
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ _LONGEST_WORD = 16_384
 _ROOM = 4_096
 _LONGEST_PENDING = 65_536
 _STEP = 4_096
+_RESCAN = 1.5
+"""So many times what arrived is looked at, all looks together."""
+_LOOK = 2_048
+"""What a look costs beside the text, as so many bytes of text."""
+_FIRST_LOOKS = 8_192
+"""Bytes that may be looked at before more has arrived, so that a short stream is answered at once."""
 _CONTEXT = 64
 _MOST_MOVES = 8
 
@@ -43,6 +50,7 @@ class StreamRedactor:
         self._pending = b""
         self._arrived: list[bytes] = []
         self._new = 0
+        self._allowance: float = _FIRST_LOOKS
 
     @property
     def held_back(self) -> int:
@@ -58,16 +66,20 @@ class StreamRedactor:
         self._arrived.append(data)
         self._new += len(data)
         has_border = b" " in data or b"\n" in data or b"\t" in data
-        # A long pending stretch is looked at again only as it grows, or every chunk would rescan it.
-        if self._new < len(self._pending) // 8 or (self._new < _STEP and not has_border):
+        # A pending stretch is looked at again only as more arrives, or every chunk would rescan it.
+        if self._new < _STEP and not has_border:
             return ""
+        left = self._allowance + self._new * _RESCAN - (len(self._pending) + self._new + _LOOK)
+        if left < 0:
+            return ""
+        self._allowance = min(left, _FIRST_LOOKS)
         return self._advance()
 
     def close(self) -> str:
         """The rest of the text; the stream is empty and may be used again."""
         self._take_arrived()
         rest = self._redacted(len(self._pending), self._spans())
-        self._context, self._pending = b"", b""
+        self._context, self._pending, self._allowance = b"", b"", _FIRST_LOOKS
         return rest
 
     def _take_arrived(self) -> None:
@@ -106,8 +118,10 @@ class StreamRedactor:
         for _ in range(_MOST_MOVES):
             moved = cut
             for start, stop in reversed(spans):
+                if stop < moved:
+                    break
                 # One that ends at the cut may still be growing.
-                if start < moved <= stop:
+                if start < moved:
                     moved = start
             context = len(self._context)
             waiting = _waiting(self._redactor.pii).search(self._context + data[:moved])
