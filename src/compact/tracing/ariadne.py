@@ -42,7 +42,7 @@ class AriadneExporter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        self._where = f"{url.rstrip('/')}/ingest"
+        self._where = url.rstrip("/").removesuffix("/ingest") + "/ingest"
         self._poster = Poster(self._where, min(timeout, 2.0), headers)
         self._tenant = tenant
         self._complaints = Complaints(clean, clock=clock)

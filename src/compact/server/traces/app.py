@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
@@ -10,7 +11,7 @@ from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from compact.errors import StoreError
-from compact.server.traces.body import read_body
+from compact.server.traces.body import read_body, too_large
 from compact.server.traces.database import TraceDatabase
 from compact.server.traces.event import to_json
 from compact.server.traces.fields import BadBody
@@ -23,6 +24,7 @@ from compact.server.traces.settings import TraceSettings
 
 _SSE_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 _PROTOBUF = "application/x-protobuf"
+_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def create_app(
@@ -61,10 +63,8 @@ def _add_ingest(app: FastAPI, settings: TraceSettings) -> None:
         service = _service(request)
         protobuf = request.headers.get("content-type", "").partition(";")[0].strip().lower() == _PROTOBUF
         promised = request.headers.get("content-length", "")
-        if promised.isdigit() and int(promised) > settings.max_body_bytes:
-            raise BadBody(
-                f"The body is larger than {settings.max_body_bytes:,} bytes. Nothing was stored.", 413
-            )
+        if _DIGITS.fullmatch(promised) and int(promised) > settings.max_body_bytes:
+            raise too_large(settings.max_body_bytes)
         async with service.bodies:
             encoding = request.headers.get("content-encoding", "")
             body = await read_body(request.stream(), encoding, settings.max_body_bytes, settings.read_timeout)
@@ -174,7 +174,7 @@ def _add_events(app: FastAPI, settings: TraceSettings) -> None:
         traceId: str | None = None,
         kinds: str | None = None,
         since: str | None = None,
-        after: Annotated[int | None, Query(ge=0)] = None,
+        after: Annotated[int | None, Query(ge=0, lt=2**63)] = None,
     ) -> Response:
         """Events as they come, as server-sent events.
 
@@ -190,7 +190,7 @@ def _add_events(app: FastAPI, settings: TraceSettings) -> None:
             since=_moment(since, "since"),
         )
         returning = request.headers.get("last-event-id", "")
-        if returning.isdigit():
+        if _DIGITS.fullmatch(returning):
             start = int(returning)
         elif after is not None:
             start = after

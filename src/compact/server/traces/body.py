@@ -29,7 +29,7 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, sec
             async for chunk in chunks:
                 arrived += len(chunk)
                 if arrived > limit:
-                    raise _too_large(limit)
+                    raise too_large(limit)
                 if unpack is None:
                     body += chunk
                 else:
@@ -58,11 +58,11 @@ def _unpack(unpack: Any, chunk: bytes, body: bytearray, limit: int) -> None:
     while chunk:
         body += unpack.decompress(chunk, _PIECE)
         if len(body) > limit:
-            raise _too_large(limit)
+            raise too_large(limit)
         chunk = unpack.unconsumed_tail
 
 
-def _too_large(limit: int) -> BadBody:
+def too_large(limit: int) -> BadBody:
     return BadBody(
         f"The body is larger than {limit:,} bytes, packed or unpacked. Nothing was stored."
         " Send less at a time.",

@@ -13,7 +13,8 @@ from compact.redaction import Redactor
 from compact.server.traces.moments import iso
 
 # Ids as tracers make them hold no secret, and looking costs more than the rest of an event.
-_PLAIN_ID = re.compile(r"(?:[a-z]{1,8}[_-])?[0-9a-f][0-9a-f-]{7,63}")
+_PLAIN_ID = re.compile(r"(?:(?:trace|span|group|session|compact)[_-])?[0-9a-f][0-9a-f-]{7,63}")
+MAX_NAME = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,18 @@ class TraceEvent:
             span_id=identity(self.span_id),
             parent_id=identity(self.parent_id),
             group_id=identity(self.group_id),
-            kind=None if self.kind is None else redactor.text(self.kind),
-            name=None if self.name is None else redactor.text(self.name),
+            kind=_short(self.kind, redactor),
+            name=_short(self.name, redactor),
             data=redactor.value(self.data) if self.data else self.data,
         )
+
+
+def _short(text: str | None, redactor: Redactor) -> str | None:
+    """Cut after redaction: half a secret no longer looks like one."""
+    if text is None:
+        return None
+    text = redactor.text(text)
+    return text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)

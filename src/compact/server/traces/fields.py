@@ -9,7 +9,6 @@ from compact.server.traces.event import sound_text
 from compact.server.traces.moments import micros
 
 MAX_ID = 512
-MAX_NAME = 1_000
 _STATUSES = {"ok": "ok", "error": "error", "unset": None, "": None, "success": "ok", "failed": "error"}
 
 
@@ -47,8 +46,7 @@ def label(raw: Mapping[str, Any], key: str) -> str | None:
         return None
     if not isinstance(value, str):
         raise ValueError(f"{key} must be text")
-    value = sound_text(value)
-    return value if len(value) <= MAX_NAME else value[: MAX_NAME - 1] + "…"
+    return sound_text(value)
 
 
 def moment(raw: Mapping[str, Any], key: str) -> int | None:

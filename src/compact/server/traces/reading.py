@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from compact.errors import StoreError
 from compact.server.traces.database import TraceDatabase
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.merging import merged
@@ -175,7 +174,7 @@ class Reader:
         """A search over everything must not hold a thread for ever."""
         deadline = time.monotonic() + self._patience
         with self._database.reading() as connection:
-            connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, 1_000)
             try:
                 yield connection
             except sqlite3.OperationalError as error:
@@ -255,6 +254,9 @@ def _place(cursor: str) -> tuple[int, int]:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         sort, _, id = base64.urlsafe_b64decode(padded.encode()).decode().partition(".")
-        return int(sort), int(id)
+        place = int(sort), int(id)
+        if not all(abs(number) < 2**63 for number in place):
+            raise ValueError("too large")
+        return place
     except ValueError:
-        raise StoreError("The cursor is not one of ours; start again without it.") from None
+        raise ValueError("The cursor is not one of ours; start again without it.") from None

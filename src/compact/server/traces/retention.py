@@ -69,8 +69,8 @@ class Keeper:
                 if self._shrinking:
                     gone += _shrink(connection)
         if gone:
-            # What is deleted goes back to the disk in portions too.
-            self._database.connection().execute(f"PRAGMA incremental_vacuum({_PAGES})").fetchall()
+            # What is deleted goes back to the disk in portions too. (`execute` would free a single page.)
+            self._database.connection().executescript(f"PRAGMA incremental_vacuum({_PAGES})")
         return bool(gone)
 
 
