@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from compact.errors import StoreError
-from compact.server.traces.body import read_body, too_large
+from compact.server.traces.body import drain, read_body, too_large
 from compact.server.traces.database import TraceDatabase
 from compact.server.traces.event import to_json
 from compact.server.traces.fields import BadBody
@@ -25,6 +26,15 @@ from compact.server.traces.settings import TraceSettings
 _SSE_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 _PROTOBUF = "application/x-protobuf"
 _DIGITS = re.compile(r"[0-9]{1,18}")
+
+
+class _AnyText(StringConvertor):
+    """An id in a path, slashes and line breaks included."""
+
+    regex = r"[\s\S]+"
+
+
+register_url_convertor("any", _AnyText())
 
 
 def create_app(
@@ -64,10 +74,18 @@ def _add_ingest(app: FastAPI, settings: TraceSettings) -> None:
         protobuf = request.headers.get("content-type", "").partition(";")[0].strip().lower() == _PROTOBUF
         promised = request.headers.get("content-length", "")
         if _DIGITS.fullmatch(promised) and int(promised) > settings.max_body_bytes:
+            await drain(request.receive)
             raise too_large(settings.max_body_bytes)
         async with service.bodies:
             encoding = request.headers.get("content-encoding", "")
-            body = await read_body(request.stream(), encoding, settings.max_body_bytes, settings.read_timeout)
+            try:
+                body = await read_body(
+                    request.stream(), encoding, settings.max_body_bytes, settings.read_timeout
+                )
+            except BadBody as error:
+                if error.status != 408:
+                    await drain(request.receive)
+                raise
             return await service.take(body, protobuf), protobuf
 
     async def ingest(request: Request) -> JSONResponse:
@@ -143,7 +161,7 @@ def _add_reading(app: FastAPI) -> None:
         except ValueError as error:
             raise HTTPException(400, str(error)) from None
 
-    @app.get("/traces/{trace_id:path}")
+    @app.get("/traces/{trace_id:any}")
     async def trace(
         request: Request,
         trace_id: str,
@@ -157,7 +175,7 @@ def _add_reading(app: FastAPI) -> None:
             raise HTTPException(404, "There is no such trace.")
         return _json(found)
 
-    @app.get("/spans/{span_id:path}")
+    @app.get("/spans/{span_id:any}")
     async def span(request: Request, span_id: str, traceId: str | None = None) -> Response:
         """One span with its data. Span ids are unique within a trace; without `traceId` the newest comes."""
         service = _service(request)

@@ -5,13 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from compact.server.traces.fields import BadBody
 
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _PIECE = 64 * 1024
+
+
+async def drain(receive: Callable[[], Awaitable[Any]], limit: int = 1 << 21, seconds: float = 1.0) -> None:
+    """Lets a refused sender finish, within bounds: one that is cut off may never read why."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while limit > 0:
+                message = await receive()
+                limit -= len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
 
 
 async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, seconds: float) -> bytes:

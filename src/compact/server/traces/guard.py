@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from compact.server.traces.body import drain
 from compact.server.traces.event import to_json
 from compact.server.traces.settings import TraceSettings, is_loopback
 
@@ -21,7 +22,7 @@ _OPEN = ("/healthz",)
 
 
 class Guard:
-    """Checks every request before anything of it is read.
+    """Checks every request before anything of it is used.
 
     - `Host` must name this machine's loopback or one of the allowed hosts: a page that rebinds its own
       name to 127.0.0.1 carries that name. With a token any host will do, since no such page has it.
@@ -55,6 +56,7 @@ class Guard:
         problem = self._problem(scope, headers, allowed)
         if problem is not None:
             status, text = problem
+            await drain(receive)
             await _answer(send, status, {"success": False, "error": text}, extra)
             return
         await self._app(scope, receive, _with_headers(send, extra))
@@ -124,7 +126,7 @@ def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
 
 async def _answer(send: Send, status: int, body: Any, extra: list[tuple[bytes, bytes]]) -> None:
     content = b"" if body is None else to_json(body).encode()
-    # The body of the request is not read, so the connection cannot go on.
+    # Of a large body not all was read, so the connection cannot go on.
     headers = [(b"content-type", b"application/json"), (b"connection", b"close"), *extra]
     headers.append((b"content-length", str(len(content)).encode()))
     if status == 401:
