@@ -73,18 +73,16 @@ def _add_ingest(app: FastAPI, settings: TraceSettings) -> None:
         service = _service(request)
         protobuf = request.headers.get("content-type", "").partition(";")[0].strip().lower() == _PROTOBUF
         promised = request.headers.get("content-length", "")
-        if _DIGITS.fullmatch(promised) and int(promised) > settings.max_body_bytes:
-            await drain(request.receive)
-            raise too_large(settings.max_body_bytes)
+        encoding = request.headers.get("content-encoding", "")
+        chunks = request.stream()
         async with service.bodies:
-            encoding = request.headers.get("content-encoding", "")
             try:
-                body = await read_body(
-                    request.stream(), encoding, settings.max_body_bytes, settings.read_timeout
-                )
+                if _DIGITS.fullmatch(promised) and int(promised) > settings.max_body_bytes:
+                    raise too_large(settings.max_body_bytes)
+                body = await read_body(chunks, encoding, settings.max_body_bytes, settings.read_timeout)
             except BadBody as error:
                 if error.status != 408:
-                    await drain(request.receive)
+                    await drain(chunks)
                 raise
             return await service.take(body, protobuf), protobuf
 

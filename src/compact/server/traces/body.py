@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -15,14 +15,13 @@ _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _PIECE = 64 * 1024
 
 
-async def drain(receive: Callable[[], Awaitable[Any]], limit: int = 1 << 21, seconds: float = 1.0) -> None:
+async def drain(chunks: AsyncIterator[bytes], limit: int = 1 << 21, seconds: float = 1.0) -> None:
     """Lets a refused sender finish, within bounds: one that is cut off may never read why."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while limit > 0:
-                message = await receive()
-                limit -= len(message.get("body", b""))
-                if not message.get("more_body"):
+            async for chunk in chunks:
+                limit -= len(chunk)
+                if limit < 0:
                     return
 
 

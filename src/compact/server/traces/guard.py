@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -56,7 +56,7 @@ class Guard:
         problem = self._problem(scope, headers, allowed)
         if problem is not None:
             status, text = problem
-            await drain(receive)
+            await drain(_body(receive))
             await _answer(send, status, {"success": False, "error": text}, extra)
             return
         await self._app(scope, receive, _with_headers(send, extra))
@@ -82,6 +82,14 @@ class Guard:
     def _is_ours(self, host: str) -> bool:
         name = _host_name(host)
         return bool(name) and (is_loopback(name) or name in self._hosts or host.lower() in self._hosts)
+
+
+async def _body(receive: Receive) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        message = await receive()
+        yield message.get("body", b"")
+        more = message.get("more_body", False)
 
 
 def _host_name(host: str) -> str:
