@@ -9,27 +9,18 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakSet
 
 from compact.model.event import Event, EventName
 from compact.ports import Clock, Exporter
 from compact.tracing.queue import Complaints, EventQueue, export_of
+from compact.tracing.redacting import Redacts, redacted_data
 
 # Numbers and words of our own, unless a caller's note is among them; these come with every preflight.
 _WITHOUT_TEXT = frozenset({EventName.TOKEN_ESTIMATE, EventName.TRIGGER_DECISION, EventName.LEASE})
 
 AnyExporter = Exporter | Callable[[Event], None]
-
-
-class Redacts(Protocol):
-    """What the stream needs of a redactor."""
-
-    def text(self, text: str) -> str: ...
-
-    def value(self, value: Any) -> Any: ...
-
-    def is_secret(self, text: str) -> bool: ...
 
 
 class EventStream:
@@ -92,7 +83,7 @@ class EventStream:
         session_id = self._hidden(event.session_id)
         if event.name in _WITHOUT_TEXT and "note" not in event.data:
             return event if session_id is event.session_id else replace(event, session_id=session_id)
-        return replace(event, session_id=session_id, data=self._redactor.value(event.data))
+        return replace(event, session_id=session_id, data=redacted_data(event.data, self._redactor))
 
     def _hidden_id(self, session_id: str) -> str:
         # A hash, not one word for all: two such sessions stay two.

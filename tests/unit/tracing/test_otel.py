@@ -29,8 +29,11 @@ class Telemetry:
         meters = MeterProvider([self._reader], shutdown_on_exit=False)
         self.exporter = OtelExporter(tracer_provider=self.tracers, meter_provider=meters, **options)
 
+    def all_spans(self) -> tuple[ReadableSpan, ...]:
+        return self._spans.get_finished_spans()
+
     def spans(self) -> dict[str, ReadableSpan]:
-        return {span.name: span for span in self._spans.get_finished_spans()}
+        return {span.name: span for span in self.all_spans()}
 
     def metrics(self) -> dict[str, Any]:
         """The first data point of each metric."""
