@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -123,6 +124,31 @@ async def test_a_conversation_of_many_runs_over_a_session() -> None:
     assert 3 <= len(rounds) <= 8, "session and filter go on from each other's compactions"
     changes = [event.data["message"] for event in manager.events if event.name == "compact.warning"]
     assert changes == [], "neither the tools nor the instructions changed"
+
+
+async def test_agents_as_tools_wait_for_each_others_compactions() -> None:
+    """Five helpers at once, each through more than a window, all in their caller's session."""
+
+    async def slow(request: Any) -> str:
+        await asyncio.sleep(0.2)
+        return "Pages were read, keepers were noted, nothing else happened so far. " * 4
+
+    manager = manager_for(summarizer=slow)
+    manager._engine._busy_wait = 0.01
+    helpers = [scripted(reading(14)) for _ in range(5)]
+    tools = [
+        reader(model).as_tool(f"helper_{n}", "Reads pages.", max_turns=30) for n, model in enumerate(helpers)
+    ]
+    calls = [function_call(f"helper_{n}", {"input": f"Part {n}"}, call_id=f"h{n}") for n in range(5)]
+    chief = scripted([calls, [assistant_message("All parts are read.")]])
+    options = RunConfig(call_model_input_filter=compact_filter(manager, "team"))
+    result = await Runner.run(reader(chief, tools=tools), TASK, run_config=options)
+    assert result.final_output == "All parts are read."
+    outputs = [item for item in chief.calls[-1].input if item.get("type") == "function_call_output"]
+    assert [item["output"] for item in outputs] == ["Keeper-119"] * 5, "no helper failed"
+    prompts = [call for model in helpers for call in model.calls]
+    assert [problem for call in prompts for problem in prompt_problems(call)] == []
+    assert sum(event.name == "compaction-complete" for event in manager.events) >= 5
 
 
 def check_chat(server: Server) -> None:

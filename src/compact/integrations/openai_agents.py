@@ -7,14 +7,16 @@
 
 from __future__ import annotations
 
+from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import blake2b
 from inspect import signature
+from time import monotonic
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from compact.engine.lookout import Call
-from compact.errors import ConfigError, InsufficientBudget, MissingExtra
+from compact.errors import ConfigError, InsufficientBudget, MissingExtra, SessionBusy
 from compact.functions import count_tokens
 from compact.manager import CompactManager
 from compact.model.message import canonical_json
@@ -42,6 +44,9 @@ __all__ = ["CompactHooks", "CompactSession", "before_model_call", "compact_filte
 SessionId = str | Callable[[Any], str] | None
 """The id itself, a function from the run's context to it, or None: see `session_id_of`."""
 _ALL_ITEMS = 2_147_483_647
+_PATIENCE = 120.0
+"""Seconds to wait for another compaction of the same session: longer than a slow summary or a dead lease."""
+_PAUSE = 0.1
 
 
 def session_id_of(given: SessionId, context: Any, items: list[TResponseInputItem]) -> str:
@@ -92,8 +97,8 @@ def compact_filter(
 
 async def _fitting(manager: CompactManager, call: Call) -> list[TResponseInputItem]:
     try:
-        return list((await manager._arun(call)).messages)
-    except InsufficientBudget:
+        return await _patiently(manager, call)
+    except (InsufficientBudget, SessionBusy):
         raise
     except Exception as error:
         # A store that is down or an item nobody can read must not end a run that needs no compaction.
@@ -104,6 +109,18 @@ async def _fitting(manager: CompactManager, call: Call) -> list[TResponseInputIt
         problem = f"{type(error).__name__}: {error}"
         manager._engine.warn(call.session_id, f"Not compacted, sent as it is ({tokens:,} tokens): {problem}")
         return list(call.messages)
+
+
+async def _patiently(manager: CompactManager, call: Call) -> list[TResponseInputItem]:
+    """Agents that run as tools share their caller's session: where one compacts, the others wait."""
+    deadline = monotonic() + _PATIENCE
+    while True:
+        try:
+            return list((await manager._arun(call)).messages)
+        except SessionBusy:
+            if monotonic() > deadline:
+                raise
+            await sleep(_PAUSE)
 
 
 def before_model_call(manager: CompactManager) -> Callable[[Any], None]:
