@@ -15,6 +15,7 @@ from compact.server.traces.moments import iso
 # Ids as tracers make them hold no secret, and looking costs more than the rest of an event.
 _PLAIN_ID = re.compile(r"(?:(?:trace|span|group|session|compact)[_-])?[0-9a-f][0-9a-f-]{7,63}")
 MAX_NAME = 1_000
+_LINE_ENDS = (("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x85", "\\u0085"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +94,14 @@ def row_of(event: TraceEvent) -> Row:
 
 
 def to_json(value: Any) -> str:
-    """JSON that every reader takes: no NaN, no half surrogate pairs."""
+    """JSON that every reader takes: no NaN, no half surrogate pairs, nothing that Python calls a new line."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         text.encode()
     except ValueError:
         text = json.dumps(_sound(value), ensure_ascii=False, separators=(",", ":"))
+    for end, escape in _LINE_ENDS:
+        text = text.replace(end, escape)
     return text
 
 
