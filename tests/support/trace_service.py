@@ -16,7 +16,7 @@ from compact.server.traces import TraceSettings, serving
 @contextmanager
 def trace_service(database: Path, **changes: Any) -> Iterator[httpx2.Client]:
     """A client of a service of its own; `base_url` is where that is."""
-    settings = TraceSettings(port=0, database=database, **changes)
+    settings = TraceSettings(**{"port": 0, "database": database, **changes})
     with serving(settings) as url, httpx2.Client(base_url=url, timeout=30) as client:
         yield client
 
