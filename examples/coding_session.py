@@ -181,7 +181,7 @@ async def main() -> None:
 
     prompts = prompts_of(manager.events)
     labels = ["the task", *(f"{name} {Path(given.get('path', '')).name}" for name, given in steps)]
-    out.line(out.styled(TASK, "bold"))
+    out.paragraph("", TASK, 0, "bold")
     draw_prompts(out, prompts, labels, options.window)
     out.line(out.styled("\nCompactions", "bold"))
     draw_rounds(out, prompts)

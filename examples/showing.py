@@ -49,7 +49,7 @@ def stage() -> Screen:
 
 def draw_prompts(out: Screen, prompts: Sequence[Prompt], labels: Sequence[str], window: int) -> None:
     """A line for each prompt: what the agent had just done, and how much of the window goes out."""
-    room = max(10, min(36, out.width - 50))
+    room = max(10, min(36, out.width - 64))
     out.line(out.styled(f"{'call':>4}  {'after':<22} {'came':>7} {'sent':>7}  of {window:,} tokens", "dim"))
     for number, (prompt, label) in enumerate(zip(prompts, labels, strict=False), 1):
         color = "magenta" if prompt.done else "green"
