@@ -265,7 +265,8 @@ class CompactManager:
         return await asyncio.to_thread(self.records, session_id)
 
     def _run(self, call: Call) -> Prepared:
-        return run(self._engine.prepare(call), self._ports(call.session_id))
+        done = self._engine.glance(call)
+        return done if done is not None else run(self._engine.compact(call), self._ports(call.session_id))
 
     async def _arun(self, call: Call) -> Prepared:
         return await arun(self._engine.prepare(call), self._ports(call.session_id))

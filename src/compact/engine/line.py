@@ -43,7 +43,7 @@ _USER = Role.USER
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
 
-_NEWEST, _IN_TURN = 32, 32
+_NEWEST, _IN_TURN = 32, 16
 """So many of the newest messages, and of the others, are compared with their copies at each call."""
 
 

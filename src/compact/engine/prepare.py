@@ -55,18 +55,32 @@ class Engine(Lookout):
         self._new_id = new_id
         self._busy_wait = busy_wait
 
-    def prepare(self, call: Call) -> Generator[Any, Any, Prepared]:
+    def glance(self, call: Call) -> Prepared | None:
+        """The answer where nothing is to be compacted, as mostly; None where it takes a flow to tell."""
         if not self.enabled:
             return self._as_it_is(call)
+        now = self.look(call, thorough=False)
+        triggered, reason = self.decide(now)
+        if triggered:
+            return None
+        self.tell(now)
+        self.check_floor(now)
+        self.tell_decision(now, None, reason)
+        with now.session.lock:
+            return None if now.moved else self._result(now, Unchanged(reason))
+
+    def prepare(self, call: Call) -> Generator[Any, Any, Prepared]:
+        done = self.glance(call)
+        return done if done is not None else (yield from self.compact(call))
+
+    def compact(self, call: Call) -> Generator[Any, Any, Prepared]:
+        """For a call that a glance could not answer."""
         for _ in range(_TRIES):
-            now = self.look(call, thorough=False)
-            triggered, reason = self.decide(now)
-            if triggered:
-                # What is about to be summarized, or seems too large, must be what the list says now.
-                now = self.look(call)
-                triggered, reason = self.decide(now)
+            # What is about to be summarized, or seems too large, must be what the list says now.
+            now = self.look(call)
             self.tell(now)
             self.check_floor(now)
+            triggered, reason = self.decide(now)
             planned = tuple(now.line.view) if triggered else ()
             plan = self.plan_for(now, planned, reason) if triggered else None
             self.tell_decision(now, plan, reason)
