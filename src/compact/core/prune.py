@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compact.core.boundaries import GroupKind
 from compact.core.select import Layout
 from compact.core.view import Item, cleared_text, handle, handles_of
-from compact.model.message import Message, MessageKind
+from compact.model.message import Message, MessageKind, Role
 from compact.model.policy import Policy
 from compact.model.record import Cleared, Injected, Kept
 
@@ -55,6 +55,8 @@ def plan_prune(
             continue
         for index in range(group.stop - 1, group.start - 1, -1):
             item = layout.items[index]
+            if item.message.role is Role.ASSISTANT and not item.message.results:
+                continue
             ids: list[str] = []
             sizes: list[int] = []
             handles: list[str] = []

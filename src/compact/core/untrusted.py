@@ -16,6 +16,7 @@ from compact.model.summary import Summary
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
 _RUN = 4
 """So many words in a row that only a tool said are a quotation of it."""
+_PER_NEEDLE = 50
 _DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]")
 """A path, id, address or value: one of them is enough."""
 
@@ -60,7 +61,7 @@ Mark = tuple[str, ...]
 
 def _marks(line: str) -> set[Mark]:
     """What a line can be recognized by: runs of words, and single ones that are hard to say by chance."""
-    words = _words(line)
+    words = _words(line.casefold())
     return {(word,) for word in words if _DISTINCT.fullmatch(word)}.union(_runs(words))
 
 
@@ -70,16 +71,21 @@ def _said(texts: Iterable[str], marks: set[Mark]) -> tuple[set[Mark], bool]:
     runs = {mark for mark in marks if len(mark) > 1}
     found: set[Mark] = set()
     any_words = False
+    # A text without the longest word of any run holds none; to look for many costs more than to read it.
+    needles = single.union(max(run, key=len) for run in runs)
     for text in texts:
-        words = _words(text)
+        folded = text.casefold()
+        if any_words and len(needles) * _PER_NEEDLE < len(text) and not any(n in folded for n in needles):
+            continue
+        words = _words(folded)
         any_words = any_words or bool(words)
         found.update((word,) for word in single.intersection(words))
         found |= runs.intersection(_runs(words))
     return found, any_words
 
 
-def _words(text: str) -> list[str]:
-    return [word for raw in _WORD.findall(text.casefold()) if (word := raw.strip(".:!?*=-"))]
+def _words(folded: str) -> list[str]:
+    return [word for raw in _WORD.findall(folded) if (word := raw.strip(".:!?*=-"))]
 
 
 def _runs(words: list[str]) -> Iterable[tuple[str, ...]]:
