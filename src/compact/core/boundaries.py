@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from itertools import pairwise
 
-from compact.model.message import Message, Reasoning, Role, StepStart
+from compact.model.message import Message, Reasoning, Role, StepStart, ToolCall, ToolResult
 from compact.model.policy import TurnUnit
 from compact.model.value import value
 
@@ -62,6 +62,8 @@ def _group_at(messages: Sequence[Message], start: int) -> Group:
 
 
 def _assistant_group(messages: Sequence[Message], start: int) -> Group:
+    if _is_answered_at_once(messages, start):
+        return Group(GroupKind.STEP, start, start + 2)
     at = start
     # Reasoning that stands alone belongs to the assistant message after it.
     while _only_reasoning(messages[at]) and _follows_assistant(messages, at):
@@ -86,6 +88,18 @@ def _assistant_group(messages: Sequence[Message], start: int) -> Group:
             break
         at += 1
     return Group(GroupKind.STEP, start, at)
+
+
+def _is_answered_at_once(messages: Sequence[Message], at: int) -> bool:
+    """Whether this is one call and its result, and the group ends there: most steps of most agents."""
+    around = messages[at : at + 3]
+    if len(around) < 2 or (len(around) == 3 and around[2].role is Role.TOOL):
+        return False
+    asks, answers = around[0].parts, around[1].parts
+    if len(asks) != 1 or len(answers) != 1 or around[1].role is not Role.TOOL or around[1].is_ours:
+        return False
+    call, result = asks[0], answers[0]
+    return type(call) is ToolCall and type(result) is ToolResult and call.call_id == result.call_id
 
 
 def _only_reasoning(message: Message) -> bool:

@@ -17,7 +17,10 @@ def encode_view(line: Line, messages: Sequence[Any], head: int, format: Format) 
     if line.encoded is None:
         line.encoded = _encoded_prefix(line, format)
     prefix, rest = line.encoded
-    return [*messages[:head], *prefix, *messages[head + rest :]]
+    out = list(messages[:head])
+    out += prefix
+    out += messages[head + rest :]
+    return out
 
 
 def _encoded_prefix(line: Line, format: Format) -> tuple[list[Any], int]:

@@ -49,6 +49,8 @@ class Session:
         self.floor: tuple[int, int] | None = None
         self.limits: tuple[tuple[int, int, float], Limits] | None = None
         self._known_head: Head | None = None
+        self._after_head: Any = None
+        """A system message of ours, known not to belong to the head."""
         self.system_key: Any = None
         self.tools_key: Any = None
         self._store = store
@@ -124,7 +126,7 @@ class Session:
         count = len(head.source)
         if count <= len(messages) and messages[:count] == head.source:
             after = messages[count] if count < len(messages) else None
-            if after is None or not self._is_lead(after, count, format):
+            if after is None or after == self._after_head or not self._is_lead(after, count, format):
                 return count
         found: list[Message] = []
         at = 0
@@ -150,7 +152,10 @@ class Session:
         role = item.get("role") if isinstance(item, dict) else getattr(item, "role", None)
         if role not in ("system", "developer"):
             return False
-        return all(self._leads(message) for message in format.decode(item, index))
+        leads = all(self._leads(message) for message in format.decode(item, index))
+        if not leads:
+            self._after_head = shell(item)
+        return leads
 
     def _leads(self, message: Message) -> bool:
         # A summary of ours that stands among the system messages belongs to the conversation.
@@ -195,7 +200,7 @@ class Session:
             return self.line_for(messages, named)
         if fresh:
             self._keep(line, fresh)
-        self._lines = [line, *others][:_LINES_KEPT]
+        self._lines = [line, *others[: _LINES_KEPT - 1]]
         if line.base is not None and line.base.session_id != self.id:
             # Another session had the same history; its summaries are no system prompt here either.
             self._note_injected(line.base)
