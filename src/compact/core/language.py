@@ -65,15 +65,18 @@ _FOREIGN_REST = 0.34
 
 def is_other_language(text: str, references: Sequence[str]) -> bool:
     """True when `text` is plainly in a language or script that none of the `references` is in."""
-    profile = _scripts(text)
-    known = [found for found in (_scripts(reference) for reference in references) if found]
-    if not profile or not known:
+    prose = _prose(text)
+    profile = _scripts(prose)
+    if not profile:
         return False
-    if _other_script(profile, known):
+    known = {said: found for said in map(_prose, references) if (found := _scripts(said))}
+    if not known:
+        return False
+    if _other_script(profile, list(known.values())):
         return True
-    if profile["latin"] < 0.7 or any(found["latin"] < 0.7 for found in known):
+    if profile["latin"] < 0.7 or any(found["latin"] < 0.7 for found in known.values()):
         return False
-    return _other_latin_language(text, references)
+    return _other_latin_language(prose, list(known))
 
 
 def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, float]]) -> bool:
@@ -87,15 +90,13 @@ def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, flo
     return "han" in accepted and profile["kana"] >= 0.2
 
 
-def _other_latin_language(text: str, references: Sequence[str]) -> bool:
-    language, scores = _latin_language(text)
+def _other_latin_language(prose: str, known: Sequence[str]) -> bool:
+    language, scores = _latin_language(prose)
     if language is None:
         return False
     accepted = set()
-    for reference in references:
-        if not _scripts(reference):
-            continue
-        found, _ = _latin_language(reference)
+    for said in known:
+        found, _ = _latin_language(said)
         if found is None:
             return False
         accepted.add(found)
@@ -104,9 +105,9 @@ def _other_latin_language(text: str, references: Sequence[str]) -> bool:
     return all(scores[name] <= _FOREIGN_REST * scores[language] for name in accepted)
 
 
-def _latin_language(text: str) -> tuple[str | None, dict[str, float]]:
+def _latin_language(prose: str) -> tuple[str | None, dict[str, float]]:
     """The language whose small words lead clearly, or None; with the share of small words of each."""
-    words = Counter(re.findall(r"[^\W\d_]+", _prose(text).lower()))
+    words = Counter(re.findall(r"[^\W\d_]+", prose.lower()))
     total = sum(words.values())
     if total < _MIN_UNITS:
         return None, {}
@@ -117,9 +118,8 @@ def _latin_language(text: str) -> tuple[str | None, dict[str, float]]:
     return max(scores, key=scores.__getitem__), scores
 
 
-def _scripts(text: str) -> dict[str, float]:
+def _scripts(prose: str) -> dict[str, float]:
     """Share of each script among the words of the prose; empty when there is too little of it."""
-    prose = _prose(text)
     units: dict[str, float] = {}
     for name, pattern, width in _SCRIPT_PATTERNS:
         runs = pattern.findall(prose)

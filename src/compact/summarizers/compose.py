@@ -94,19 +94,21 @@ class Composer:
     ) -> Summary:
         # The prose may take all that was allowed; what it leaves is the evidence's.
         prose = check_summary(answer.text, request, self._counter.count, min_chars=self._min_chars)
-        text, untrusted = prose, ""
+        text, untrusted, survived = prose, "", None
         if request.strategy != "brief":
             reserved = request.max_tokens - asked.max_tokens
             text, untrusted = self._with_evidence(prose, evidence, request, reserved)
             left = request.max_tokens - self._counter.count(prose)
-            if left > reserved and survival(evidence, text).get("all", 1.0) < self._floor:
+            survived = survival(evidence, text)
+            if left > reserved and survived.get("all", 1.0) < self._floor:
                 text, untrusted = self._with_evidence(prose, evidence, request, left)
+                survived = survival(evidence, text)
         return replace(
             answer,
             text=text,
             tokens=self._counter.count(text),
             evidence=evidence,
-            survival=survival(evidence, text),
+            survival=survived if survived is not None else survival(evidence, text),
             untrusted=untrusted,
             strategy=request.strategy,
         )
