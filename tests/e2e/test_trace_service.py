@@ -187,3 +187,13 @@ def test_the_tail_goes_on_when_the_service_comes_back(tmp_path: Path) -> None:
         tail.send_signal(signal.SIGINT)
         out, err = tail.communicate(timeout=30)
     assert (tail.returncode, out) == (0, "") and "Traceback" not in err
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-protobuf"])
+def test_metrics_and_logs_are_let_go_with_a_word(client: httpx2.Client, kind: str) -> None:
+    for path in ("/v1/metrics", "/v1/logs"):
+        answer = client.post(path, content=b"{}", headers={"Content-Type": kind})
+        assert answer.status_code == 200 and answer.headers["content-type"] == kind
+        assert b"Only spans are kept here." in answer.content
+    assert client.get("/stats").json()["events"] == 0
+    assert "compact traces --tail" in client.get("/").text

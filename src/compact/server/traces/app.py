@@ -19,12 +19,23 @@ from compact.server.traces.fields import BadBody
 from compact.server.traces.following import stream
 from compact.server.traces.guard import App, Guard
 from compact.server.traces.moments import micros
+from compact.server.traces.otlp import PROTOBUF, answer
 from compact.server.traces.reading import MAX_SPANS, Follow, TooSlow, TraceQuery
 from compact.server.traces.service import Taken, TraceService
 from compact.server.traces.settings import TraceSettings
 
 _SSE_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-_PROTOBUF = "application/x-protobuf"
+_INDEX = """Compact traces
+
+GET  /traces          what came in, newest first: limit cursor name group status since until q
+GET  /traces/{id}     one trace as a tree
+GET  /spans/{id}      one span
+GET  /events          the stream: traceId kinds since after
+POST /ingest          send events here
+GET  /openapi.json    all of it, for programs
+
+In a terminal: compact traces --tail
+"""
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
 
@@ -71,7 +82,7 @@ def _service(request: Request) -> TraceService:
 def _add_ingest(app: FastAPI, settings: TraceSettings) -> None:
     async def taken(request: Request) -> tuple[Taken, bool]:
         service = _service(request)
-        protobuf = request.headers.get("content-type", "").partition(";")[0].strip().lower() == _PROTOBUF
+        protobuf = _is_protobuf(request)
         promised = request.headers.get("content-length", "")
         encoding = request.headers.get("content-encoding", "")
         chunks = request.stream()
@@ -99,27 +110,28 @@ def _add_ingest(app: FastAPI, settings: TraceSettings) -> None:
     async def otlp(request: Request) -> Response:
         """OTLP over HTTP, JSON or protobuf, answered as OTLP wants it."""
         result, protobuf = await taken(request)
-        problem = ""
         if result.errors:
             first = result.errors[0]
-            problem = f"span {first['index']}: {first['error']}"
-        if protobuf:
-            from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+            return _otlp_answer(protobuf, result.rejected, f"span {first['index']}: {first['error']}")
+        return _otlp_answer(protobuf)
 
-            made = ExportTraceServiceResponse()
-            if result.rejected:
-                made.partial_success.rejected_spans = result.rejected
-                made.partial_success.error_message = problem
-            return Response(made.SerializeToString(), media_type=_PROTOBUF)
-        partial = {"rejectedSpans": str(result.rejected), "errorMessage": problem} if result.rejected else {}
-        return JSONResponse({"partialSuccess": partial})
+    async def not_kept(request: Request) -> Response:
+        """Exporters send these to the same place; an error would fill their logs."""
+        await drain(request.stream(), settings.max_body_bytes, settings.read_timeout)
+        return _otlp_answer(_is_protobuf(request), problem="Only spans are kept here.")
 
     app.post("/ingest")(ingest)
     app.post("/v1/traces/ingest")(ingest)
     app.post("/v1/traces")(otlp)
+    app.post("/v1/metrics", include_in_schema=False)(not_kept)
+    app.post("/v1/logs", include_in_schema=False)(not_kept)
 
 
 def _add_reading(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    async def index() -> Response:
+        return Response(_INDEX, media_type="text/plain")
+
     @app.get("/healthz")
     async def healthz() -> dict[str, Any]:
         return {"status": "ok", "service": "compact-traces"}
@@ -225,6 +237,15 @@ def _add_events(app: FastAPI, settings: TraceSettings) -> None:
                 service.readers -= 1
 
         return StreamingResponse(counted(), headers=_SSE_HEADERS, media_type="text/event-stream")
+
+
+def _is_protobuf(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == PROTOBUF
+
+
+def _otlp_answer(protobuf: bool, rejected: int = 0, problem: str = "") -> Response:
+    content, kind = answer(protobuf, rejected, problem)
+    return Response(content, media_type=kind)
 
 
 def _json(value: Any) -> Response:

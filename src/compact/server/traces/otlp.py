@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from compact.server.traces.event import TraceEvent
+from compact.server.traces.event import TraceEvent, to_json
 from compact.server.traces.fields import BadBody, label, moment, optional_identity
 
+PROTOBUF = "application/x-protobuf"
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _KINDS = {1: "internal", 2: "server", 3: "client", 4: "producer", 5: "consumer"}
 _KIND_ATTRIBUTES = ("openinference.span.kind", "gen_ai.operation.name")
@@ -49,6 +50,21 @@ def payload_of_protobuf(body: bytes) -> dict[str, Any]:
     except (DecodeError, ValueError, RecursionError) as error:
         raise BadBody(f"The body is no OTLP message: {error}. Nothing was stored.") from None
     return made
+
+
+def answer(protobuf: bool, rejected: int, problem: str) -> tuple[bytes, str]:
+    """What an exporter is told, and its media type. Answers about metrics and logs have the same layout."""
+    if not protobuf:
+        partial = {"rejectedSpans": str(rejected)} if rejected else {}
+        partial |= {"errorMessage": problem} if problem else {}
+        return to_json({"partialSuccess": partial}).encode(), "application/json"
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    made = ExportTraceServiceResponse()
+    if rejected or problem:
+        made.partial_success.rejected_spans = rejected
+        made.partial_success.error_message = problem
+    return bytes(made.SerializeToString()), PROTOBUF
 
 
 def _event(span: Any, resource: Mapping[str, Any], scope: Any) -> TraceEvent:

@@ -50,19 +50,14 @@ class _Server(uvicorn.Server):
 
 def serve(settings: TraceSettings, ready: Callable[[str], None]) -> None:
     """Serves until it is interrupted; `ready` gets the URL once requests are answered."""
-    listening = bound(settings.host, settings.port)
-    try:
-        with suppress(KeyboardInterrupt):
-            _Server(settings, TraceDatabase(settings.database), ready).run(sockets=[listening])
-    finally:
-        listening.close()
+    with bound(settings.host, settings.port) as listening, suppress(KeyboardInterrupt):
+        _Server(settings, TraceDatabase(settings.database), ready).run(sockets=[listening])
 
 
 @contextmanager
 def serving(settings: TraceSettings | None = None, **changes: Any) -> Iterator[str]:
     """The service on a thread of this process, on a free port; gives its URL. For tests and notebooks."""
     settings = replace(settings or TraceSettings(port=0), **changes)
-    listening = bound(settings.host, settings.port)
     urls: list[str] = []
     up = threading.Event()
 
@@ -70,25 +65,25 @@ def serving(settings: TraceSettings | None = None, **changes: Any) -> Iterator[s
         urls.append(url)
         up.set()
 
-    server = _Server(settings, TraceDatabase(settings.database), ready)
+    with bound(settings.host, settings.port) as listening:
+        server = _Server(settings, TraceDatabase(settings.database), ready)
 
-    def run() -> None:
+        def run() -> None:
+            try:
+                server.run(sockets=[listening])
+            finally:
+                up.set()
+
+        thread = threading.Thread(target=run, name="compact-traces", daemon=True)
+        thread.start()
+        up.wait()
         try:
-            server.run(sockets=[listening])
+            if not urls:
+                raise StoreError("The trace service did not start; see its messages above.")
+            yield urls[0]
         finally:
-            up.set()
-
-    thread = threading.Thread(target=run, name="compact-traces", daemon=True)
-    thread.start()
-    up.wait()
-    try:
-        if not urls:
-            raise StoreError("The trace service did not start; see its messages above.")
-        yield urls[0]
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+            server.should_exit = True
+            thread.join()
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from compact.errors import ConfigError, MissingExtra, StoreError
 
 _SILENCE = 45.0
 """Seconds without even a heartbeat after which a connection counts as dead."""
+_AT_ONCE = 500
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -69,8 +71,8 @@ class TraceClient:
                         elif sequence > reached:
                             reached = sequence
                             yield Told(sequence, event)
-            except self._errors:
-                pass
+            except (*self._errors, ValueError):
+                pass  # Broken off, or garbage: both end the connection.
             if failures == 0:
                 yield Told(reached, connected=False)
             time.sleep(pauses[min(failures, len(pauses) - 1)])
@@ -112,17 +114,13 @@ class Background:
 
     def take(self, seconds: float) -> list[Told]:
         """What has come, after at most that time; raises what the stream raised."""
-        try:
-            got = [self._queue.get(timeout=seconds)]
-            while len(got) < 500:
-                got.append(self._queue.get_nowait())
-        except queue.Empty:
-            got = got if "got" in locals() else []
         told: list[Told] = []
-        for item in got:
-            if isinstance(item, BaseException):
-                raise item
-            told.append(item)
+        with suppress(queue.Empty):
+            while len(told) < _AT_ONCE:
+                item = self._queue.get_nowait() if told else self._queue.get(timeout=seconds)
+                if isinstance(item, BaseException):
+                    raise item
+                told.append(item)
         return told
 
     def _run(self) -> None:
