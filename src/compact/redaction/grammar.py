@@ -35,7 +35,7 @@ class Rule:
     whole: str = ""
     """Head and secret in one, where what may be secret depends on how the head ended (which quote)."""
     holds: str = ""
-    """What every secret of this rule holds; a candidate without it is refused unread."""
+    """What every secret of this rule, which stays on one line, holds; candidates without it go unread."""
     until: str = ""
     """The character that ends the head, where no other one like it stands behind its first three."""
 

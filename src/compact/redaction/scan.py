@@ -37,17 +37,24 @@ class CompiledRule:
 
     def find(self, data: bytes, found: list[Span]) -> None:
         match, head, tail, check = self._match, self._head, self._tail, self._check
-        until, holds = self._until, self._holds
+        until, holds, held, line = self._until, self._holds, -1, 0
         anchor, length, position = _unanchored(), len(data), 0
         while True:
             begin, stop = match(anchor, data, position, length)[0]
             if begin < 0:
                 return
             start, end = begin, stop - tail
-            if holds is not None and holds(data, begin, end) is None:
-                # No name is shorter than three, and a value may hold another name.
-                position = begin + 3
-                continue
+            if holds is not None:
+                if held < begin:
+                    # What the next secret must hold; one that is on a later line can't be on this one.
+                    sign = holds(data, begin)
+                    if sign is None:
+                        return
+                    line, held = max(line, data.rfind(b"\n", max(held, 0), sign.start()) + 1), sign.start()
+                if held >= end:
+                    # No name is shorter than three, and a value may hold another name.
+                    position = max(begin + 3, line)
+                    continue
             if until:
                 start = data.find(until, begin + 3) + 1
             elif head is not None:
