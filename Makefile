@@ -37,8 +37,8 @@ $(STAMP): pyproject.toml $(LOCK) $(NODEPS)
 		echo "$$key" > $@; \
 	else touch $@; fi
 
-run: setup  ## compact the sample session with every preset and show before and after
-	@$(BIN)/python examples/before_after.py
+run: setup  ## show a compaction, then chat in the terminal with the local demo model
+	@$(BIN)/python examples/try_chat.py
 
 test: setup  ## all tests, with coverage
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term

@@ -1,6 +1,6 @@
 """Compacts a sample session with every preset and shows what goes out.
 
-    python examples/before_after.py [FILE] [--window 8000]
+    python examples/before_after.py [FILE] [--window 8000] [--preset NAME]
 
 The sample is an invented coding session of 149 messages. Nothing is sent anywhere.
 """
@@ -27,15 +27,16 @@ SHOWN_RUN = 4
 SAMPLE = Path(__file__).with_name("sample_session.json")
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     parser = ArgumentParser(description="Compact a session with every preset and show what goes out.")
     parser.add_argument("file", nargs="?", type=Path, default=SAMPLE)
     parser.add_argument("--window", type=int, default=8_000)
-    args = parser.parse_args()
+    parser.add_argument("--preset", choices=PRESETS, help="only this one")
+    args = parser.parse_args(argv)
     body = json.loads(args.file.read_text(encoding="utf-8"))
     out = screen(sys.stdout, os.environ)
     out.line(f"{args.file.name}: {plural(len(body['messages']), 'message')}, window {args.window:,} tokens")
-    for preset in PRESETS:
+    for preset in [args.preset] if args.preset else PRESETS:
         show(out, preset, args.window, body["messages"], body.get("tools"))
 
 
