@@ -14,7 +14,7 @@ import pexpect
 import pyte
 
 PROMPT = "›"
-SECONDS = 30.0
+SECONDS = 60.0
 """Patience for a busy machine; nothing waits this long where all is well."""
 
 

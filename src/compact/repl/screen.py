@@ -7,6 +7,7 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TextIO
 
+from compact.cli.terminal import cell_width
 from compact.repl.saying import STYLES, Canvas, Happening, Kind, Piece, Preparing, Said, clean
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ class TerminalVoice:
 
     def line(self, said: Said) -> None:
         for line in said.text.split("\n"):
-            if said.kind is Kind.RESULT:
-                self._screen.line(line)
+            if said.kind is Kind.RESULT and ("\x1b" in line or cell_width(line) <= self.canvas.width):
+                self._screen.line(line)  # drawn to fit
             else:
                 self._wrapped(line, *STYLES.get(said.kind, ()))
 

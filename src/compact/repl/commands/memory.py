@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
 from compact.cli.terminal import Screen, fit, one_line, plural
+from compact.engine.inspect import Recalled
 from compact.errors import CompactError
 from compact.repl.chat import Chat, failed
 from compact.repl.saying import Canvas, Happening, Reopened, error, info, result
-from compact.repl.turns import is_said
+from compact.repl.turns import Turn, is_said, text_of
 from compact.stores.threads import Thread
 
 _RECALLED_LINES = 6
+_MOST_RECALLED = 5
 
 
 def run_save(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
@@ -106,6 +108,13 @@ def find(chat: Chat, wanted: str) -> Thread | None:
     return next(starting, None) or next(titled, None)
 
 
+def _containing(turns: Sequence[Turn], text: str) -> list[Recalled]:
+    """The newest turns that hold this text, also as a part of a word, which the index does not know."""
+    low = text.casefold()
+    found = [n for n in range(len(turns) - 1, -1, -1) if low in text_of(turns[n]).casefold()]
+    return [Recalled(n, turns[n]["role"], text_of(turns[n]), (), 1.0) for n in found[:_MOST_RECALLED]]
+
+
 def run_recall(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     if not argument:
         yield error("What shall be found? /recall words, or a handle such as r-0123456789", 2)
@@ -115,6 +124,8 @@ def run_recall(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
     except CompactError as problem:
         yield failed(problem)
         return
+    if not hits:
+        hits = _containing(chat.conversation.turns, argument)
     if not hits:
         yield info("Nothing in this session matches. Try other words, or fewer.")
         return
