@@ -167,7 +167,7 @@ def _add_reading(app: FastAPI) -> None:
             text=q,
         )
         try:
-            return _json(await service.read(service.reader.traces, query))
+            return await _json(service, lambda: service.reader.traces(query))
         except ValueError as error:
             raise HTTPException(400, str(error)) from None
 
@@ -180,19 +180,13 @@ def _add_reading(app: FastAPI) -> None:
     ) -> Response:
         """A trace with its spans in the order of the tree; `data=false` leaves out what they carry."""
         service = _service(request)
-        found = await service.read(service.reader.trace, trace_id, data, limit)
-        if found is None:
-            raise HTTPException(404, "There is no such trace.")
-        return _json(found)
+        return await _json(service, lambda: service.reader.trace(trace_id, data, limit))
 
     @app.get("/spans/{span_id:any}")
     async def span(request: Request, span_id: str, traceId: str | None = None) -> Response:
         """One span with its data. Span ids are unique within a trace; without `traceId` the newest comes."""
         service = _service(request)
-        found = await service.read(service.reader.spans, span_id, traceId)
-        if not found:
-            raise HTTPException(404, "There is no such span.")
-        return _json(found[0])
+        return await _json(service, lambda: next(iter(service.reader.spans(span_id, traceId)), None))
 
 
 def _add_events(app: FastAPI, settings: TraceSettings) -> None:
@@ -248,8 +242,17 @@ def _otlp_answer(protobuf: bool, rejected: int = 0, problem: str = "") -> Respon
     return Response(content, media_type=kind)
 
 
-def _json(value: Any) -> Response:
-    return Response(to_json(value), media_type="application/json")
+async def _json(service: TraceService, ask: Callable[[], dict[str, Any] | None]) -> Response:
+    """What is found, or 404; also its JSON is made on the reading thread, since a tree may be large."""
+
+    def content() -> bytes | None:
+        found = ask()
+        return None if found is None else to_json(found).encode()
+
+    body = await service.read(content)
+    if body is None:
+        raise HTTPException(404, "That is not here.")
+    return Response(body, media_type="application/json")
 
 
 def _moment(text: str | None, name: str) -> int | None:

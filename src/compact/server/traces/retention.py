@@ -43,7 +43,7 @@ class Keeper:
             return False
         try:
             more = self.sweep()
-        except StoreError as error:
+        except (StoreError, sqlite3.Error) as error:
             # The next round tries again; what is kept too long does no harm until then.
             print(f"[compact traces] {error}", file=sys.stderr)
             more = False

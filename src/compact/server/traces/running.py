@@ -34,6 +34,8 @@ class _Server(uvicorn.Server):
             server_header=False,
             lifespan="on",
             timeout_graceful_shutdown=5,
+            # Exporters keep their connection for some seconds; one that closes first costs them a retry.
+            timeout_keep_alive=30,
         )
         super().__init__(config)
 

@@ -22,7 +22,7 @@ from compact.server.traces.settings import TraceSettings
 from compact.server.traces.writing import Writer
 
 _TOLD = 100
-_BODIES = 16
+_BODIES = 8
 _SHORT = 64
 _T = TypeVar("_T")
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compact.errors import StoreError
 from compact.server.traces.accepting import events_of
 from compact.server.traces.database import TraceDatabase
 from compact.server.traces.event import TraceEvent, row_of
+from compact.server.traces.merging import is_running, merged
+from compact.server.traces.moments import iso
 from compact.server.traces.reading import Follow, Reader, TooSlow, TraceQuery
 from compact.server.traces.retention import Keeper
 from compact.server.traces.settings import Retention
+from compact.server.traces.showing import event_of_body
 from compact.server.traces.writing import Writer
 from support.trace_service import span
 
@@ -135,6 +141,50 @@ def test_a_tree_can_be_had_without_data_and_in_part(database: TraceDatabase) -> 
     assert whole is not None and part is not None
     assert whole["spans"][3]["data"] == {"n": 3} and whole["data_complete"] and not whole["truncated"]
     assert len(part["spans"]) == 4 and part["truncated"] and "data" not in part["spans"][0]
+
+
+EVENTS = st.builds(
+    span,
+    trace=st.sampled_from(["t1", "t2"]),
+    id=st.sampled_from("abc"),
+    parent_id=st.sampled_from([None, "a", "x"]),
+    name=st.sampled_from([None, "n1", "n2"]),
+    status=st.sampled_from([None, "ok", "error"]),
+    started_at=st.none() | st.integers(1, 50),
+    ended_at=st.none() | st.integers(1, 50),
+)
+
+
+@given(st.lists(st.lists(EVENTS, min_size=1, max_size=4), min_size=1, max_size=5))
+@settings(max_examples=25)
+def test_what_a_trace_adds_up_to_is_what_its_events_say(batches: list[list[dict[str, Any]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        database = TraceDatabase(Path(folder) / "traces.db")
+        for batch in batches:
+            write(database, *batch)
+        reader = Reader(database)
+        for listed in reader.traces(TraceQuery())["traces"]:
+            id = listed["trace_id"]
+            folded: dict[str, TraceEvent] = {}
+            for _, body in reader.page(0, Follow(trace_id=id))[0]:
+                event = event_of_body(body)
+                folded[str(event.span_id)] = merged(folded.get(str(event.span_id)), event)
+            tree = reader.trace(id)
+            assert tree is not None
+            shown = {
+                one["span_id"]: (one["parent_id"], one["name"], one["started_at"], one["ended_at"])
+                for one in tree["spans"]
+            }
+            assert shown == {
+                one: (span.parent_id, span.name, iso(span.started), iso(span.ended))
+                for one, span in folded.items()
+            }
+            assert listed["span_count"] == len(folded)
+            assert listed["error_count"] == sum(span.status == "error" for span in folded.values())
+            assert listed["running_count"] == sum(is_running(span) for span in folded.values())
+            starts = [span.started for span in folded.values() if span.started is not None]
+            assert listed["started_at"] == (iso(min(starts)) if starts else None)
+        database.close()
 
 
 def test_the_log_is_read_in_pages_that_miss_nothing(database: TraceDatabase) -> None:
