@@ -23,6 +23,8 @@ from unit.counters.sample_texts import SENTENCES
 
 TRIMMED = "Context trimmed. Kept first 2 and last 10 turns."
 OPTIONS = ("--model", "local", "--system", "Answer in one short sentence.", "--preset", "window")
+# The model finds no end where it is asked for no answer.
+SHORT = ("--set", f"models={{{local.MODEL}: {{window: {local.WINDOW}, max_output: 24}}}}")
 QUESTION = "What is the capital of France?"
 COUNT = counter_for(local.MODEL).count
 
@@ -69,7 +71,7 @@ def assert_whole(turns: list[dict[str, Any]]) -> Iterator[int]:
 @pytest.mark.spec("S1.6", part="terminal")
 def test_three_windows_with_a_real_model(tmp_path: Path) -> None:
     parts = [told_before(number) for number in range(3)]
-    with chatting(tmp_path, *OPTIONS, "long", columns=100) as terminal:
+    with chatting(tmp_path, *OPTIONS, *SHORT, "long", columns=100) as terminal:
         assert "SmolLM2-135M, a demo model" in terminal.status
         assert terminal.say(QUESTION)
         for number, part in enumerate(parts, 1):
@@ -97,7 +99,7 @@ def test_three_windows_with_a_real_model(tmp_path: Path) -> None:
 def test_three_windows_that_the_model_reads_word_by_word(tmp_path: Path) -> None:
     rng = random.Random(7)
     trims = told = 0
-    with chatting(tmp_path, *OPTIONS, "live", columns=100) as terminal:
+    with chatting(tmp_path, *OPTIONS, *SHORT, "live", columns=100) as terminal:
         while told < 3 * local.WINDOW:
             message = prose(rng, 600) + " What do you think?"
             told += COUNT(message)

@@ -20,6 +20,8 @@ from support.wire_servers import (
     Behavior,
     OpenAIWire,
     Server,
+    as_event,
+    begin_stream,
     cut_body,
     events,
     garbage,
@@ -217,12 +219,39 @@ def test_silence_between_pieces_ends(make: Make, wire: Any) -> None:
 
 @both
 def test_a_reader_may_take_its_time(make: Make, wire: Any) -> None:
-    with serving(wire.stream(ANSWER)) as server:
-        reply = make(server, first_seconds=30, between_seconds=0.2).stream(ASK)
-        got = [next(reply)]
-        threading.Event().wait(0.5)
+    read_on = threading.Event()
+
+    def waiting_for_the_reader(handler: Any) -> None:
+        begin_stream(handler, chunked=False)
+        rest = handler.wfile
+        for chunk in wire.chunks(ANSWER):
+            rest.write(as_event(chunk, named(wire)))
+        rest.flush()
+        read_on.wait(10)
+        for event in _ending(wire):
+            rest.write(as_event(event, named(wire)))
+        handler.close_connection = True
+
+    with serving(waiting_for_the_reader) as server:
+        reply = make(server, between_seconds=0.3).stream(ASK)
+        got = [next(reply), next(reply)]
+        threading.Event().wait(0.8)
+        read_on.set()
         got += reply
     assert isinstance(got[-1], ReplyEnd)
+
+
+@both
+def test_what_breaks_after_the_end_is_no_matter(make: Make, wire: Any) -> None:
+    whole = [*wire.chunks(ANSWER), *_ending(wire)[:1]]
+    text, server = answered(make, then(*whole, silence=None, named=named(wire)))
+    assert (text, len(server.received)) == (ANSWER, 1)
+
+
+def _ending(wire: Any) -> list[Any]:
+    if named(wire):
+        return [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"}]
+    return [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}, "[DONE]"]
 
 
 @both

@@ -127,7 +127,7 @@ def events(*data: Any, named: bool = False) -> Behavior:
     """A stream of server-sent events that ends when the connection does."""
 
     def answer(handler: Handler) -> None:
-        _begin_stream(handler, chunked=False)
+        begin_stream(handler, chunked=False)
         for item in data:
             handler.wfile.write(as_event(item, named))
         handler.close_connection = True
@@ -139,7 +139,7 @@ def dripping(raw: bytes, size: int = 1) -> Behavior:
     """A stream in chunks of `size` bytes, cut wherever that falls."""
 
     def answer(handler: Handler) -> None:
-        _begin_stream(handler, chunked=True)
+        begin_stream(handler, chunked=True)
         for start in range(0, len(raw), size):
             piece = raw[start : start + size]
             handler.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -156,7 +156,7 @@ def then(*data: Any, silence: bytes | None = b"", named: bool = False) -> Behavi
     """
 
     def answer(handler: Handler) -> None:
-        _begin_stream(handler, chunked=True)
+        begin_stream(handler, chunked=True)
         for item in data:
             piece = as_event(item, named)
             handler.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -173,7 +173,7 @@ def then(*data: Any, silence: bytes | None = b"", named: bool = False) -> Behavi
     return answer
 
 
-def _begin_stream(handler: Handler, chunked: bool) -> None:
+def begin_stream(handler: Handler, chunked: bool) -> None:
     handler.send_response(200)
     handler.send_header("content-type", "text/event-stream")
     handler.send_header(*(("transfer-encoding", "chunked") if chunked else ("connection", "close")))

@@ -198,6 +198,13 @@ def test_a_history_is_translated() -> None:
     assert lint(messages, provider="anthropic") == []
 
 
+def test_results_come_first_whatever_stands_between_them() -> None:
+    between = {"role": "system", "content": "The tide is high."}
+    _, messages = translated([HISTORY[3], HISTORY[4], HISTORY[5], between, HISTORY[6]])
+    assert [block["type"] for block in messages[2]["content"]] == ["tool_result", "tool_result", "text"]
+    assert lint(messages, provider="anthropic") == []
+
+
 def test_cache_breakpoints_stand_where_the_next_request_will_look() -> None:
     tools = [{"type": "function", "function": {"name": "look", "description": "Look."}}]
     with serving(WIRE.stream("On.")) as server:
