@@ -6,7 +6,9 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +183,7 @@ def test_the_tail_goes_on_when_the_service_comes_back(tmp_path: Path) -> None:
     with trace_service(database, port=port) as client:
         # Also what came before the tail was back.
         client.post("/ingest", json=span("t", "b", parent_id="a", name="second", started_at=3))
-        assert "connected again" in tail.stderr.readline()
+        assert f"following {url} again" in tail.stderr.readline()
         line = tail.stdout.readline().split()
         assert line[1:] == ["running", "first", ">", "second"]
         tail.send_signal(signal.SIGINT)
@@ -197,3 +199,50 @@ def test_metrics_and_logs_are_let_go_with_a_word(client: httpx2.Client, kind: st
         assert b"Only spans are kept here." in answer.content
     assert client.get("/stats").json()["events"] == 0
     assert "compact traces --tail" in client.get("/").text
+
+
+def test_a_terminal_shows_a_tree_that_lives(client: httpx2.Client, tmp_path: Path) -> None:
+    import pexpect
+    import pyte
+
+    screen = pyte.Screen(90, 24)
+    stream = pyte.Stream(screen)
+    url = str(client.base_url).rstrip("/")
+    tail = pexpect.spawn(
+        COMMAND[0], [*COMMAND[1:], "--tail", "--url", url], dimensions=(24, 90), encoding="utf-8", timeout=60
+    )
+
+    def shown_within(*wanted: str) -> list[str]:
+        for _ in range(400):
+            with suppress(pexpect.TIMEOUT):
+                stream.feed(tail.read_nonblocking(10_000, timeout=0.1))
+            if all(any(part in line for line in screen.display) for part in wanted):
+                return [line.rstrip() for line in screen.display]
+        raise AssertionError("\n".join(screen.display))
+
+    shown_within(f"following {url}")
+    now = int(time.time() * 1_000)
+    batch = [
+        {"type": "trace", "trace_id": "t", "name": "Parcels", "group_id": "session-1"},
+        span("t", "root", name="coder", kind="agent", started_at=now),
+        span(
+            "t",
+            "call",
+            parent_id="root",
+            name="read_file",
+            kind="function",
+            started_at=now,
+            ended_at=now + 250,
+        ),
+    ]
+    client.post("/ingest", json={"batch": batch})
+    lines = shown_within("● coder", "└─ ✓ read_file", "250 ms")
+    assert any("Parcels  session-1 · 2 spans" in line for line in lines)
+    client.post(
+        "/ingest", json=span("t", "root", ended_at=now + 1_500, status="error", data={"error": "gave up"})
+    )
+    shown_within("✗ coder", "1.50 s  gave up")
+    tail.sendintr()
+    tail.expect(pexpect.EOF)
+    tail.close()
+    assert tail.exitstatus == 0

@@ -15,10 +15,12 @@ from compact.server.traces.event import TraceEvent
 from compact.server.traces.moments import iso, micros, milliseconds
 from compact.server.traces.settings import PORT
 from compact.server.traces.tail.client import Background, Told, TraceClient
-from compact.server.traces.tail.view import Traces, drawn, duration, event_from, hints, state_of
+from compact.server.traces.tail.view import ShownTrace, Traces, drawn, duration, event_from, hints, state_of
 
 _SETTLED = 1.5
 """Seconds of quiet after which a trace with nothing running is printed for good."""
+_STALE = 120.0
+"""The same where something seems to run still: its program may have ended without a word."""
 _TICK = 0.2
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -57,8 +59,7 @@ def since(text: str | None) -> str | None:
 class _Connection:
     """Says on standard error when the service comes and goes, once each time."""
 
-    def __init__(self, context: Context, client: TraceClient) -> None:
-        self._context = context
+    def __init__(self, client: TraceClient) -> None:
         self._client = client
         self._before: bool | None = None
 
@@ -67,14 +68,14 @@ class _Connection:
             return ""
         first, self._before = self._before is None, told.connected
         if told.connected:
-            return f"following {self._client.url} (Ctrl-C ends)" if first else "connected again"
+            return f"following {self._client.url}{'' if first else ' again'} (Ctrl-C ends)"
         if first:
             return f"no trace service answers at {self._client.url} yet; waiting (start one: compact traces)"
         return "the service is gone; trying again"
 
 
 def _json_lines(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
-    connection = _Connection(context, client)
+    connection = _Connection(client)
     for item in told:
         if item.event is None:
             if note := connection.note(item):
@@ -85,7 +86,7 @@ def _json_lines(context: Context, client: TraceClient, told: Iterator[Told]) -> 
 
 
 def _plain_lines(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
-    connection, traces = _Connection(context, client), Traces()
+    connection, traces = _Connection(client), Traces()
     for item in told:
         if item.event is None:
             if note := connection.note(item):
@@ -113,7 +114,8 @@ def _plain(context: Context, title: str, span: TraceEvent) -> str:
 
 def _seed(traces: Traces, client: TraceClient, event: TraceEvent) -> None:
     """A trace that was under way before we came has a name and parents that only the service knows."""
-    if not traces.known(event.trace_id) and (found := client.trace(event.trace_id)):
+    begun_before = event.span_id is not None and not traces.known(event.trace_id)
+    if begun_before and (found := client.trace(event.trace_id)):
         traces.seed(found)
 
 
@@ -124,15 +126,10 @@ def _live(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
         from rich.text import Text
     except ImportError:
         raise MissingExtra("rich", "traces") from None
-    color = context.out.color
     console = Console(
-        file=context.out.stream,
-        highlight=False,
-        force_terminal=True,
-        no_color=not color,
-        width=context.out.width,
+        file=context.out.stream, highlight=False, force_terminal=True, no_color=not context.out.color
     )
-    connection, traces, state = _Connection(context, client), Traces(), "connecting"
+    connection, traces, state = _Connection(client), Traces(), "connecting"
     incoming = Background(told)
     with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
         while True:
@@ -143,18 +140,22 @@ def _live(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
                 event = event_from(item.event)
                 _seed(traces, client, event)
                 traces.add(event)
-            open_now = []
-            for trace in list(traces.all.values()):
-                fresh = any(id not in trace.printed for id in trace.spans)
-                if not fresh:
-                    continue
-                if not trace.running and time.monotonic() - trace.touched > _SETTLED:
-                    console.print(*drawn(trace, only_new=True), sep="\n")
-                    trace.printed = set(trace.spans)
-                else:
-                    open_now.append(trace)
-            lines = [line for trace in open_now for line in drawn(trace)]
+            open_now = [trace for trace in traces.all.values() if trace.fresh]
+            for trace in [trace for trace in open_now if _is_settled(trace)]:
+                console.print(*drawn(trace, only_new=True), sep="\n")
+                trace.printed = set(trace.spans)
+                open_now.remove(trace)
             room = max(3, console.height - 2)
+            lines: list[Text] = []
+            for trace in reversed(open_now):
+                # Newest at the bottom; what does not fit is not even drawn.
+                if len(lines) < room:
+                    lines = drawn(trace) + lines
             if len(lines) > room:
-                lines = [Text(f"… {len(lines) - room + 1} lines above", "dim"), *lines[-room + 1 :]]
-            live.update(Group(*lines, Text(state, "dim")), refresh=True)
+                lines = [Text("… more above", "dim"), *lines[-room + 1 :]]
+            passed = f"{context.out.dot}{traces.passed:,} traces went by too fast" if traces.passed else ""
+            live.update(Group(*lines, Text(state + passed, "dim")), refresh=True)
+
+
+def _is_settled(trace: ShownTrace) -> bool:
+    return time.monotonic() - trace.touched > (_STALE if trace.running else _SETTLED)

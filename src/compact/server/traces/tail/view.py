@@ -38,6 +38,11 @@ class ShownTrace:
     touched: float = 0.0
 
     @property
+    def fresh(self) -> bool:
+        """Whether something of it was not printed yet."""
+        return any(id not in self.printed for id in self.spans)
+
+    @property
     def running(self) -> bool:
         return any(is_running(span) for span in self.spans.values())
 
@@ -70,6 +75,8 @@ class Traces:
 
     def __init__(self) -> None:
         self.all: OrderedDict[str, ShownTrace] = OrderedDict()
+        self.passed = 0
+        """Traces that were forgotten before they could be printed."""
 
     def known(self, trace_id: str) -> bool:
         return trace_id in self.all
@@ -93,7 +100,8 @@ class Traces:
         if trace_id not in self.all:
             self.all[trace_id] = ShownTrace(trace_id)
             while len(self.all) > MAX_TRACES:
-                self.all.popitem(last=False)
+                _, oldest = self.all.popitem(last=False)
+                self.passed += oldest.fresh
         return self.all[trace_id]
 
 
