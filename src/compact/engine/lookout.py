@@ -134,6 +134,8 @@ class Lookout:
         if now.call.reason is not None:
             return True, now.call.reason
         line = now.line
+        if now.limits.fixed + line.total < now.limits.trigger and not self.policy.fold_on_turns:
+            return False, Reason.BELOW_TRIGGER
         last = line.view[-1] if line.view else None
         waiting = last is not None and last.message.role is Role.USER and not last.message.is_ours
         finished = last is not None and last.message.role is Role.ASSISTANT and not last.message.calls

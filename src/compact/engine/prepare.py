@@ -242,17 +242,16 @@ class Engine(Lookout):
 
 
 def _reason(outcome: Outcome) -> str:
-    match outcome:
-        case Compacted(record=record):
-            return record.reason
-        case Unchanged(reason=reason):
-            return reason.value
-        case Failed(stage=stage, cause=cause):
-            return f"{stage.value} failed: {cause}"
+    if isinstance(outcome, Unchanged):
+        return outcome.reason.value
+    if isinstance(outcome, Compacted):
+        return outcome.record.reason
+    return f"{outcome.stage.value} failed: {outcome.cause}"
 
 
 def _warnings(outcome: Outcome) -> tuple[str, ...]:
     """What a person who is in the conversation should be told."""
     if isinstance(outcome, Compacted):
         return outcome.plan.warnings
-    return (SUMMARY_NOT_UPDATED,) if outcome == Unchanged(Reason.ABORTED) else ()
+    aborted = isinstance(outcome, Unchanged) and outcome.reason is Reason.ABORTED
+    return (SUMMARY_NOT_UPDATED,) if aborted else ()
