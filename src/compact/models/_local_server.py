@@ -26,6 +26,8 @@ def serve(weights: str, port: int, window: int) -> None:
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     params.n_gpu_layers = 0
     params.ui = False
+    # The model's own template adds a system prompt that nobody wrote, and that no count would know of.
+    params.chat_template = "chatml"
     server = xl.Server(params)
     # The server's own threads answer from here on.
     sys.stdin.buffer.read()
