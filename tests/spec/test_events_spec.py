@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from pathlib import Path
 
@@ -151,6 +152,20 @@ def test_the_documents_are_what_the_schemas_say() -> None:
     script = runpy.run_path(str(Path(__file__).parents[2] / "scripts/event_docs.py"))
     for path, text in script["generated"]().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is stale: run scripts/event_docs.py"
+
+
+@pytest.mark.spec("S4.22")
+def test_the_guide_has_schema_set_up_and_a_timeline_and_its_examples_run() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    guide = (docs / "OBSERVABILITY.md").read_text(encoding="utf-8")
+    for part in ("## Ariadne", "## OpenTelemetry", "## The OpenAI Agents SDK", "## Event reference"):
+        assert f"\n{part}\n" in guide
+    assert all(f"### `{name.value}`" in guide for name in EventName)
+    assert "images/timeline.svg" in guide and "<svg" in (docs / "images/timeline.svg").read_text()
+    examples = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    assert len(examples) == 3
+    for source in examples:
+        exec(compile(source, "OBSERVABILITY.md", "exec"), {})
 
 
 def test_the_schema_is_versioned_and_names_every_event() -> None:

@@ -70,13 +70,13 @@ def line_of(event: Event) -> Line:
             why = "asked for" if data["reason"] == "manual" else "the prompt grew too large"
             return "bold", f"compaction {number} begins: {why}, {data['tokensBefore']:,} tokens"
         case EventName.SUMMARIZE:
-            return "", f"  summarizing {data['messagesCount']:,} messages"
+            return "", f"  summarizing {_count(data['messagesCount'], 'message')}"
         case EventName.SUMMARY_CREATED:
             return "", _created(data) + _took(event)
         case EventName.PRUNE:
             tools = ", ".join(map(str, data["prunedTools"]))
             saved = f"{data['tokensSaved']:,} tokens saved"
-            return "", f"  cleared {data['outputsPruned']:,} tool outputs ({tools}), {saved}"
+            return "", f"  cleared {_count(data['outputsPruned'], 'tool output')} ({tools}), {saved}"
         case EventName.PRUNED_MESSAGES:
             layers = f"{data['pinned']} pinned, {data['summary']} summary, {data['recent']} recent"
             return "", f"  the prompt is now {layers}"
@@ -103,7 +103,7 @@ def line_of(event: Event) -> Line:
         case EventName.RESTORED:
             return "", f"compaction #{data['step']} was undone"
         case EventName.RECALL:
-            return "", f"recalled {len(data['found'])} messages for {_short(data['query'])!r}"
+            return "", f"recalled {_count(len(data['found']), 'message')} for {_short(data['query'])!r}"
         case _:
             return "dim", event.name.value
 
@@ -121,8 +121,9 @@ def _decision(data: Mapping[str, Any]) -> Line:
     if not data["triggered"]:
         return "dim", f"no compaction: {data['reason']}{note}"
     kept = data["kept"]
-    stays = f"{kept['pinned']} pinned, {kept['recent_turns']} turns and {kept['tool_pairs']} tool steps stay"
-    return "bold", f"to be compacted: {data['reason']}{note}; {stays}, {data['pruned_count']:,} messages go"
+    turns, pairs = _count(kept["recent_turns"], "turn"), _count(kept["tool_pairs"], "tool step")
+    goes = _count(data["pruned_count"], "message")
+    return "bold", f"to be compacted: {data['reason']}{note}; {turns} and {pairs} stay, {goes} to go"
 
 
 def _created(data: Mapping[str, Any]) -> str:
@@ -130,6 +131,10 @@ def _created(data: Mapping[str, Any]) -> str:
     survived = "" if survival is None else f", {survival:.0%} of the evidence survives"
     tokens = f"{data['summary_tokens']:,} tokens for {data['input_messages']:,} messages"
     return f"  summary ({data['strategy']}, {data['model']}): {tokens}{survived}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _saving(data: Mapping[str, Any]) -> str:

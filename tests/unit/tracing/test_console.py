@@ -41,7 +41,7 @@ def test_a_run_reads_as_a_story() -> None:
         "█████░░░░░░░░░░░░░░░  26.1 %  1,563 of 6,000 tokens",
         "no compaction: below-trigger",
     ]
-    assert lines[3].startswith("to be compacted: overflow; 0 pinned, 6 turns and 0 tool steps stay, ")
+    assert lines[3].startswith("to be compacted: overflow; 6 turns and 0 tool steps stay, ")
     assert lines[5].startswith("compaction #1 begins: the prompt grew too large, 11,") and len(lines) == 10
     assert "% of the evidence survives" in lines[7] and " → " in lines[9] and " saved, " in lines[9]
 
