@@ -59,3 +59,17 @@ def test_the_readme_leads_from_an_overview_to_everything_else() -> None:
         assert f"(docs/{document}.md)" in readme and (ROOT / "docs" / f"{document}.md").is_file()
     for example in ("agents_sdk_minimal.py", "coding_session.py", "long_research.py"):
         assert example in readme and (ROOT / "examples" / example).is_file()
+
+
+@pytest.mark.spec("S4.22")
+def test_observability_tells_events_the_viewer_otlp_and_a_timeline() -> None:
+    guide = (ROOT / "docs" / "OBSERVABILITY.md").read_text(encoding="utf-8")
+    for word in (
+        "compact.token_estimate",
+        "compact.summary_created",
+        "compaction-complete",
+        "Ariadne",
+        "OTLP",
+    ):
+        assert word in guide
+    assert "imeline" in guide

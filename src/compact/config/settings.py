@@ -35,28 +35,31 @@ class SummarizerSettings(_Settings):
     """Who writes summaries. Keys are named by the variable that holds them, never written down here."""
 
     name: Literal["auto", "extractive", "openai", "anthropic"] = Field(
-        "auto", description="auto: a fast model of the vendor whose key is configured, else extractive."
+        default="auto",
+        description="auto: a fast model of the vendor whose key is configured, else extractive.",
     )
-    model: str | None = Field(None, description="None: the vendor's fast model.")
-    base_url: str | None = Field(None, description="Any server that speaks the vendor's wire format.")
-    api_key_env: str | None = Field(None, description="The variable that holds the key.")
-    timeout: PositiveFloat = Field(30.0, description="Seconds for one request.")
+    model: str | None = Field(default=None, description="None: the vendor's fast model.")
+    base_url: str | None = Field(default=None, description="Any server that speaks the vendor's wire format.")
+    api_key_env: str | None = Field(default=None, description="The variable that holds the key.")
+    timeout: PositiveFloat = Field(default=30.0, description="Seconds for one request.")
 
 
 class ArchiveSettings(_Settings):
     """Where transcripts go before anything is pruned."""
 
     adapter: Literal["none", "fs", "s3"] = "fs"
-    path: Name = Field(".compact/archive", description="Folder of the fs adapter.")
+    path: Name = Field(default=".compact/archive", description="Folder of the fs adapter.")
     bucket: str | None = None
     prefix: str = "compact"
     region: str | None = None
     endpoint_url: str | None = None
-    kms_key: str | None = Field(None, description="Encrypt with this KMS key.")
+    kms_key: str | None = Field(default=None, description="Encrypt with this KMS key.")
     on_failure: Literal["abort", "queue"] = Field(
-        "abort", description="abort: nothing is compacted; queue: spooled on disk and sent later."
+        default="abort", description="abort: nothing is compacted; queue: spooled on disk and sent later."
     )
-    spool: Name = Field(".compact/spool", description="Folder of what waits, one below it for each archive.")
+    spool: Name = Field(
+        default=".compact/spool", description="Folder of what waits, one below it for each archive."
+    )
 
     @model_validator(mode="after")
     def _s3_needs_a_bucket(self) -> Self:
@@ -69,28 +72,38 @@ class ArchiveSettings(_Settings):
 class StorageSettings(_Settings):
     """Where sessions live."""
 
-    url: str | None = Field(None, description="A database URL; None keeps sessions in memory.")
+    url: str | None = Field(default=None, description="A database URL; None keeps sessions in memory.")
 
 
 class RedactionSettings(_Settings):
     """What is taken out of everything that leaves the process."""
 
     enabled: bool = True
-    patterns: tuple[Name, ...] = Field((), description="Regular expressions, added to the built-in ones.")
+    patterns: tuple[Name, ...] = Field(
+        default=(), description="Regular expressions, added to the built-in ones."
+    )
     pii: tuple[Literal["email", "phone", "card"], ...] = ()
 
 
 class TracingSettings(_Settings):
     """Where events go, besides the in-process stream."""
 
-    console: bool = Field(False, description="A line for each event on standard error.")
-    jsonl: Name | None = Field(None, description="A file that gets a line of JSON for each event.")
-    ariadne_url: Name | None = Field(None, description="Spans are posted to `{url}/ingest`.")
-    ariadne_timeout: Annotated[float, Field(gt=0.0, le=2.0)] = Field(2.0, description="Seconds.")
-    ariadne_token_env: str | None = Field(None, description="The variable that holds the service's token.")
-    otel: bool = Field(False, description="Spans and metrics through the OpenTelemetry provider in place.")
-    otlp_endpoint: Name | None = Field(None, description="Where no provider is in place: spans go here.")
-    queue_size: PositiveInt = Field(10_000, description="Events that may wait; then the oldest is dropped.")
+    console: bool = Field(default=False, description="A line for each event on standard error.")
+    jsonl: Name | None = Field(default=None, description="A file that gets a line of JSON for each event.")
+    ariadne_url: Name | None = Field(default=None, description="Spans are posted to `{url}/ingest`.")
+    ariadne_timeout: Annotated[float, Field(gt=0.0, le=2.0)] = Field(default=2.0, description="Seconds.")
+    ariadne_token_env: str | None = Field(
+        default=None, description="The variable that holds the service's token."
+    )
+    otel: bool = Field(
+        default=False, description="Spans and metrics through the OpenTelemetry provider in place."
+    )
+    otlp_endpoint: Name | None = Field(
+        default=None, description="Where no provider is in place: spans go here."
+    )
+    queue_size: PositiveInt = Field(
+        default=10_000, description="Events that may wait; then the oldest is dropped."
+    )
 
 
 class ModelLimits(_Settings):
@@ -104,13 +117,15 @@ class CompactConfig(_Settings):
     """All that Compact can be told. `policy` may be a Policy or a mapping of changes to the preset."""
 
     model: Name = "gpt-4o"
-    max_context_tokens: PositiveInt | None = Field(None, description="None: the model's own window.")
+    max_context_tokens: PositiveInt | None = Field(default=None, description="None: the model's own window.")
     preset: str = "budget"
-    policy: Policy = Field(cast(Any, None), validate_default=True, description="None: the preset's own.")
+    policy: Policy = Field(
+        default=cast(Any, None), validate_default=True, description="None: the preset's own."
+    )
     counter: Literal["auto", "tiktoken", "estimate", "chars4"] = "auto"
-    enabled: bool = Field(True, description="False: every prompt goes out as it is.")
-    tenant: Name = Field("default", description="Records of two tenants never meet.")
-    strip_meta: bool = Field(False, description="Take our `meta` off what preflight returns.")
+    enabled: bool = Field(default=True, description="False: every prompt goes out as it is.")
+    tenant: Name = Field(default="default", description="Records of two tenants never meet.")
+    strip_meta: bool = Field(default=False, description="Take our `meta` off what preflight returns.")
     summarizer: SummarizerSettings = SummarizerSettings()
     archive: ArchiveSettings = ArchiveSettings()
     storage: StorageSettings = StorageSettings()

@@ -52,19 +52,21 @@ class Policy(BaseModel):
     name: str = "budget"
 
     # When
-    trigger_pct: Share = Field(0.85, description="Compact at this share of the window.")
-    trigger_above: bool = Field(False, description="Strictly above the share, not at it.")
+    trigger_pct: Share = Field(default=0.85, description="Compact at this share of the window.")
+    trigger_above: bool = Field(default=False, description="Strictly above the share, not at it.")
     fold_on_turns: bool = Field(
-        False, description="Also compact when more finished turns live than are kept."
+        default=False, description="Also compact when more finished turns live than are kept."
     )
     fold_slack_turns: Count = Field(
-        2, description="With a summary, so many turns more than are kept may live before they fold."
+        default=2, description="With a summary, so many turns more than are kept may live before they fold."
     )
-    growth_pct: Share = Field(0.10, description="After a compaction the next needs this growth.")
-    hard_cap_buffer: Count = Field(1_500, description="Budget = window - this.")
-    output_reserve: Count = Field(0, description="Kept free for the reply; the larger of the two counts.")
+    growth_pct: Share = Field(default=0.10, description="After a compaction the next needs this growth.")
+    hard_cap_buffer: Count = Field(default=1_500, description="Budget = window - this.")
+    output_reserve: Count = Field(
+        default=0, description="Kept free for the reply; the larger of the two counts."
+    )
     long_message_pct: Share = Field(
-        1.0, description="A newest user message over this share of the window skips the cycle."
+        default=1.0, description="A newest user message over this share of the window skips the cycle."
     )
 
     # What stays
@@ -73,17 +75,17 @@ class Policy(BaseModel):
     keep_first_turns: Count = 0
     keep_recent_turns: PositiveInt | None = 6
     keep_recent_turns_with_summary: PositiveInt | None = Field(
-        None, description="The same once a summary exists."
+        default=None, description="The same once a summary exists."
     )
     keep_recent_messages: PositiveInt | None = None
     count_new_message: bool = Field(
-        True, description="Whether an unanswered newest turn counts as one of them."
+        default=True, description="Whether an unanswered newest turn counts as one of them."
     )
     keep_tool_io_pairs: PositiveInt | None = Field(
-        4, description="Tool steps kept; None keeps those of the kept turns."
+        default=4, description="Tool steps kept; None keeps those of the kept turns."
     )
     keep_tool_io_anywhere: bool = Field(
-        True, description="Keep the newest tool steps also where their turn is not kept."
+        default=True, description="Keep the newest tool steps also where their turn is not kept."
     )
 
     # Clearing old tool outputs first
@@ -93,7 +95,7 @@ class Policy(BaseModel):
     prune_minimum: Count = 20_000
     prune_minimum_pct: Share = 0.15
     prune_keep_turns: Count = 2
-    prune_accept_pct: Share = Field(0.60, description="A prune that leaves more is discarded.")
+    prune_accept_pct: Share = Field(default=0.60, description="A prune that leaves more is discarded.")
 
     # The rest
     rest: Rest = Rest.SUMMARIZE
@@ -102,9 +104,9 @@ class Policy(BaseModel):
     summary_max_tokens: PositiveInt = 4_000
     summary_max_pct: Share = 0.10
     summary_min_chars: Count = 1
-    on_summary_failure: OnSummaryFailure = Field("prune", description="Or 'keep' all while it fits.")
+    on_summary_failure: OnSummaryFailure = Field(default="prune", description="Or 'keep' all while it fits.")
     survival_floor: Share = Field(
-        0.80,
+        default=0.80,
         description="Share of the evidence that must survive; 0: a given summarizer's prose stands alone.",
     )
 
