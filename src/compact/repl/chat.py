@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from compact.cli.exits import ExitCode
 from compact.config import CompactConfig
-from compact.errors import ChatError, CompactError, ConfigError, FormatError, InsufficientBudget
+from compact.errors import CompactError, ConfigError, FormatError, InsufficientBudget
 from compact.manager import CompactManager
-from compact.model.chat import ReasoningPiece, ReplyEnd, TextPiece
 from compact.model.event import Event, EventName
-from compact.model.message import Usage
-from compact.model.outcome import ContextUsage, Prepared
+from compact.model.outcome import ContextUsage
 from compact.model.policy import Rest
 from compact.model.record import RecordKind
-from compact.models.limits import limits_for
 from compact.ports import ChatModel
 from compact.repl.conversation import FORMAT, Conversation
-from compact.repl.saying import WARNINGS, Happening, Kind, Piece, Preparing, Said, error, info
-from compact.repl.state import Level, Sending, WindowState, landed, sending, trimmed
-from compact.repl.turns import Turn, context_of, reply_turn
+from compact.repl.saying import WARNINGS, Kind, Said, error, info
+from compact.repl.state import Level, landed, trimmed
+from compact.repl.turns import context_of
 from compact.stores.sql import SqlStore
 from compact.tracing.stream import Immediate
 
@@ -138,77 +134,7 @@ class Chat:
     def status(self) -> Status:
         return Status(self.model.label, self.usage.tokens, self.usage.window, self.compactions, self.cost)
 
-    # -- one exchange --------------------------------------------------------------------------------------
-
-    def say(self, text: str) -> Iterator[Happening]:
-        """Send a message and tell what comes. An interrupt thrown in keeps what came."""
-        conversation = self.conversation
-        turn = conversation.ask(text, self.agent)
-        try:
-            state, prepared = self._prepared(turn)
-        except CompactError as problem:
-            conversation.draft = text
-            yield failed(problem)
-            return
-        notices: list[Said] = []
-        if prepared.was_compacted or prepared.was_pruned:
-            self.state = state = trimmed()
-            self.recount()
-            notices = self.compacted(prepared.tokens.before, prepared.tokens.final)
-        reply = _Reply()
-        problem_met: CompactError | None = None
-        interrupted = False
-        asked = [*conversation.history, turn]
-        stream = None
-        try:
-            yield Preparing(self.model.label)
-            room = self._room(prepared)
-            stream = self.model.stream(prepared.messages, max_tokens=room)
-            for piece in stream:
-                if isinstance(piece, TextPiece):
-                    reply.text += piece.text
-                    yield Piece(piece.text)
-                elif isinstance(piece, ReasoningPiece):
-                    yield Piece(piece.text, thinking=True)
-                elif isinstance(piece, ReplyEnd):
-                    reply.end = piece
-        except KeyboardInterrupt:
-            interrupted = True
-        except ChatError as error_met:
-            problem_met = error_met
-        finally:
-            if stream is not None and hasattr(stream, "close"):
-                with suppress(Exception):
-                    stream.close()
-        answer = self._turn_of(reply, interrupted, problem_met)
-        if answer is not None:
-            self.state = state
-            yield from self._kept(asked, turn, answer)
-        if interrupted:
-            yield info("Stopped; what came is kept." if answer else "Stopped; nothing was added.")
-        if problem_met is not None:
-            yield failed(problem_met)
-        if answer is None:
-            conversation.draft = text
-            with suppress(CompactError):
-                self.refresh()
-        yield from notices
-        yield from self.warnings()
-
-    def _prepared(self, turn: Turn) -> tuple[WindowState, Prepared]:
-        """What goes out with this message, and the state of the window once it is answered."""
-        session_id, asked = self.conversation.id, [*self.conversation.history, turn]
-        if not self.trims:
-            return self.state, self.manager.prepare(session_id, asked)
-        try:
-            view = self.manager.view(session_id, asked)
-        except InsufficientBudget:
-            return self.state, self.manager.prepare(session_id, asked)
-        usage = self.usage
-        state, how = sending(self.state, usage.tokens, view.tokens.final, usage.trigger, usage.budget)
-        if how is Sending.COMPACT:
-            return state, self.manager.prepare(session_id, asked)
-        return state, view
+    # -- what is told --------------------------------------------------------------------------------------
 
     def compacted(self, before: int, after: int) -> list[Said]:
         """What a compaction that was just made tells: the engine's own words where it has any (S1.11)."""
@@ -218,65 +144,6 @@ class Chat:
         if lines:
             return [info(line, **data) for line in lines[-1:]]
         return [info(f"Context compacted: {before:,} → {after:,} tokens.", **data)]
-
-    def _room(self, prepared: Prepared) -> int:
-        """How long the reply may be: what the model can say, within what is left of its window."""
-        limits = limits_for(self.config.model, self.config.models)
-        return max(64, min(limits.max_output, self.manager.window - prepared.tokens.final))
-
-    def _turn_of(self, reply: _Reply, interrupted: bool, problem: CompactError | None) -> Turn | None:
-        """The reply as a turn; one with nothing in it is none (S2.11)."""
-        end = reply.end
-        if end is None and not reply.text.strip():
-            return None
-        message = end.message if end is not None else {"role": "assistant", "content": reply.text}
-        usage = end.usage if end is not None else None
-        finish = "interrupted" if interrupted else end.reason.value if end is not None else None
-        return reply_turn(
-            message,
-            self.clock(),
-            self.conversation.id,
-            self.agent,
-            usage,
-            finish_reason=finish,
-            error=str(problem) if problem is not None else None,
-            cost=self._price(usage),
-        )
-
-    def _price(self, usage: Usage | None) -> float | None:
-        from compact.models.prices import cost
-
-        return float(cost(self.agent, usage) or 0) or None if usage is not None else None
-
-    def _kept(self, asked: list[Turn], turn: Turn, answer: Turn) -> Iterator[Happening]:
-        """Both turns become part of the session, on the disk too."""
-        conversation = self.conversation
-        self.cost += _number(answer.get("cost"))
-        conversation.draft = ""
-        try:
-            usage = answer.get("usage")
-            if usage is not None:
-                self.manager.observe(conversation.id, asked, usage)
-            self.usage = conversation.keep([turn, answer])
-            if not conversation.title:
-                conversation.name(str(turn["content"]))
-        except CompactError as problem:
-            yield error(f"{problem} The turn is kept in memory; /export writes it to a file.", 4)
-        self.sizes.append(context_of(answer) or self.usage.tokens)
-        yield Said(
-            Kind.REPLY,
-            answer.get("content") or "",
-            {
-                "role": "assistant",
-                "content": answer.get("content"),
-                "finish_reason": answer.get("finish_reason"),
-                "usage": answer.get("usage"),
-                "session_id": conversation.id,
-                "agent": self.agent,
-                "timestamp": answer["timestamp"],
-                "context": {"tokens": self.usage.tokens, "window": self.usage.window},
-            },
-        )
 
     def refresh(self) -> ContextUsage:
         self.usage = self.conversation.usage()
@@ -294,12 +161,6 @@ class Chat:
             yield Said(Kind.ALERT, _ADVICE)
         while self.told:
             yield Said(Kind.WARNING, self.told.pop(0))
-
-
-@dataclass
-class _Reply:
-    text: str = ""
-    end: ReplyEnd | None = None
 
 
 def failed(problem: CompactError) -> Said:

@@ -12,7 +12,7 @@ from compact.repl.saying import Happening
 
 
 def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) -> bool:
-    """Show everything; says whether it was interrupted. `Chat.say` keeps what came before that."""
+    """Show everything; says whether it was interrupted. The exchange keeps what came before that."""
     interrupted = struck = False
     with _one_interrupt(), _no_echo():
         while True:

@@ -12,6 +12,7 @@ from compact.errors import FormatError
 from compact.repl.chat import Chat
 from compact.repl.commands import is_command, run
 from compact.repl.driving import drive
+from compact.repl.exchange import say
 from compact.repl.saying import Canvas, Happening, Kind, Leave, Piece, Reopened, Said
 
 
@@ -104,7 +105,7 @@ def converse(chat: Chat, messages: Iterable[str], voice: JsonVoice | TextVoice) 
     code, asked = int(ExitCode.OK), False
     for text in messages:
         asked = True
-        happenings = run(chat, text, Canvas()) if is_command(text) else chat.say(text)
+        happenings = run(chat, text, Canvas()) if is_command(text) else say(chat, text)
 
         def show(happening: Happening) -> None:
             nonlocal code

@@ -65,8 +65,10 @@ def converse(context: Context) -> int:
 
 def _handle(chat: Chat, text: str, voice: TerminalVoice) -> str:
     """One line of the user's; returns what stands in the next prompt."""
+    from compact.repl.exchange import say
+
     commanded = is_command(text)
-    happenings = run(chat, text.strip(), voice.canvas) if commanded else chat.say(text)
+    happenings = run(chat, text.strip(), voice.canvas) if commanded else say(chat, text)
     draft = ""
 
     def show(happening: Happening) -> None:

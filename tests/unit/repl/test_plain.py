@@ -11,7 +11,7 @@ import pytest
 
 from compact.repl.commands import COMMANDS
 from compact.repl.plain import messages_of
-from support.chat_server import ChatServer
+from support.chat_server import Answer, ChatServer
 from support.cli import Compact, Ended
 
 Chat = Callable[..., Ended]
@@ -148,3 +148,54 @@ def test_a_system_prompt_lasts_with_the_session(chat: Chat, server: ChatServer) 
     chat("talk", "--system", "Be brief.", given="hello\n/clear\n")
     chat("talk", given="again\n")
     assert [message["content"] for message in server.last] == ["Be brief.", "again"]
+
+
+SMALL = ("--window", "2000", "--counter", "chars4", "--set", "policy.hard_cap_buffer=50")
+
+
+def long_history(folder: Path, turns: int, tokens: int = 100) -> str:
+    kinds = ("user", "assistant")
+    said = [{"role": kinds[n % 2], "content": f"{n:04d}" + "wxyz" * (tokens - 6)} for n in range(turns)]
+    (folder / "long.json").write_text(json.dumps(said))
+    return "/import long.json"
+
+
+def test_over_the_window_and_after_a_failed_compaction_all_can_be_saved(chat: Chat, tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("a file where the archive's folder should be")
+    lines = [long_history(tmp_path, 60), "/stats", "and now?", "/save", "/export all.json", "/stats"]
+    ended = chat("talk", "--json", *SMALL, "--set", "archive.path=blocked", given="\n".join(lines))
+    found = objects(ended)
+    stats = [line for line in found if "breakdown" in line]
+    assert stats[0]["percent"] > 100 and stats[1]["messages"] == 60 == stats[0]["messages"]
+    (problem,) = [line for line in found if line["type"] == "error"]
+    assert problem["error"] == "ArchiveError" and ended.code == 4
+    assert any(line.get("text", "").startswith("Saved: session talk") for line in found)
+    assert len(json.loads((tmp_path / "all.json").read_text())) == 60
+    # With room to write the archive, the same session goes on.
+    again = objects(chat("talk", "--json", *SMALL, given="and now?"))
+    assert again[0]["content"] == "You said: and now?"
+    assert again[1]["text"] == "Context trimmed. Kept first 2 and last 10 turns."
+
+
+def test_a_trim_that_fails_while_all_fits_is_told_and_the_turn_goes_on(chat: Chat, tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("")
+    lines = [long_history(tmp_path, 17), "and now?"]
+    found = objects(chat("talk", "--json", *SMALL, "--set", "archive.path=blocked", given="\n".join(lines)))
+    assert any(line.get("content") == "You said: and now?" for line in found)
+    assert any("could not be made smaller" in line.get("text", "") for line in found)
+
+
+def test_a_server_that_counts_more_than_we_do_gets_a_smaller_prompt(
+    chat: Chat, server: ChatServer, tmp_path: Path
+) -> None:
+    refusal = "request (2100 tokens) exceeds the available context size (2000 tokens), try increasing it"
+    usual = server.rule
+
+    def refusing(body: dict[str, Any]) -> Any:
+        return Answer(refusal, status=400) if len(body["messages"]) > 13 else usual(body)
+
+    server.rule = refusing
+    found = objects(chat("talk", "--json", *SMALL, given=f"{long_history(tmp_path, 14)}\nand now?\n"))
+    assert [len(request["messages"]) for request in server.requests] == [15, 12]
+    assert found[1]["content"] == "You said: and now?"
+    assert found[2]["text"] == "Context trimmed. Kept first 2 and last 9 turns."
