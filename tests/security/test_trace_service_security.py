@@ -326,6 +326,13 @@ def test_an_id_that_is_a_secret_becomes_a_hash_and_keeps_its_children(client: ht
     assert secret not in json.dumps(spans)
 
 
+def test_patterns_of_ones_own_and_personal_data_go_too(tmp_path: Path) -> None:
+    with trace_service(tmp_path / "traces.db", patterns=[r"TCK-\d+"], pii=["email"]) as client:
+        client.post("/ingest", json=span(name="TCK-1234", data={"to": "ada@example.org", "n": 1}))
+        found = client.get("/spans/s1").json()
+        assert (found["name"], found["data"]) == ("<REDACTED>", {"to": "<REDACTED>", "n": 1})
+
+
 def test_redaction_can_be_switched_off(tmp_path: Path) -> None:
     with trace_service(tmp_path / "traces.db", redact=False) as client:
         client.post("/ingest", json=span(data={"password": "hunter2"}))

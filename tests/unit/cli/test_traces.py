@@ -24,6 +24,15 @@ def test_a_port_that_is_taken_is_told(compact: Compact) -> None:
     assert not Path(".compact").exists()
 
 
+def test_settings_of_the_folder_are_checked(compact: Compact) -> None:
+    Path("compact.yaml").write_text("redaction:\n  pii: [shoe-size]\n")
+    ended = compact("traces", "--port", "0")
+    assert ended.code == 2 and "redaction.pii" in ended.err
+    Path("compact.yaml").write_text("redaction:\n  patterns: ['(']\n")
+    ended = compact("traces", "--port", "0")
+    assert ended.code == 2 and "redaction.patterns[0]" in ended.err
+
+
 @pytest.mark.parametrize("port", ["-1", "70000"])
 def test_a_port_that_is_none_is_told(compact: Compact, port: str) -> None:
     assert compact("traces", "--port", port).code == 2

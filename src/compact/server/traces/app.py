@@ -21,7 +21,7 @@ from compact.server.traces.guard import App, Guard
 from compact.server.traces.moments import micros
 from compact.server.traces.otlp import PROTOBUF, answer
 from compact.server.traces.reading import MAX_SPANS, Follow, TooSlow, TraceQuery
-from compact.server.traces.service import Taken, TraceService
+from compact.server.traces.service import RememberingRedactor, Taken, TraceService
 from compact.server.traces.settings import TraceSettings
 
 _SSE_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -53,9 +53,12 @@ def create_app(
 ) -> App:
     """The service as an ASGI application; it closes the database when it ends."""
 
+    # Here, where a pattern that is none can still be told.
+    redactor = RememberingRedactor(settings)
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        service = TraceService(settings, database)
+        service = TraceService(settings, database, redactor)
         app.state.service = service
         started(service)
         try:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.errors import ConfigError
 from compact.server.traces.settings import DEFAULT_DATABASE, PORT, Retention, TraceSettings
+
+if TYPE_CHECKING:
+    from compact.config.settings import RedactionSettings
 
 _KEEP = Retention()
 
@@ -46,6 +50,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     service.add_argument(
         "--allow-origin", action="append", default=[], metavar="URL", help="a page that may use the service"
     )
+    service.add_argument(
+        "--config", metavar="PATH", help="file with redaction settings (default: compact.yaml, if there)"
+    )
     service.add_argument("--no-redaction", action="store_true", help="store secrets as they come")
     tail = parser.add_argument_group("tail")
     tail.add_argument("--tail", action="store_true", help="show what a running service gets, as it comes")
@@ -77,6 +84,7 @@ def _serve(context: Context) -> ExitCode:
     from compact.server.traces import require
 
     args = context.args
+    redaction = _redaction(context)
     settings = TraceSettings(
         database=args.db,
         host=args.host,
@@ -84,17 +92,31 @@ def _serve(context: Context) -> ExitCode:
         token=token(context),
         allowed_hosts=args.allow_host,
         allowed_origins=args.allow_origin,
-        redact=not args.no_redaction,
+        redact=redaction.enabled and not args.no_redaction,
+        patterns=redaction.patterns,
+        pii=redaction.pii,
         retention=Retention(days=args.retention_days, traces=args.max_traces, megabytes=args.max_mb),
     )
     require()
     from compact.server.traces.running import serve
 
-    if args.no_redaction:
+    if not settings.redact:
         context.warn("redaction is off: what is sent here is stored with its secrets in clear text.")
     serve(settings, lambda url: _greet(context, settings, url))
     context.note(f"stopped; what came in is kept in {settings.database}")
     return ExitCode.OK
+
+
+def _redaction(context: Context) -> RedactionSettings:
+    """What is a secret for the sessions of this folder is one here."""
+    import warnings
+
+    from compact.config import CompactConfig
+
+    with warnings.catch_warnings():
+        # Variables that set nothing, such as the one that holds the token, are no matter of this command.
+        warnings.simplefilter("ignore")
+        return CompactConfig.load(context.args.config, context.environ).redaction
 
 
 def _greet(context: Context, settings: TraceSettings, url: str) -> None:

@@ -38,11 +38,11 @@ class Taken:
     """The first hundred."""
 
 
-class _RememberingRedactor(Redactor):
+class RememberingRedactor(Redactor):
     """Field names, kinds and names come by the thousand; each is looked at once."""
 
-    def __init__(self, enabled: bool) -> None:
-        super().__init__(enabled=enabled)
+    def __init__(self, settings: TraceSettings) -> None:
+        super().__init__(settings.patterns, tuple(settings.pii), settings.redact)
         self._short = lru_cache(maxsize=4_096)(super().text)
 
     def text(self, text: str) -> str:
@@ -52,13 +52,13 @@ class _RememberingRedactor(Redactor):
 class TraceService:
     """Made inside the event loop it works for; `close` writes what is left."""
 
-    def __init__(self, settings: TraceSettings, database: TraceDatabase) -> None:
+    def __init__(self, settings: TraceSettings, database: TraceDatabase, redactor: Redactor) -> None:
         self.settings = settings
         self.bell = Bell()
         self.readers = 0
         self.bodies = asyncio.Semaphore(_BODIES)
         """Bodies in memory at a time; the others wait in their sockets."""
-        self._redactor = _RememberingRedactor(settings.redact)
+        self._redactor = redactor
         self.database = database
         self.reader = Reader(self.database, settings.read_timeout)
         loop = asyncio.get_running_loop()

@@ -38,6 +38,10 @@ class TraceSettings:
     allowed_origins: Sequence[str] = ()
     """Pages of other origins that may read and write, as `http://localhost:5173`."""
     redact: bool = True
+    patterns: Sequence[str] = ()
+    """Regular expressions of secrets, added to the built-in ones."""
+    pii: Sequence[str] = ()
+    """Kinds of personal data that go too: email, phone, card."""
     retention: Retention = Retention()
     max_body_bytes: int = 8 * MEGABYTE
     """Of a request, as sent and as unpacked."""
