@@ -56,7 +56,7 @@ def untraced() -> Iterator[None]:
 @pytest.fixture
 async def client(local_model: LocalChatModel) -> AsyncIterator[AsyncOpenAI]:
     async with AsyncOpenAI(
-        base_url=f"{local_model.url}/v1", api_key="none", max_retries=0, timeout=300
+        base_url=f"{local_model.url}/v1", api_key="none", max_retries=0, timeout=900
     ) as found:
         yield found
 
