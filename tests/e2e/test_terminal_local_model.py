@@ -93,19 +93,29 @@ def test_three_windows_with_a_real_model(tmp_path: Path) -> None:
         assert terminal.ended() == 0
 
 
+def send(terminal: Terminal, message: str) -> None:
+    """A message of many lines on the screen, wherever these break."""
+    terminal.type(message)
+    end = "".join(message[-80:].split())
+    terminal.until(lambda: end in "".join(terminal.text.replace("\n…", "").split()), "the message typed")
+    terminal.type("\r")
+    terminal.prompted()
+
+
 @pytest.mark.skipif(
     not os.environ.get("COMPACT_TEST_MODEL"), reason="ten minutes of reading: COMPACT_TEST_MODEL=1"
 )
 def test_three_windows_that_the_model_reads_word_by_word(tmp_path: Path) -> None:
     rng = random.Random(7)
-    trims = told = 0
-    with chatting(tmp_path, *OPTIONS, *SHORT, "live", columns=100) as terminal:
+    told = 0
+    options = (*OPTIONS, *SHORT, "--set", "policy.keep_recent_turns=2")
+    with chatting(tmp_path, *options, "live", columns=200) as terminal:
         while told < 3 * local.WINDOW:
-            message = prose(rng, 600) + " What do you think?"
+            message = prose(rng, 1_000) + " What do you think?"
             told += COUNT(message)
-            said = terminal.say(message)
-            assert "at most" not in said
-            trims += "Context trimmed." in said
+            send(terminal, message)
+            assert "ctx" in terminal.status and "at most" not in terminal.text
+        trims = int(terminal.status.partition("⟳")[2].split()[0])
         read = list(assert_whole(exported(terminal, tmp_path)))
     assert trims >= 3
     assert max(read) > local.WINDOW // 2
