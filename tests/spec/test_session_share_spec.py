@@ -44,9 +44,10 @@ def test_the_share_is_all_that_compact_did_over_the_whole_session(
     benchmark: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     quick = [0.002] * 95
-    measured = benchmark.Measured(100, 50.0, quick, quick, [0.8] * 5, 0.31)
+    measured = benchmark.Measured(100, 50.0, quick, quick, [0.8] * 5, 0.31, waited=40.5)
     assert measured.ours == pytest.approx(0.19 + 4.0 + 0.31)
     assert measured.share == pytest.approx(0.09)
+    assert measured.strict_share == pytest.approx(0.1)
     assert benchmark.report(measured)
     measured.wall = 44.0
     assert not benchmark.report(measured), "over a tenth of the session"
