@@ -14,7 +14,7 @@ import pytest
 from compact import CompactConfig, CompactManager
 from compact.tracing.ariadne import AriadneExporter
 from compact.tracing.spans import trace_id_of
-from support.ariadne import MANY, records, spans, takes
+from support.ariadne import MANY, records, spans, takes, wait_for
 from support.wire_servers import Behavior, cut_body, garbage, hang, serving, status, trickle
 
 TIMEOUT = 0.1
@@ -92,17 +92,25 @@ def test_a_service_that_is_not_there(host: str, plain: list[Any], capsys: pytest
 
 @pytest.mark.spec("S4.13", part="service")
 def test_preflights_go_on_while_the_service_keeps_its_answer_back(plain: list[Any]) -> None:
-    with serving(hang, *MANY) as server:
-        traced = manager(server.url, timeout=2.0)
+    def late(handler: Any) -> None:
+        assert handler.server.released.wait(300)
+        takes(handler)
+
+    with serving(late, *MANY) as server:
+        exporter = AriadneExporter(server.url)
+        exporter._poster._timeout = 300.0  # Longer than this test can take, however busy the machine.
+        config = CompactConfig(max_context_tokens=6_000, counter="chars4", archive={"adapter": "none"})
+        traced = CompactManager(config, exporters=[exporter])
         traced.preflight("s", history())
-        while not server.received:
-            pass
+        wait_for(lambda: server.received)
         # The answer is still out, and stays so until we let go: none of these can have waited for it.
-        for number in range(20):
+        for number in range(10):
             assert traced.preflight(f"s{number}", history()) == plain
         assert len(server.received) == 1
         server.released.set()
-        traced.close()
+        traced.close(timeout=60)
+        # Five of the compaction, two of each preflight that found its record again.
+        assert len(spans(server)) == 5 + 2 * 10
 
 
 @pytest.mark.spec("S4.13", part="service")
