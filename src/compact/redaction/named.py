@@ -25,7 +25,7 @@ _KEY_NAMES = (
     r"api key"
 )
 _SUFFIX = (
-    r"(?:s|[_-]?(?:value|string|str|data|b64|base64|plain|raw|prod|dev|test|live|staging|old|new|primary|"
+    r"(?:s|[_-]?(?:value|string|str|data|b64|base64|plain|raw|prod|dev|test|live|staging|old|new|base|primary|"
     r"secondary|default)|[_-]?\d{1,3}|_id)?"
 )
 _STRONG = (

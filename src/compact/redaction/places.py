@@ -97,10 +97,32 @@ PLACES: tuple[Rule, ...] = (
     ),
     Rule(
         "call",
-        r"(?i)(?:set\w{0,16}|put\w{0,8}|header|append|add|store|save|write)\(\s*"
+        r"(?i)(?:set\w{0,16}|put\w{0,8}|define|header|append|add|store|save|write)\(\s*"
         rf"{_QUOTE}{_NAME}{_QUOTE}\s*,\s*{_QUOTE}",
         r"[^\"'\\\n]+",
-        r"(?:set\w{0,16}|put\w{0,8}|header|append|add|store|save|write)\(",
+        r"(?:set\w{0,16}|put\w{0,8}|define|header|append|add|store|save|write)\(",
+        _not_empty,
+    ),
+    Rule(
+        "header-list",
+        rf"(?i){_QUOTE}(?:key|name){_QUOTE}\s*:\s*{_QUOTE}{_NAME}{_QUOTE}\s*,\s*{_QUOTE}value{_QUOTE}\s*:\s*"
+        rf"{_QUOTE}",
+        r"[^\"'\\\n]+",
+        r"value\\*[\"']",
+        _not_empty,
+    ),
+    Rule(
+        "command-line",
+        rf"\b(?:ldap[a-z]{{3,8}}\b[^\n]*?\s-w|redis-cli\b[^\n]*?\s-a)[ \t]*(?:{_QUOTE})?",
+        r"[^\s\"'\\-][^\s\"'\\]*",
+        "ldap|redis-cli",
+        _not_empty,
+    ),
+    Rule(
+        "command-line",
+        rf"(?i)ConvertTo-SecureString[ \t]+(?:-String[ \t]+)?{_QUOTE}",
+        r"[^\"'\\\n]+",
+        "convertto-securestring",
         _not_empty,
     ),
     Rule(

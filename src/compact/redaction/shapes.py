@@ -90,7 +90,8 @@ SHAPES: tuple[Rule, ...] = (
     Rule(
         "authorization",
         rf"(?i)authorization{_HEADER}",
-        r"(?:basic|bearer|token|digest|negotiate|api-?key|aws4-hmac-sha256|ntlm|key|signature)[ \t]+"
+        r"(?:basic|bearer|token|digest|negotiate|api-?key|aws4-hmac-sha256|ntlm|key|signature|ssws|geniekey|"
+        r"api-?token|bot|splunk|sso-key|oauth|jwt|hawk|apikey|pvetoken)[ \t]+"
         r"[^\r\n\"'\\]+",
         "authorization",
         _credentials,

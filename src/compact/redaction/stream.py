@@ -187,7 +187,7 @@ def _waiting(pii: frozenset[str]) -> Any:
     )
     header = (
         r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
-        r"|(?:curl|mysql|htpasswd)[^\n]*|\s--?[a-z-]+[ \t]*[\"']?"
+        r"|(?:curl|mysql|htpasswd|ldap|redis-cli|convertto|define)[^\n]*|\s--?[a-z-]+[ \t]*[\"']?"
     )
     key = rf"-{{4,5}} ?(?:BEGIN [A-Z0-9 ]*)?|{KEY_BEGIN}{KEY_BODY}*|{KEY_LINES}|Private-Lines:[^{{}}]*"
     prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"

@@ -15,7 +15,10 @@ DISTINCT: tuple[tuple[str, str], ...] = (
         "gitlab",
         r"(?:gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt)-[\w.-]{8,}|GR1348941[\w-]{8,})",
     ),
-    ("slack", r"(?:xox[abceprs](?:\.xox[a-z])?-[\w-]{8,}|xoxo-\d[\w-]{8,}|xapp-\d-[\w-]{8,}|xwfp-[\w-]{8,})"),
+    (
+        "slack",
+        r"(?:xox[abcdeprs](?:\.xox[a-z])?-[\w-]{8,}|xoxo-\d[\w-]{8,}|xapp-\d-[\w-]{8,}|xwfp-[\w-]{8,})",
+    ),
     ("stripe", r"(?:[srp]k_(?:live|test|prod)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9+/=]{8,})"),
     ("pypi", r"pypi-Ag[\w-]{8,}"),
     ("docker", r"dckr_[po]at_[\w-]{8,}"),
@@ -73,6 +76,30 @@ DISTINCT: tuple[tuple[str, str], ...] = (
     ("shippo", r"shippo_(?:live|test)_[0-9a-f]{16,}"),
     ("openshift", r"sha256~[\w-]{40,}"),
     ("octopus", r"API-[A-Z0-9]{26,}"),
+    ("aws-session", r"(?:IQoJb3JpZ2luX2Vj|FwoGZXIvYXdzE)[A-Za-z0-9+/=%]{16,}"),
+    ("cloudflare", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{32,}"),
+    ("frameio", r"fio-u-[\w-]{20,}"),
+    ("duffel", r"duffel_(?:live|test)_[\w-]{30,}"),
+    ("apify", r"apify_api_[A-Za-z0-9]{16,}"),
+    ("browserbase", r"bb_live_[\w-]{16,}"),
+    ("anyscale", r"esecret_[a-z0-9]{16,}"),
+    ("retool", r"retool_01[A-Za-z0-9]{16,}"),
+    ("vercel-blob", r"vercel_blob_rw_[A-Za-z0-9_]{16,}"),
+    ("sourcegraph", r"sgp_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}"),
+    ("snowflake", r"ver:\d-hint:\w+-ETMs[\w+/=-]{16,}"),
+    ("secret-token", r"secret-token:[\w%.~-]{8,}"),
+    ("maxmind", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    ("zuplo", r"zpka_[A-Za-z0-9]{32}_[0-9A-Za-z]{8}"),
+    ("jetbrains", r"perm[:-][\w+/]{4,}={0,2}\.[\w+/]{2,}={0,2}\.[\w+/]{20,}"),
+    ("bitcoin", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{40,}"),
+    # A private key's BEGIN line in base64, as Kubernetes manifests have it; wrapped lines go along.
+    (
+        "private-key",
+        r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BEU0EgUFJJVkFUR|BPUEVOU1NIIFBSSVZBVEU|"
+        r"BFTkNSWVBURUQgUFJJVkFUR|BQR1AgUFJJVkFUR)[A-Za-z0-9+/=]*"
+        r"(?:(?:\r?\n|\\+[nr])[ \t]*[A-Za-z0-9+/=]{40,})*"
+        r"(?:(?:\r?\n|\\+[nr])[ \t]*[A-Za-z0-9+/]{1,39}={1,2})?",
+    ),
 )
 
 # Sure after a word border only ("task-projects-overview" is no key).
@@ -120,4 +147,18 @@ BORDERED: tuple[tuple[str, str], ...] = (
     ("launchdarkly", r"(?:sdk|api|mob)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
     ("modal", r"a[ks]-[A-Za-z0-9]{22}\b"),
     ("crates", r"cio[A-Za-z0-9]{32}\b"),
+    ("firebase", r"AAAA[\w-]{7}:APA91b[\w-]{30,}"),
+    ("asana", r"[0-2]/\d{13,19}(?:/\d{13,19})?:[0-9a-f]{32}"),
+    ("clickup", r"pk_\d{5,12}_[A-Z0-9]{32}"),
+    ("adafruit", r"aio_[A-Za-z0-9]{28}\b"),
+    ("infracost", r"ico-[A-Za-z0-9]{32}\b"),
+    ("lob", r"(?:live|test)_(?:pub_)?[0-9a-f]{30,35}"),
+    ("scalingo", r"tk-us-[\w-]{40,}"),
+    ("llama-cloud", r"llx-[A-Za-z0-9]{40,}"),
+    ("firecrawl", r"fc-[0-9a-f]{32}"),
+    ("friendli", r"flp_[A-Za-z0-9]{30,}"),
+    ("nuget", r"oy2[a-z0-9]{43}"),
+    ("intercom", r"dG9rO[\w=]{40,}"),
+    ("ionic", r"ion_[a-z0-9]{42}\b"),
+    ("bitcoin", r"(?:5[HJK]|[KL][1-9A-HJ-NP-Za-km-z])[1-9A-HJ-NP-Za-km-z]{49,50}\b"),
 )
