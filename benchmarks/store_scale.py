@@ -1,7 +1,7 @@
 """Does the store stay flat, and does recall find what was planted?
 
 Fills SQLite stores with 10,000, 100,000 and 1,000,000 messages, then three in PostgreSQL, and times in turn
-in each of them what a user waits for: loading a session (its row, records, messages since the last compaction),
+in each of them what a user waits for: loading a session (row, records, messages since the last compaction),
 the list of sessions, and recalling a fact by an id, by words and by a summary's handle. Each may take at most
 twice as long in the largest store as in the smallest. Most sessions are row-by-row copies of stored ones,
 each with its own fact. PostgreSQL is a server of the benchmark's own.
