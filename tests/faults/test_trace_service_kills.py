@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import threading
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from compact.server.traces.tail.client import TraceClient
 from support.trace_load import event, send, service_process
 from support.trace_service import followed, messages, span, trace_service
 
@@ -78,6 +80,18 @@ def test_a_restart_keeps_everything_and_readers_go_on(tmp_path: Path) -> None:
         assert later == sequence + 1 and "ended_at" in seen
         [shown] = client.get("/traces/t").json()["spans"]
         assert (shown["name"], shown["duration_ms"]) == ("first", 2000.0)
+
+
+def test_a_reader_that_comes_back_to_another_database_sees_it_whole(tmp_path: Path) -> None:
+    with trace_service(tmp_path / "one.db") as client:
+        client.post("/ingest", json={"batch": [span(id=str(number)) for number in range(10)]})
+        port = client.base_url.port
+        follow = TraceClient(str(client.base_url), None).follow({"after": "0"}, pauses=(0.05,))
+        assert [told.sequence for told in islice(follow, 11)] == list(range(11))
+    with trace_service(tmp_path / "two.db", port=port) as client:
+        client.post("/ingest", json=span(id="new"))
+        told = next(told for told in follow if told.event is not None)
+        assert told.event is not None and (told.sequence, told.event["span_id"]) == (1, "new")
 
 
 def test_a_stop_lets_followers_go_at_once(tmp_path: Path) -> None:

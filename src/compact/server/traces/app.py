@@ -215,12 +215,11 @@ def _add_events(app: FastAPI, settings: TraceSettings) -> None:
             since=_moment(since, "since"),
         )
         returning = request.headers.get("last-event-id", "")
-        if _DIGITS.fullmatch(returning):
-            start = int(returning)
-        elif after is not None:
-            start = after
-        else:
-            start = 0 if follow.since is not None else await service.read(service.reader.last_seq)
+        asked = int(returning) if _DIGITS.fullmatch(returning) else after
+        last = await service.read(service.reader.last_seq)
+        start = last if asked is None and follow.since is None else asked or 0
+        if start > last:
+            start = 0  # That number belongs to another database: to this reader everything is new.
 
         async def page(after: int, follow: Follow) -> tuple[list[tuple[int, str]], int]:
             return await service.read(service.reader.page, after, follow)

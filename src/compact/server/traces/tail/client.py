@@ -66,8 +66,11 @@ class TraceClient:
                     failures = 0
                     yield Told(reached)
                     for sequence, event in events(response.iter_lines()):
-                        if event is None or event.get("type") == "connected":
-                            reached = max(reached, sequence, int((event or {}).get("sequence") or 0))
+                        if event is None:
+                            reached = max(reached, sequence)
+                        elif event.get("type") == "connected":
+                            # Lower than before where the service has another database now.
+                            reached = int(event.get("sequence") or 0)
                         elif sequence > reached:
                             reached = sequence
                             yield Told(sequence, event)
