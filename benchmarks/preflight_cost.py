@@ -4,8 +4,8 @@
 
 1. All preflights of a long session with tool outputs through a 128k window, with an instant summarizer and
    no evidence ledger (that is summarizing: see summary_speed.py), against one pass of tiktoken's own
-   `encode` over the same text; for a caller who adopts the result, and for one who sends everything. The
-   last row is the default, with the ledger.
+   `encode` over the same text; for a caller who adopts the result, and for one who sends everything. There
+   are three preflights a turn; two more rows have one. The last is the default, with the ledger.
 2. A preflight on an unchanged history of 128k tokens against counting that history.
 3. Memory held for a session against the text it holds.
 """
@@ -80,7 +80,13 @@ def manager_for(preset: str, ledger: bool = False) -> CompactManager:
     return CompactManager(config, summarizer=instant, archive=MemoryArchive())
 
 
-def run(messages: list[dict[str, Any]], preset: str, adopt: bool, ledger: bool = False) -> tuple[float, int]:
+def run(
+    messages: list[dict[str, Any]],
+    preset: str,
+    adopt: bool,
+    ledger: bool = False,
+    asking: tuple[str, ...] = ("user", "tool"),
+) -> tuple[float, int]:
     manager = manager_for(preset, ledger)
     given: list[Any] = []
     spent = 0.0
@@ -89,7 +95,7 @@ def run(messages: list[dict[str, Any]], preset: str, adopt: bool, ledger: bool =
         given.append(message)
         if message["role"] == "assistant" and not message.get("tool_calls"):
             continue
-        if message["role"] in ("user", "tool"):
+        if message["role"] in asking:
             began = time.process_time()
             prepared = manager.prepare("bench", given)
             spent += time.process_time() - began
@@ -123,12 +129,18 @@ def main() -> None:
     size = sum(map(len, all_texts))
     print(f"session\t{len(messages):,} messages\t{tokens:,} tokens\t{size / 1e6:.1f} MB\t{seconds:.2f} s")
 
-    def row(name: str, preset: str, adopt: bool, ledger: bool = False) -> None:
+    def row(
+        name: str,
+        preset: str,
+        adopt: bool,
+        ledger: bool = False,
+        asking: tuple[str, ...] = ("user", "tool"),
+    ) -> None:
         # A pass before and after each run, because other work on the machine slows both alike.
         ratios = []
         for _ in range(options.rounds):
             before = one_pass()
-            spent, compactions = run(messages, preset, adopt, ledger)
+            spent, compactions = run(messages, preset, adopt, ledger, asking)
             ratios.append(2 * spent / (before + one_pass()))
         caller = "adopts" if adopt else "sends all"
         shown = f"ratio {median(ratios):.2f}  ({min(ratios):.2f}-{max(ratios):.2f})"
@@ -140,6 +152,8 @@ def main() -> None:
     for preset in options.presets.split(","):
         for adopt in (True, False):
             row("all preflights", preset, adopt)
+    for adopt in (True, False):
+        row("one a turn, not three", "budget", adopt, asking=("user",))
     run(session(120, seed=3), "budget", adopt=True, ledger=True)
     row("with the ledger", "budget", True, ledger=True)
 

@@ -187,7 +187,7 @@ class Line:
             self.undone = any(record.revokes == self.base.id for record in undone)
         adopted = -1
         for index, key in enumerate(raws):
-            record = self._match(found, key, by_output=True)
+            record = self._match(found, key, by_output=True) if key in found else None
             if record is not None and len(record.entries) == len(self.messages) + index + 1:
                 adopted = index
                 adopted_record = record
