@@ -28,7 +28,7 @@ def test_killed_anywhere_every_acknowledged_item_is_there(tmp_path: Path) -> Non
         env=ENVIRON,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4_000:]
@@ -85,7 +85,7 @@ def test_two_processes_at_once_lose_nothing_and_repeat_nothing(tmp_path: Path) -
         worker.stdin.write("go\n")
         worker.stdin.flush()
     for worker in workers:
-        out, problem = worker.communicate(timeout=120)
+        out, problem = worker.communicate(timeout=300)
         assert worker.returncode == 0, problem[-4_000:]
         answers.append(json.loads(out))
     assert [answer["unsound"] for answer in answers] == [0, 0]
