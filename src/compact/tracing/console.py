@@ -90,7 +90,7 @@ def line_of(event: Event) -> Line:
                 event
             )
         case EventName.ERROR:
-            told = f"{data['error_type']}: {_short(data['message'])}"
+            told = f"{data['error_type']}: {_short(data['message']).rstrip('.')}"
             instead = "" if data["fallback"] == "none" else f"; instead: {data['fallback']}"
             return "red", f"  {told}{instead}" + _took(event)
         case EventName.OVERFLOW:

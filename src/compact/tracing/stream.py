@@ -69,12 +69,19 @@ class EventStream:
                 # Inside the lock: what is exported must come in the order of its numbers.
                 self._queue.put(event)
         if self._immediate:
+            self._export_now(event)
+
+    def _export_now(self, event: Event) -> None:
+        try:
             event = self.redacted(event)
-            for export in self._immediate:
-                try:
-                    export(event)
-                except Exception as error:
-                    self._complaints.failed(export, error)
+        except Exception as error:
+            self._complaints.failed(self.redacted, error)
+            return
+        for export in self._immediate:
+            try:
+                export(event)
+            except Exception as error:
+                self._complaints.failed(export, error)
 
     def redacted(self, event: Event) -> Event:
         """What may leave the process; what stays in it stays as it is."""

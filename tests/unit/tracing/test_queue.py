@@ -113,7 +113,7 @@ def test_what_cannot_be_redacted_does_not_go_out() -> None:
         def is_secret(self, text: str) -> bool:
             return False
 
-    events = stream(seen.append, redactor=Broken())
+    events = stream(seen.append, Immediate(seen.append), redactor=Broken())
     emit(events, 2)
     assert events.flush(30) and seen == [] and len(events.recent) == 2
 
