@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -100,10 +100,6 @@ class Canvas:
         text = io.StringIO()
         draw(Screen(text, self.width, self.color, self.blocks))
         return text.getvalue().rstrip("\n")
-
-    @property
-    def plain(self) -> Canvas:
-        return replace(self, color=False)
 
 
 def info(text: str, **data: Any) -> Said:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -162,7 +161,3 @@ def warm() -> None:
     from compact.models.prices import cost
 
     cost("gpt-4o", Usage())
-
-
-def is_terminal(*streams: TextIO) -> bool:
-    return all(stream.isatty() for stream in streams) and sys.platform != "emscripten"

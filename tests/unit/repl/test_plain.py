@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from compact.config import CompactConfig
+from compact.manager import CompactManager
 from compact.repl.commands import COMMANDS
 from compact.repl.plain import messages_of
+from compact.stores import open_store
 from support.chat_server import Answer, ChatServer
 from support.cli import Compact, Ended
 
@@ -199,3 +202,33 @@ def test_a_server_that_counts_more_than_we_do_gets_a_smaller_prompt(
     assert [len(request["messages"]) for request in server.requests] == [15, 12]
     assert found[1]["content"] == "You said: and now?"
     assert found[2]["text"] == "Context trimmed. Kept first 2 and last 9 turns."
+
+
+def test_a_session_that_another_door_wrote_in_its_own_format_goes_on(
+    chat: Chat, server: ChatServer, tmp_path: Path
+) -> None:
+    said = [
+        {"role": "user", "content": [{"type": "text", "text": "look"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "a cat"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "A cat."}]},
+    ]
+    with open_store(f"sqlite:///{tmp_path}/.compact/sessions.db") as store:
+        CompactManager(CompactConfig(), store=store).usage("talk", said)
+    for question in ("and now?", "and then?"):
+        assert chat("talk", given=question).code == 0
+    roles = ["user", "assistant", "tool", "assistant", "user", "assistant", "user"]
+    assert [message["role"] for message in server.last] == roles
+    assert server.last[1]["tool_calls"][0]["function"]["name"] == "look"
+    assert server.last[-1]["content"] == "and then?"
+
+
+def test_a_pin_lasts_with_the_session(chat: Chat, server: ChatServer, tmp_path: Path) -> None:
+    chat("talk", *SMALL, given=f"{long_history(tmp_path, 16, 50)}\n/pin 5\n")
+    ended = chat("talk", "--json", *SMALL, given="/compact\nand now?\n/undo\n/recall 0004wx\n")
+    assert ended.code == 0
+    contents = [message["content"] for message in server.last]
+    assert any(text.startswith("0004") for text in contents)
+    assert not any(text.startswith("0003") for text in contents)
+    # Found by a part of a word, which the store's index does not know.
+    assert objects(ended)[-1]["found"][0]["text"].startswith("0004")
