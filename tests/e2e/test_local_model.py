@@ -195,6 +195,13 @@ def test_the_server_does_not_outlive_a_killed_parent() -> None:
             time.sleep(0.05)
 
 
+def test_a_reply_can_be_closed_while_the_model_loads() -> None:
+    with LocalChatModel() as model:
+        reply = model.stream(STORY)
+        threading.Timer(0.2, reply.close).start()
+        assert list(reply) == []
+
+
 def test_close_ends_the_server_and_may_be_called_twice() -> None:
     model = LocalChatModel().start()
     assert model._process is not None

@@ -71,10 +71,17 @@ class ChatClient(ABC):
         tools: Sequence[Mapping[str, Any]] | None = None,
         max_tokens: int | None = None,
     ) -> Reply:
-        payload = {**self._payload(messages, tools or (), max_tokens), "stream": True, **self._extra}
-        return Reply(lambda line: self._pieces(payload, line))
+        return Reply(lambda line: self.pieces(line, messages, tools or (), max_tokens))
 
-    def _pieces(self, payload: dict[str, Any], line: Line) -> Generator[ReplyPiece, None, None]:
+    def pieces(
+        self,
+        line: Line,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        max_tokens: int | None,
+    ) -> Generator[ReplyPiece, None, None]:
+        """What `stream` gives, over a line of the caller's."""
+        payload = {**self._payload(messages, tools, max_tokens), "stream": True, **self._extra}
         for rejected in self._rejected:
             payload = self._without(payload, rejected)
         while True:

@@ -13,12 +13,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from compact.errors import ChatError, MissingExtra
-from compact.models._line import Reply
+from compact.model.chat import ReplyPiece
+from compact.models._line import Line, Reply
 from compact.models.openai_chat import OpenAIChatModel
 
 NAME = "local"
@@ -55,7 +56,7 @@ def weights() -> Path | None:
 
 
 class LocalChatModel:
-    """SmolLM2 on this machine. `start()` returns at once; `stream()` waits until the model is loaded."""
+    """SmolLM2 on this machine. `start()` returns at once; a reply waits until the model is loaded."""
 
     model = MODEL
     label = LABEL
@@ -122,18 +123,19 @@ class LocalChatModel:
             self._loaded = self._healthy()
         return self._loaded
 
-    def wait(self, seconds: float = _START_SECONDS) -> None:
-        """Until it can answer; raises ChatError when that takes longer."""
+    def wait(self, seconds: float = _START_SECONDS, stop: threading.Event | None = None) -> None:
+        """Until it can answer, or `stop` is set; raises ChatError when that takes longer."""
         self.start()
+        stop = stop or threading.Event()
         deadline = time.monotonic() + seconds
-        while not self.ready():
+        while not stop.is_set() and not self.ready():
             if time.monotonic() > deadline:
                 raise ChatError(
                     f"The local model was not up within {seconds:g} s. The conversation is unchanged; "
                     "try again later.",
                     retryable=True,
                 )
-            time.sleep(_POLL_SECONDS)
+            stop.wait(_POLL_SECONDS)
 
     def stream(
         self,
@@ -142,11 +144,16 @@ class LocalChatModel:
         tools: Sequence[Mapping[str, Any]] | None = None,
         max_tokens: int | None = None,
     ) -> Reply:
-        self.wait()
-        client = OpenAIChatModel(MODEL, f"{self.url}/v1", label=self.label, extra=self._extra)
         # A small model that repeats itself finds no end.
         most = min(max_tokens or MAX_OUTPUT, MAX_OUTPUT)
-        return client.stream(messages, tools=tools, max_tokens=most)
+
+        def pieces(line: Line) -> Generator[ReplyPiece, None, None]:
+            self.wait(stop=line.closed)
+            if not line.closed.is_set():
+                client = OpenAIChatModel(MODEL, f"{self.url}/v1", label=self.label, extra=self._extra)
+                yield from client.pieces(line, messages, tools or (), most)
+
+        return Reply(pieces)
 
     def close(self) -> None:
         with self._lock:
