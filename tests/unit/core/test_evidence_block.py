@@ -28,10 +28,10 @@ def test_values_stand_in_groups_under_their_label() -> None:
         Evidence(EvidenceKind.COMMAND, "make ship", 5, "exit 1", 5.0),
     ]
     assert lines(items) == [
-        "- Files edited: src/a.py",
-        "- Files read: src/b.py:5-9",
-        "- order: ID-00000, ID-00001",
-        "- in b.py load_zones",
+        "- Files edited: src/a.py [m2]",
+        "- Files read: src/b.py:5-9 [m3]",
+        "- order: ID-00000, ID-00001 [m0]",
+        "- in b.py load_zones [m4]",
         "- `make ship` → exit 1 [m5]",
     ]
 
@@ -63,7 +63,7 @@ def test_no_value_stands_beside_a_longer_one_that_holds_it() -> None:
         Evidence(EvidenceKind.NAME, "Ilse", 3, "", 1.0),
         Evidence(EvidenceKind.NAME, "Ilse Marquardt", 4, "", 1.0),
     ]
-    assert lines(items) == ["- Code names: app.db.models", "- Named: Ilse Marquardt"]
+    assert lines(items) == ["- Code names: app.db.models [m2]", "- Named: Ilse Marquardt [m4]"]
 
 
 def test_the_newest_span_gets_its_share_beside_old_favorites() -> None:

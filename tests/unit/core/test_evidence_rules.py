@@ -75,7 +75,7 @@ def test_answers_are_kept_with_their_question() -> None:
     answers = [item for item in extract(messages).items if item.kind is EvidenceKind.APPROVAL]
     found = sorted((item.message, item.context, item.value) for item in answers)
     assert found == [
-        (2, "approved, asked in [m1]: Shall I delete them?", "Yes, go ahead."),
+        (2, "approved, asked in [m1]: There are three stale tags. Shall I delete them?", "Yes, go ahead."),
         (4, "refused, asked in [m3]: Should I also rewrite the history?", "No, leave it."),
     ]
 

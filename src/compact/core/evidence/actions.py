@@ -77,6 +77,7 @@ _WRITING_COMMAND = re.compile(
 )
 _REDIRECT = re.compile(r"(?<![<>0-9&=-])>{1,2}\s*([^\s;&|<>'\"]+)")
 _HEREDOC = re.compile(r"(<<-?\s*)['\"]?(\w+)['\"]?([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.S | re.M)
+_COMMANDS = re.compile(r"[;&|\n]+")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.S)
 _SHELL_IN_SHELL = re.compile(r"\s*(?:ba|z|da)?sh\s+-\w*c\b")
 _SHOWING_COMMAND = re.compile(
@@ -191,6 +192,9 @@ def _command_subject(command: str, kind: StepKind) -> str:
         target = _REDIRECT.search(_unquoted(command))
         if target and classify(trim(target.group(1))) is EvidenceKind.PATH:
             return trim(target.group(1))
+        # Of several commands in a row, the one that writes names the file: "compile a.py && rm b.log".
+        pieces = _COMMANDS.split(_unquoted(command))
+        command = next((piece for piece in pieces if _WRITING_COMMAND.search(piece)), "")
     first = _bare(command).split("\n", 1)[0]
     for run in reversed(RUN.findall(first[:400])):
         value = trim(run)

@@ -12,15 +12,18 @@ from compact.model.summary import Evidence, EvidenceKind
 NEWEST_SHARE = 0.4
 """So much of the room goes to the newest span first, or old favorites would crowd it out over ten rounds."""
 _LONG_KINDS_SHARE = 0.10
-_ROOM_FOR_LINES = 3_000
-"""In less room, one more value is worth more than the line numbers of another."""
 _ROUNDS = 4
 _SLIVER = 16
 _SEPARATORS = "./:"
 _MAX_PIECES = 12
+_MAX_CITES = 2
+_CITE_CHARS = 9
+_DETAILED = (900, 3_000)
+"""From so many characters on, lines say where they come from, and files get their line numbers: in less room
+one more value is worth more than that."""
 
 _TITLES = {
-    EvidenceKind.PATH: "Files",
+    EvidenceKind.PATH: "Paths",
     EvidenceKind.ID: "Ids",
     EvidenceKind.URL: "Links",
     EvidenceKind.NUMBER: "Figures",
@@ -99,15 +102,17 @@ def build(
     covered: Coverage,
     *,
     newest_from: int = 0,
+    whole: int = 0,
     kinds: frozenset[EvidenceKind] = frozenset(_TITLES),
 ) -> Block:
     """The best items that fit `room` characters and are not covered, rendered; `covered` grows by them.
 
-    `items` come best first. Rules are not shown here: they are quoted in a section of their own.
+    `whole` is the room of all the text that the block becomes part of. `items` come best first.
+    Rules are not shown here: they are quoted in a section of their own.
     """
     able = [item for item in items if item.kind in kinds and item.kind is not EvidenceKind.RULE]
-    picker = _Picker(covered, long_room=int(room * _LONG_KINDS_SHARE))
-    with_lines = room > _ROOM_FOR_LINES
+    detail = sum(max(room, whole) > least for least in _DETAILED)
+    picker = _Picker(covered, int(room * _LONG_KINDS_SHARE), detail)
     if newest_from:
         newest = [item for item in able if item.message >= newest_from]
         picker.pick(newest, int(room * NEWEST_SHARE))
@@ -117,21 +122,22 @@ def build(
         if spare < _SLIVER or not picker.pick(able, spare):
             break
         picker.drop_held()
-        block = Block(*_render(picker.chosen, with_lines), picker.chosen)
+        block = Block(*_render(picker.chosen, detail), picker.chosen)
         while block.size > room:
             # What a value costs is only known once it stands in its group; what came in last goes.
             picker.drop_last(block.size - room)
-            block = Block(*_render(picker.chosen, with_lines), picker.chosen)
+            block = Block(*_render(picker.chosen, detail), picker.chosen)
     return block
 
 
 class _Picker:
     """Chooses items by rank, with a close guess of the room that each will take."""
 
-    def __init__(self, covered: Coverage, long_room: int) -> None:
+    def __init__(self, covered: Coverage, long_room: int, detail: int) -> None:
         self.chosen: list[Evidence] = []
         self._covered = covered
         self._long_room = long_room
+        self._detail = detail
         self._groups: set[tuple[bool, str]] = set()
         self._seen: set[tuple[EvidenceKind, str]] = set()
 
@@ -150,7 +156,7 @@ class _Picker:
             if item.kind in _OWN_LINE:
                 self._long_room -= cost
             room -= cost
-            self._groups.add((item.untrusted, _title(item)))
+            self._groups.add((item.untrusted, _title(item, self._detail)))
             self._seen.add(key)
             self.chosen.append(item)
             self._covered.add(item.value)
@@ -173,35 +179,44 @@ class _Picker:
 
     def _cost(self, item: Evidence) -> int:
         cost = len(item.value) + 2
-        title = _title(item)
+        title = _title(item, self._detail)
         if item.kind in _OWN_LINE:
             return cost + len(item.context) + 12
-        return cost if (item.untrusted, title) in self._groups else cost + len(title) + 2
+        return (
+            cost
+            if (item.untrusted, title) in self._groups
+            else cost + len(title) + 2 + (_CITE_CHARS if self._detail else 0)
+        )
 
 
-def _title(item: Evidence) -> str:
+def _title(item: Evidence, detail: int) -> str:
     kind = item.kind
     if kind is EvidenceKind.PATH:
         state = item.context.split(" ", 1)[0]
-        return f"Files {state}" if state in ("edited", "read", "failed") else "Files"
-    if kind in _OWN_LINE or kind is EvidenceKind.URL or not item.context:
+        return f"Files {state}" if state in ("edited", "read", "failed") else _TITLES[kind]
+    if (
+        kind in _OWN_LINE
+        or kind is EvidenceKind.URL
+        or not item.context
+        or (not detail and item.context.startswith("in "))
+    ):
         return _TITLES[kind]
     return item.context
 
 
-def _render(items: Sequence[Evidence], with_lines: bool) -> tuple[list[str], list[str]]:
+def _render(items: Sequence[Evidence], detail: int) -> tuple[list[str], list[str]]:
     return (
-        _lines([item for item in items if not item.untrusted], with_lines),
-        _lines([item for item in items if item.untrusted], with_lines),
+        _lines([item for item in items if not item.untrusted], detail),
+        _lines([item for item in items if item.untrusted], detail),
     )
 
 
-def _lines(items: Sequence[Evidence], with_lines: bool) -> list[str]:
+def _lines(items: Sequence[Evidence], detail: int) -> list[str]:
     groups: dict[str, list[Evidence]] = {}
     for item in items:
-        groups.setdefault(_title(item), []).append(item)
+        groups.setdefault(_title(item, detail), []).append(item)
     shared: list[tuple[int, int, str]] = []
-    single: dict[EvidenceKind, list[str]] = {}
+    single: dict[EvidenceKind, list[Evidence]] = {}
     for title, members in groups.items():
         kind = members[0].kind
         members.sort(key=lambda item: item.message)
@@ -209,14 +224,21 @@ def _lines(items: Sequence[Evidence], with_lines: bool) -> list[str]:
         if kind in _OWN_LINE:
             shared.extend((*order, f"- {_own_line(item)}") for item in members)
         elif len(members) > 1 or title in _TITLES.values() or title.startswith("Files"):
-            values = ", ".join(_value(item, with_lines) for item in members)
-            shared.append((*order, f"- {_safe(title)}: {values}"))
+            values = ", ".join(_value(item, detail) for item in members)
+            shared.append((*order, f"- {_safe(title)}: {values}{cite(members) if detail else ''}"))
         else:
-            single.setdefault(kind, []).append(f"{_safe(title)} {_value(members[0], with_lines)}")
-    for kind, labelled in single.items():
+            single.setdefault(kind, []).append(members[0])
+    for kind, members in single.items():
         # A label with one value needs no line of its own.
-        shared.append((_ORDER.index(kind), 1 << 60, f"- {'; '.join(labelled)}"))
+        labelled = "; ".join(f"{_safe(_title(item, detail))} {_value(item, detail)}" for item in members)
+        shared.append((_ORDER.index(kind), 1 << 60, f"- {labelled}{cite(members) if detail else ''}"))
     return [line for _, _, line in sorted(shared, key=lambda entry: entry[:2])]
+
+
+def cite(items: Sequence[Evidence]) -> str:
+    """Where values come from: each message, or from where to where when there are many."""
+    at = sorted({item.message for item in items})
+    return f" [m{at[0]}-m{at[-1]}]" if len(at) > _MAX_CITES else f" [{', '.join(f'm{n}' for n in at)}]"
 
 
 def _own_line(item: Evidence) -> str:
@@ -229,9 +251,9 @@ def _own_line(item: Evidence) -> str:
     return f"{_safe(item.context)}: {value}{cite}" if item.context else value + cite
 
 
-def _value(item: Evidence, with_lines: bool) -> str:
+def _value(item: Evidence, detail: int) -> str:
     state, _, lines = item.context.partition(" ")
-    if with_lines and item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
+    if detail > 1 and item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
         return f"{_safe(item.value)}:{lines}"
     return _safe(item.value)
 

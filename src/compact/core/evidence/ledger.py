@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from compact.core.evidence.actions import Step, StepKind
 from compact.core.evidence.hiding import Hiding
+from compact.core.evidence.lexicon import is_common_access
 from compact.core.evidence.reading import Reading, read
 from compact.core.evidence.rules import answers_in, newest, rules_in
 from compact.core.evidence.scan import ASSISTANT, CALL, TOOL, USER, Scanner, Sighting
@@ -20,6 +21,7 @@ RULE_RANK = 100.0
 _USER_FOCUS = 0.8
 """A user who pastes a long report still means every line of it more than a tool means its listing."""
 _APPROVAL_RANK = 6.0
+_COMMON_ACCESS = 0.6
 _COUNTER_LENGTH = 5
 _COUNTER_RANK = 0.05
 
@@ -33,7 +35,12 @@ _KIND_WEIGHT = {
     EvidenceKind.NAME: 0.25,
 }
 _SOURCE_WEIGHT = {USER: 1.2, CALL: 1.6, ASSISTANT: 1.2, TOOL: 0.8}
-_LABEL = re.compile(r"([^\W\d_]{4,})(?: (?:ID|id|number|no\.|of|is|was|are))?[\s:*`\"'(#]{1,4}$")
+_LABEL = re.compile(r"([^\W\d_]{4,})( (?:ID|id|number|no\.|of|is|was|are))?[\s:*`\"'(#]{1,4}$")
+_UNIT = re.compile(
+    r" (euros?|dollars?|pounds?|kroner|cents?|EUR|USD|GBP|NOK|percent|per cent|[kcm]?m|k[gm]|[MGK]B|miles?|"
+    r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|people|persons?|guests|beds|rooms|rows|lines|files|tests|"
+    r"requests|orders|tokens|points|ms)\b",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +149,8 @@ def _rank(seen: Sighting, count: int, visits: int) -> float:
     weight = _KIND_WEIGHT[seen.kind]
     if seen.kind is EvidenceKind.NUMBER and not seen.value.isdigit():
         weight += 0.15  # an amount, a percentage or a measure says more than a bare count
+    if seen.kind is EvidenceKind.SYMBOL and is_common_access(seen.value):
+        weight *= _COMMON_ACCESS
     said = sum(_SOURCE_WEIGHT[source] for source in sources) * len(sources) ** 0.5
     focus = min(1.0, 2.5 * seen.density) ** 0.8
     if seen.messages[USER]:
@@ -158,23 +167,31 @@ def _as_evidence(
         context = f"{context or 'seen'} {seen.lines}"
     elif not context and seen.subject and seen.subject != seen.value:
         context = f"in {PurePosixPath(seen.subject).name}"
-    elif (
-        not context
-        and seen.kind in (EvidenceKind.NUMBER, EvidenceKind.ID, EvidenceKind.DATE)
-        and not seen.only_tools
-    ):
-        context = _words_before(reading.texts[seen.at], seen.value)
+    elif not context and seen.kind in (EvidenceKind.NUMBER, EvidenceKind.ID) and not seen.only_tools:
+        context = _label_beside(reading.texts[seen.at], seen)
     return Evidence(
         seen.kind, seen.value, where[seen.at], context, _rank(seen, count, visits), seen.only_tools
     )
 
 
-def _words_before(text: str, value: str) -> str:
-    """The word right before a value, when it is a label: "refund of $622.12" gives "refund"."""
-    at = text.find(value)
-    found = _LABEL.search(text[max(0, at - 40) : at].rsplit("\n", 1)[-1]) if at > 0 else None
-    word = found.group(1).lower() if found else ""
-    return "" if word in _LINKS else word
+def _label_beside(text: str, seen: Sighting) -> str:
+    """The unit after a number, else the word right before a value: "order 4711", "refund of $622.12"."""
+    at = text.find(seen.value)
+    if at < 0:
+        return ""
+    unit = _UNIT.match(text, at + len(seen.value))
+    if unit and seen.kind is EvidenceKind.NUMBER:
+        return unit.group(1).lower()
+    found = _LABEL.search(text[max(0, at - 40) : at].rsplit("\n", 1)[-1])
+    if found is None or found.group(1).lower() in _LINKS:
+        return ""
+    linked = found.group(2) is not None or text[at - 1 : at] != " "
+    # "leaves 2,050" and "roughly 855" label nothing; "port 18977" and "total of 855" do.
+    return (
+        found.group(1).lower()
+        if linked or (seen.value.isalnum() and not found.group(1).endswith("ly"))
+        else ""
+    )
 
 
 _LINKS = frozenset(
@@ -183,7 +200,8 @@ _LINKS = frozenset(
     "then there will would could should can may not but you they she him them who what when where all any "
     "some just only "
     "also more less most least very much many around between after before until since during like use used "
-    "get got".split()
+    "get got euro euros dollar dollars percent january february march april june july august september "
+    "october november december monday tuesday wednesday thursday friday saturday sunday".split()
 )
 
 

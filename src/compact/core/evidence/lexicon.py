@@ -70,6 +70,7 @@ _NOISE = frozenset(
         "__name__",
         "__main__",
         "__init__",
+        "__future__",
         "__file__",
         "/tmp",
         "/usr/bin",
@@ -85,6 +86,14 @@ _COMMON_ROOTS = frozenset(
     "exports args kwargs".split()
 )
 """Libraries that every model knows by heart; `os.path.join` needs no keeping."""
+_COMMON_ENDS = frozenset(
+    "items keys values lower upper strip split splitlines join append extend add get pop sort sorted seek "
+    "read readline readlines write close execute executemany fetchall fetchone commit format replace "
+    "startswith endswith encode decode exists mkdir open copy update insert count parent parents stem suffix "
+    "stdout stderr returncode isoformat fromisoformat strftime strptime match search findall group groups "
+    "length push map filter then catch log trim slice forEach toString".split()
+)
+"""Methods that any variable has: `rows.append` names little of this project."""
 _COMMON_ERROR = re.compile(
     r"(?:Value|Type|Key|Index|Attribute|Import|ModuleNotFound|Name|Runtime|Assertion|Syntax|OS|IO|"
     r"FileNotFound|"
@@ -123,6 +132,12 @@ def classify(value: str) -> EvidenceKind | None:
     if "." in value:
         return _classify_dotted(value)
     return _classify_plain(value)
+
+
+def is_common_access(value: str) -> bool:
+    """True for what any program says of its variables, such as `rows.append`."""
+    head, _, end = value.rpartition(".")
+    return bool(head) and end in _COMMON_ENDS and head.islower()
 
 
 def _classify_letters(value: str) -> EvidenceKind | None:

@@ -42,6 +42,12 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"off[- ]limits|required|mandatory|read[- ]only|capped|never\s+to|to\s+be|not\s+to)|"
         r"needs?\s+to\s+be\s+(?:in|under|at|written|named|approved|reviewed|formatted)|(?:has|have)\s+to\s+be)\b",
     ),
+    (("get",), r"^(?:and\s+|also\s+)?(?:every|each)\s+(?:[\w-]+\s+){1,6}gets?\s+(?:an?|the|its|no)\b"),
+    (
+        ("always",),
+        r"^(?:and\s+)?(?!I\b|we\b|he\b|she\b|they\b|it\b|you\b|there\b)[\w/-]+(?:\s+[\w/-]+){0,4}\s+always\s+"
+        r"(?:in|with|as|at|on|under|before|after|without)\b",
+    ),
     (("need",), r"\b(?:every|each|all|any)\s+(?:[\w-]+\s+){1,4}needs?\s+(?:an?|the|to)\b"),
     (("needs",), r"\b(?:every|each)\s+(?:[\w-]+\s+){1,4}?needs\s+\w"),
     (

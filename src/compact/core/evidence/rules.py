@@ -13,6 +13,16 @@ from compact.model.summary import Evidence, EvidenceKind
 
 MAX_RULE_CHARS = 400
 _MAX_APPROVAL_CHARS = 240
+_MAX_QUESTION_CHARS = 220
+_BARE_QUESTION = 30
+_BEFORE_QUESTION = 100
+_PERMITTING = {"yes": "approved", "no": "refused"}
+_FOR_LEAVE = re.compile(
+    r"\b(?:shall|should|may|can|could|must)\s+(?:I|we)\b|\b(?:do|would)\s+you\s+(?:want|like|prefer)\b|"
+    r"\b(?:want|like|need)\s+me\s+to\b|\b(?:ok(?:ay)?|all\s+right|fine)\b|\b(?:proceed|confirm|approve|go\s+ahead|agree)\b",
+    re.IGNORECASE,
+)
+"""A question that asks for leave; a yes to any other is an answer, not an approval."""
 _ORDERING = frozenset({Role.USER, Role.SYSTEM, Role.DEVELOPER})
 
 # The words that make a sentence an order. "I have never been there" and "it must be fun" are none, so who is
@@ -48,8 +58,8 @@ _IMPERATIVE = re.compile(
     r"all|each)|"
     r"store\s+(?:all|every|each|the|no)|run\s+(?:the|all|every)\s[^.!?\n]{0,60}\b(?:before|after|every|"
     r"each)\b|"
-    r"no\s+\w+(?:[\w' -]{0,40})?\s(?:without|before|unless|until|in|on|after|over|above|outside)\b|"
-    r"nothing\s+\w+)",
+    r"no\s+\w+(?:[\w' -]{0,40})?\s(?:without|before|unless|until|in|on|after|over|above|outside|"
+    r"yet|from\s+you|for\s+now)\b|nothing\s+\w+)",
     re.IGNORECASE,
 )
 _STANDING_WORDS = ("always", "never", "must", "rule", "now on", "forward", "circumstances")
@@ -69,7 +79,8 @@ _NO_RULE = re.compile(
     r"|\b(?:not\s+sure|whether|i\s+wonder|wondering|maybe|perhaps|i\s+guess|i\s+think)\b"
     r"|^(?:\W*\w+\W+){0,3}?(?:don['’]?t|do\s+not)\s+(?:worry|mention|you\s+think|know|hesitate|give\s+up|"
     r"get\s+discouraged|be\s+(?:so|too|afraid))"
-    r"|^(?:\w+\s+)?keep\s+(?:it\s+up|up\b|going|on\b|me\s+posted|at\s+it|trying|doing|in\s+touch|in\s+mind)"
+    r"|^(?:\w+\s+)?keep\s+(?:it\s+up|up\b|going|on\b|me\s+posted|at\s+it|trying|doing|in\s+touch|"
+    r"(?:(?:it|this|that)\s+)?in\s+mind\b(?!:))"
     r"|\bneed\s+to\s+know\b|^use\s+(?:it|this|that|them)\b[^.]{0,12}$|^(?:always|never)\s+(?:happy|glad|"
     r"good|a\s|been|had|was|is|the)\b",
     re.IGNORECASE,
@@ -225,15 +236,25 @@ def answers_in(reading: Reading, where: Sequence[int]) -> list[Evidence]:
             asked_at = where[index]
         elif message.role is Role.USER and reading.is_original(index):
             start = text.lstrip()
-            verdict = "approved" if _YES.match(start) else "refused" if _NO.match(start) else ""
+            verdict = "yes" if _YES.match(start) else "no" if _NO.match(start) else ""
             if verdict and asked and not is_rule(next(iter(reading.sentences(index)), "")):
                 value = " ".join(text.split())[:_MAX_APPROVAL_CHARS]
-                context = f"{verdict}, asked in [m{asked_at}]: {asked}"
+                said = _PERMITTING[verdict] if _FOR_LEAVE.search(asked) else f"said {verdict}"
+                context = f"{said}, asked in [m{asked_at}]: {asked}"
                 found.append(Evidence(EvidenceKind.APPROVAL, value, where[index], context))
             asked = ""
     return found
 
 
 def _last_question(sentences: Sequence[str]) -> str:
-    asked = [sentence for sentence in sentences[-8:] if sentence.endswith("?")]
-    return " ".join(without_bullet(asked[-1]).split())[:160] if asked else ""
+    at = max((at for at, sentence in enumerate(sentences) if sentence.endswith("?")), default=-1)
+    if at < max(0, len(sentences) - 8):
+        return ""
+    question = without_bullet(sentences[at])
+    if len(question) < _BARE_QUESTION and at:
+        # "Should I?" tells nothing by itself.
+        before = without_bullet(sentences[at - 1])
+        question = (
+            f"{before if len(before) <= _BEFORE_QUESTION else before[:_BEFORE_QUESTION] + '…'} {question}"
+        )
+    return " ".join(question.split())[:_MAX_QUESTION_CHARS]

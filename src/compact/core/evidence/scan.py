@@ -22,6 +22,7 @@ _SOURCES = {Role.USER: USER, Role.TOOL: TOOL}
 _SKIPPED_KINDS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER})
 _FOUND_IN = re.compile(r"(.+?\.\w+):(\d+)[:-](.+)", re.DOTALL)
 """A line of a search: path, number, and the text that stands there."""
+_LISTING = re.compile(r"^\S{1,300}\.\w{1,12}:\d+[:-]", re.MULTILINE)
 _LINE_SUFFIX = re.compile(r":(\d+)(?:[:-](\d+))?$")
 _PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 """The sides of a diff and the current folder say nothing of the file."""
@@ -165,7 +166,10 @@ class Scanner:
             except (ValueError, RecursionError):
                 pass
         found: Found = {}
-        self._add_runs(found, self._hiding.text(text), "", subject)
+        text = self._hiding.text(text)
+        # What stands behind "path:12:" is in that file; the next line need not be.
+        for piece in text.split("\n") if _LISTING.search(text) else (text,):
+            self._add_runs(found, piece, "", subject)
         return found
 
     def _json_values(self, value: Any, subject: str) -> Found:
@@ -269,8 +273,8 @@ def _bare_name(run: str) -> str:
 
 
 def _is_bare_number(kind: EvidenceKind, value: str) -> bool:
-    """Line numbers and offsets in code and listings mean nothing; in speech or under a key a number does."""
-    return kind is EvidenceKind.NUMBER and value.replace(",", "").isdigit()
+    """Line numbers, offsets and a script's `$1` mean nothing; in speech or under a key a number does."""
+    return kind is EvidenceKind.NUMBER and value.replace(",", "").lstrip("$").isdigit()
 
 
 def _leaves(value: Any, label: str, parent: str) -> Iterator[tuple[str, str]]:

@@ -39,7 +39,6 @@ class ExtractiveSummarizer:
         for share in _REPAIRING_SHARES if request.strategy != "brief" else ():
             if best.survival.get("all", 1.0) >= survival_floor:
                 break
-            material.told.clear()
             material.choosers.clear()
             again = self._written(material, request, share)
             if again.survival.get("all", 1.0) > best.survival.get("all", 1.0):

@@ -59,20 +59,19 @@ def goal(material: Material, room: int) -> list[str]:
     if not asked or material.is_dialogue:
         return lines
     first, last = asked[0].index, asked[-1].index
-    wanted = [first] if first == last else [first, last]
+    wanted = {first, last}
     if (
         lines
         and first != last
         and all(len(unit.words) < _TELLING_WORDS for unit in asked if unit.index == first)
     ):
-        wanted = [last]  # "Go on with item 57" is no goal beside the task that it belongs to
-    for index in wanted:
-        share = room if index == wanted[-1] else (room * 2) // 3
-        line = _request_line(material, [unit for unit in asked if unit.index == index], share)
-        if line:
-            lines.append(line)
-            room -= len(line) + 1
-    return lines
+        wanted = {last}  # "Go on with item 57" is no goal beside the task that it belongs to
+    # The newest request is what comes next: it gets its room first, and is told whole if that is enough.
+    newest = _request_line(material, [unit for unit in asked if unit.index == last], room, whole=True)
+    room -= len(newest) + 1
+    if first in wanted and first != last:
+        lines.append(_request_line(material, [unit for unit in asked if unit.index == first], room))
+    return [line for line in (*lines, newest) if line]
 
 
 def _earlier_goal(material: Material, room: int) -> list[str]:
@@ -80,16 +79,23 @@ def _earlier_goal(material: Material, room: int) -> list[str]:
     if not material.earlier_goal or room < _MIN_ROOM:
         return []
     first, *later = material.earlier_goal
-    lines = [f"- {one_line(first, room - 3)}"]
-    telling = (f"- {one_line(line)}" for line in later if len(line.split()) > 2 * _TELLING_WORDS)
+    # The dash comes first, or our own "[m3] User:" would be taken for a forged label.
+    lines = [one_line(f"- {first}", room - 1)]
+    telling = (one_line(f"- {line}") for line in later if len(line.split()) > 2 * _TELLING_WORDS)
     return lines + take(telling, room - len(lines[0]) - 1)
 
 
-def _request_line(material: Material, units: Sequence[Unit], room: int) -> str:
-    head = f"- [m{material.positions[units[0].index]}] "
+def _request_line(material: Material, units: Sequence[Unit], room: int, *, whole: bool = False) -> str:
+    index = units[0].index
+    head = f"- [m{material.positions[index]}] "
     room -= len(head) + 1
     if room < _MIN_ROOM:
         return ""
+    hiding = material.ledger.hiding
+    text = one_line(material.ledger.reading.texts[index]) if whole and material.ledger.reading else ""
+    if text and len(text) <= (room * 2) // 3 and not (hiding and hiding.hides(text)):
+        material.told.update(unit.number for unit in units)
+        return head + text
     telling = [unit for unit in units if unit.weight] or list(units)
     # People say what they want first; what follows is detail that the story and the facts may pick up.
     said = ""
@@ -97,15 +103,15 @@ def _request_line(material: Material, units: Sequence[Unit], room: int) -> str:
         piece = sentence(unit)
         if said and len(said) + len(piece) + 1 > room:
             break
-        said += f"{' ' if said else ''}{piece}"
-        if len(said) <= room:
+        if len(said) < room:
             material.told.add(unit.number)
+        said += f"{' ' if said else ''}{piece}"
     return head + one_line(said, room)
 
 
 def story(material: Material, room: int, wanted: frozenset[str] | None = None) -> list[str]:
     """The telling units as minutes: `- [m10-m16] Nate: … Joanna: …`; earlier lines first."""
-    earlier = take((f"- {one_line(line)}" for line in material.earlier), room // 2)
+    earlier = take((one_line(f"- {line}") for line in material.earlier), room // 2)
     room -= sum(len(line) + 1 for line in earlier)
     key = ("story", wanted)
     chooser = material.choosers.get(key)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compact.core.evidence import Step, StepKind
+from compact.core.evidence.block import cite
 from compact.model.message import Role
-from compact.model.summary import EvidenceKind
+from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, pending, steps
 from compact.summarizers.extractive.choosing import Chooser
 from compact.summarizers.extractive.material import Material
@@ -23,7 +24,8 @@ _REASON = re.compile(
     re.I,
 )
 _NONE = "-"
-_INNER_STOP = re.compile(r"(?<=[^\W\d_])[.!?…]+(?=\s)")
+_KEY_VALUES = 14
+_INNER_STOP = re.compile(r"(?<=\S)[.!?…]+(?=\s)")
 
 
 def decisions(material: Material, room: int) -> list[str]:
@@ -75,7 +77,7 @@ def _step_entry(step: Step, units: Sequence[Unit]) -> str:
 
 def _verb(step: Step) -> str:
     name = blocks.one_line(step.tool, 50)
-    if step.subject and step.kind in (StepKind.WROTE, StepKind.READ):
+    if step.subject and (step.kind is StepKind.READ or (step.kind is StepKind.WROTE and not step.command)):
         verb = (
             f"tried to {'edit' if step.kind is StepKind.WROTE else 'read'}"
             if step.failed
@@ -103,7 +105,7 @@ def changes(material: Material, room: int) -> list[str]:
         )
         failed = " (failed)" if step.failed else ""
         edits.setdefault(step.subject, []).append((material.positions[step.index], what + failed))
-    lines = blocks.take((f"- {blocks.one_line(line)}" for line in material.earlier), room // 3)
+    lines = blocks.take((blocks.one_line(f"- {line}") for line in material.earlier), room // 3)
     room -= sum(len(line) + 1 for line in lines)
     share = max(160, room // max(1, len(edits)))
     for path, found in edits.items():
@@ -134,20 +136,21 @@ def brief(material: Material, room: int) -> Draft:
         nonlocal room
         flat = _INNER_STOP.sub(";", blocks.one_line(sentence)).rstrip(" .;")
         if flat and len(flat) + 2 <= room and len(told) < 5:
-            told.append(flat + ".")
+            told.append(flat if flat[-1] in "?!" else flat + ".")
             room -= len(flat) + 2
 
     whole = room
     aim = blocks.goal(material, whole // 3)
     if aim:
         add("Goal: " + "; then ".join(line[2:].rstrip(".") for line in aim))
-    wording = [f"“{blocks.one_line(rule.value).rstrip('.')}”" for rule in material.rules]
+    wording = [f"“{blocks.one_line(rule.value).rstrip('.')}” [m{rule.message}]" for rule in material.rules]
     quoted = blocks.take(reversed(wording), whole // 3)[::-1]
     if quoted:
         add("Rules: " + ", ".join(quoted))
-    if material.units and not material.ledger.steps:
+    untold = [unit for unit in material.units if unit.number not in material.told]
+    if untold and not material.ledger.steps:
         telling = sorted(
-            Chooser(material.units, material.weights, 2).choose(whole // 3)[:6], key=lambda unit: unit.number
+            Chooser(untold, material.weights, 2).choose(whole // 3)[:6], key=lambda unit: unit.number
         )
         add(
             "; ".join(f"{unit.told.rstrip('.!')} [m{material.positions[unit.index]}]" for unit in telling[:6])
@@ -158,21 +161,21 @@ def brief(material: Material, room: int) -> Draft:
             add("Done: " + "; ".join(line[2:] for line in done))
     waiting = pending.open_items(material, whole // 6)
     values = [
-        item.value
+        item
         for item in material.evidence
         if not item.untrusted
         and item.kind in (EvidenceKind.ID, EvidenceKind.PATH, EvidenceKind.DATE, EvidenceKind.SYMBOL)
     ]
     open_size = sum(map(len, waiting)) + 8 if waiting else 0
-    shown: list[str] = []
-    size = len("Key values: ")
-    for value in values:
-        if size + len(value) + 2 > room - open_size - 2:
+    shown: list[Evidence] = []
+    size = len("Key values: [m000-m000]")
+    for item in values[:_KEY_VALUES]:
+        if size + len(item.value) + 2 > room - open_size - 2:
             break
-        shown.append(blocks.one_line(value))
-        size += len(value) + 2
+        shown.append(item)
+        size += len(item.value) + 2
     if shown:
-        add("Key values: " + ", ".join(shown))
+        add("Key values: " + ", ".join(blocks.one_line(item.value) for item in shown) + cite(shown))
     if waiting:
         add("Open: " + "; ".join(line[2:].rstrip(".") for line in waiting))
     return Draft(" ".join(told), "", ())

@@ -39,9 +39,13 @@ def open_items(material: Material, room: int) -> list[str]:
         unit = recent[at]
         if size > room:
             break
-        if unit.weight and not unit.text.endswith("?") and _OPEN.search(unit.text):
+        if unit.number in material.told or not unit.weight or unit.text.endswith("?"):
+            continue
+        if _OPEN.search(unit.text):
             lines.append(f"- [m{where[unit.index]}] {one_line(sentence(unit), 240)}")
             size += len(lines[-1]) + 1
+            if size <= room:
+                material.told.add(unit.number)
     return take(dict.fromkeys(lines), room)
 
 
@@ -61,7 +65,10 @@ def open_questions(material: Material, room: int) -> list[str]:
     lines = [
         f"- [m{where[unit.index]}] {one_line(unit.text, 200)}"
         for unit in material.units
-        if unit.text.endswith("?") and unit.role is Role.USER and unit.index >= last - 1
+        if unit.text.endswith("?")
+        and unit.role is Role.USER
+        and unit.index >= last - 1
+        and unit.number not in material.told
     ]
     return take(dict.fromkeys([*lines, *open_items(material, room)]), room)
 
@@ -71,6 +78,6 @@ def answers(material: Material, room: int) -> list[str]:
     found = [item for item in material.evidence if item.kind is EvidenceKind.APPROVAL]
     found.sort(key=lambda item: item.message)
     lines = [
-        f"- [m{item.message}] {one_line(item.context, 110)} — “{one_line(item.value, 100)}”" for item in found
+        f"- [m{item.message}] {one_line(item.context, 190)} — “{one_line(item.value, 100)}”" for item in found
     ]
     return take(reversed(lines), room)[::-1]

@@ -10,7 +10,7 @@ from itertools import chain
 from math import log
 
 from compact.core.evidence.focus import focus_words
-from compact.core.evidence.reading import Reading, split_sentences
+from compact.core.evidence.reading import Reading, indexes_holding, split_sentences
 from compact.core.render import neutralize
 from compact.model.message import Role
 
@@ -95,6 +95,12 @@ _INTENT_WEIGHT = 0.3
 _COUNTER_LENGTH = 4
 _THIN = 3
 _DIGITS = re.compile(r"\d+")
+_WITHDRAWING = ("forget", "drop", "scrap", "skip", "cancel")
+_WITHDRAWN = re.compile(
+    r"\b(?:forget|drop|scrap|skip|cancel)\s+(?:about\s+)?(?:the|that|my|our)\s+(\w{3,})", re.IGNORECASE
+)
+_WITHDRAWN_REACH = 8
+_WITHDRAWN_WEIGHT = 0.15
 _ASSISTANT_WEIGHT = 0.7
 """Users state facts about themselves and what they want; assistants also give advice that anyone could."""
 
@@ -215,7 +221,26 @@ def _weigh(units: list[Unit], speakers: frozenset[str], names: Container[str], f
             unit.weight *= _FOCUS_WEIGHT
         if unit.role is assistant:
             unit.weight *= _INTENT_WEIGHT if _INTENT.match(unit.text) else _ASSISTANT_WEIGHT
+    if not speakers:
+        _quiet_withdrawn(units)
     return weights
+
+
+def _quiet_withdrawn(units: list[Unit]) -> None:
+    """ "Forget the boat": what was said of it shortly before counts little; that it was dropped counts."""
+    said = [unit for unit in units if unit.role is Role.USER]
+    for at in indexes_holding([unit.text for unit in said], _WITHDRAWING):
+        unit = said[at]
+        found = _WITHDRAWN.search(unit.text)
+        if found is None:
+            continue
+        unit.weight *= _FINDING_WEIGHT
+        word = found.group(1).lower()
+        for other in reversed(units[: unit.number]):
+            if other.index < unit.index - _WITHDRAWN_REACH:
+                break
+            if word in other.words and other.index < unit.index:
+                other.weight *= _WITHDRAWN_WEIGHT
 
 
 def _quiet_counters(units: list[Unit]) -> None:

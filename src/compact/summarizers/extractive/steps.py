@@ -91,10 +91,13 @@ def edit_of(arguments: Mapping[str, Any]) -> str:
     before = {line.strip() for line in old.splitlines()}
     fresh = [line.strip() for line in new.splitlines() if line.strip() and line.strip() not in before]
     if not old:
-        count = new.count("\n") + 1
+        count = len(new.splitlines())
         return f"wrote {count} lines" if count > 1 else clip(new.strip(), 80)
-    if not fresh:
-        return "removed lines"
+    if not any(char.isalnum() for line in fresh for char in line):
+        after = new.strip()
+        gone = old.strip().replace(after, "") if after else old
+        left_out = next((line.strip() for line in gone.splitlines() if line.strip()), "")
+        return f"took out `{clip(left_out, 90)}`" if left_out else "took out lines"
     more = f" (+{len(fresh) - 1} lines)" if len(fresh) > 1 else ""
     return f"`{clip(fresh[0], 90)}`{more}"
 

@@ -19,7 +19,8 @@ _ROOMY = 6_000
 _SMALL = 2_000
 _STEPS_SHARE = 0.5
 """Share of the story's room that steps take in an agent's run."""
-_LEAST_PROSE = 0.12
+_LEAST_PROSE = (0.12, 0.3)
+"""The more of the evidence fits, the less it may crowd out what was done and why."""
 _FORMED = frozenset({"decisions", "changes"})
 _FORMED_SHARE = 0.4
 """A ledger or a list of changes is what was asked for; facts come second there."""
@@ -111,6 +112,7 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
 
     Evidence gets `evidence_share` of the room if that is more than it would get anyway.
     """
+    material.told.clear()
     if strategy == "brief":
         return ledgers.brief(material, room)
     sections = STRATEGIES.get(strategy, STRATEGIES["task_state"])
@@ -128,12 +130,19 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
         if name in names and room * share >= _SLIVER:
             filled[name] = writer(material, int(room * share))
     formed = not names.isdisjoint(_FORMED)
-    least = _FORMED_SHARE if formed else _LEAST_PROSE
+    least = _FORMED_SHARE if formed else _between(_LEAST_PROSE, max(0.0, 2 * _ease(material, room) - 1))
     prose_room = max(int(room * least), room - evidence_room - _size(filled, sections))
     for _ in range(2):
         _fill_prose(filled, material, sections, prose_room)
         left = room - _size(filled, sections) - len(facts_heading) - len(UNTRUSTED_HEADING) - 2
-        block = build(material.evidence, left, _coverage(filled), newest_from=_newest(material), kinds=_KINDS)
+        block = build(
+            material.evidence,
+            left,
+            _coverage(filled),
+            newest_from=_newest(material),
+            whole=room,
+            kinds=_KINDS,
+        )
         spare = left - block.size
         if spare < max(_SLIVER, room // 25):
             break
@@ -150,10 +159,19 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
 
 
 def _evidence_share(material: Material, room: int) -> float:
-    wanted = sum(len(item.value) + 2 for item in material.evidence if item.kind in _KINDS)
     low, high = _AGENT_SHARE
-    agent = high - (high - low) * min(1.0, room / (2 * wanted + 1))
+    agent = _between((high, low), _ease(material, room))
     return _CHAT_SHARE + (agent - _CHAT_SHARE) * min(1.0, 4 * material.tool_share)
+
+
+def _ease(material: Material, room: int) -> float:
+    """From 0, when the evidence by far exceeds the room, to 1, when all of it would fit twice."""
+    wanted = sum(len(item.value) + 2 for item in material.evidence if item.kind in _KINDS)
+    return min(1.0, room / (2 * wanted + 1))
+
+
+def _between(ends: tuple[float, float], at: float) -> float:
+    return ends[0] + (ends[1] - ends[0]) * at
 
 
 def _rules_share(room: int) -> float:
@@ -162,7 +180,7 @@ def _rules_share(room: int) -> float:
 
 
 _SMALL_BLOCKS = (
-    ("goal", blocks.goal, 0.11),
+    ("goal", blocks.goal, 0.15),
     ("open", pending.open_items, 0.07),
     ("progress", pending.in_progress, 0.05),
     ("questions", pending.open_questions, 0.08),
