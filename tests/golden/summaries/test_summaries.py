@@ -30,7 +30,8 @@ CASES = [(session, strategy) for session in SESSIONS for strategy in STRATEGIES]
 OWN_WORDS = frozenset(
     "goal goals then rules rule done open key values files paths edited read failed wrote lines code names "
     "named ids dates figures errors links user said assistant returned changed ran exit last step did not "
-    "succeed approved refused asked and more edits result yet failing test call took out tried edit yes".split()
+    "succeed approved refused asked and more edits result yet failing test call took out tried edit "
+    "yes".split()
 )
 
 
