@@ -1,13 +1,12 @@
 """One conversation of three windows in a real terminal, answered by the real local model.
 
-The model reads some 130 tokens a second. In the suite most of the conversation therefore comes from files,
-which it does not read before it is asked; with COMPACT_TEST_MODEL set it reads every word of three windows.
+The model reads some 130 tokens a second, so most of the conversation comes from files, which it is sent only
+where a trim has left them.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,31 +90,3 @@ def test_three_windows_with_a_real_model(tmp_path: Path) -> None:
         ]
         terminal.enter("/quit")
         assert terminal.ended() == 0
-
-
-def send(terminal: Terminal, message: str) -> None:
-    """A message of many lines on the screen, wherever these break."""
-    terminal.type(message)
-    end = "".join(message[-80:].split())
-    terminal.until(lambda: end in "".join(terminal.text.replace("\n…", "").split()), "the message typed")
-    terminal.type("\r")
-    terminal.prompted()
-
-
-@pytest.mark.skipif(
-    not os.environ.get("COMPACT_TEST_MODEL"), reason="ten minutes of reading: COMPACT_TEST_MODEL=1"
-)
-def test_three_windows_that_the_model_reads_word_by_word(tmp_path: Path) -> None:
-    rng = random.Random(7)
-    told = 0
-    options = (*OPTIONS, *SHORT, "--set", "policy.keep_recent_turns=2")
-    with chatting(tmp_path, *options, "live", columns=200) as terminal:
-        while told < 3 * local.WINDOW:
-            message = prose(rng, 1_000) + " What do you think?"
-            told += COUNT(message)
-            send(terminal, message)
-            assert "ctx" in terminal.status and "at most" not in terminal.text
-        trims = int(terminal.status.partition("⟳")[2].split()[0])
-        read = list(assert_whole(exported(terminal, tmp_path)))
-    assert trims >= 3
-    assert max(read) > local.WINDOW // 2
