@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import compact
+from compact import CompactConfig, CompactManager
 from compact.core.citations import cited_positions
 from compact.core.render import FRAME_TAGS
 from compact.model.summary import Summary
@@ -255,3 +256,35 @@ def test_settings_that_make_no_sense_are_named() -> None:
         compact.summarize(session("ferry"), 0)
     with pytest.raises(compact.CompactError, match="no strategy and no file named"):
         compact.summarize(session("ferry"), 100, "task_stat")
+
+
+@pytest.mark.spec("S4.11")
+def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_compactions() -> None:
+    config = CompactConfig(
+        model="gpt-4o",
+        max_context_tokens=24_000,
+        counter="chars4",
+        archive={"adapter": "none"},
+        summarizer={"name": "extractive"},
+    )
+    manager = CompactManager(config)
+    given = [*RULES, *(old for old, _ in TAKEN_BACK)]
+    newer = [new for _, new in TAKEN_BACK]
+    asked = [" ".join(given[at : at + 4]) for at in range(0, len(given), 4)]
+    messages: list[dict[str, Any]] = []
+    prompt: list[Any] = []
+    part = 0
+    while len(manager.records("rules")) < 3:
+        part += 1
+        assert part < 400, "three compactions should have happened by now"
+        said = asked[part - 1] if part <= len(asked) else f"Go on with part {part}."
+        report = (
+            f"Stage {part} of the import now reads batch {part * 37} and writes it back to the queue. " * 18
+        )
+        messages.append({"role": "user", "content": " ".join(newer) if part == 60 else said})
+        messages.append({"role": "assistant", "content": report})
+        prompt = manager.preflight("rules", messages)
+    assert 2 * len(asked) <= len(messages) / 9 and part > 60
+    sent = "\n".join(str(message["content"]) for message in prompt)
+    assert [rule for rule in (*RULES, *newer) if rule not in sent] == []
+    assert [old for old, _ in TAKEN_BACK if old in sent] == []
