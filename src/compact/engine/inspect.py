@@ -16,6 +16,9 @@ from compact.ports import Hit, Searchable
 
 # A provider's count may differ from ours by tokenizer and hidden text, not by an order of magnitude.
 _LEAST_SCALE, _MOST_SCALE = 0.5, 4.0
+# What a server puts around every prompt weighs in a short one as if each token of ours were several of its
+# own. Only a prompt of this size, or of this share of the window, says all about the factor.
+_TELLING_TOKENS, _TELLING_SHARE = 1_000, 0.1
 
 
 def usage(engine: Lookout, call: Call) -> ContextUsage:
@@ -62,17 +65,22 @@ def overflow(engine: Lookout, call: Call) -> OverflowCheck:
 
 
 def observe(engine: Lookout, call: Call, reported: Any) -> float:
-    """Correct this session's estimate by the provider's count for this prompt; returns the new factor."""
+    """Correct this session's estimate by the provider's count for this prompt; returns the new factor.
+
+    A short prompt corrects it in part, by its share of a telling size.
+    """
     tokens = prompt_tokens(reported)
     now = engine.look(call, quiet=True)
     if tokens > 0 and now.total > 0:
-        factor = tokens / now.total
-        now.session.calibrate(min(max(factor, _LEAST_SCALE), _MOST_SCALE))
-        if factor != now.session.scale:
+        reached = tokens / now.total
+        factor = min(max(reached, _LEAST_SCALE), _MOST_SCALE)
+        telling = min(_TELLING_TOKENS, engine.window * _TELLING_SHARE)
+        now.session.calibrate(1.0 + (factor - 1.0) * min(1.0, now.total / telling))
+        if factor != reached and now.total >= telling:
             engine.warn(
                 now.session.id,
                 f"The provider reported {tokens:,} tokens where {now.total:,} were estimated. Is it the "
-                f"usage of this prompt? The estimate is corrected by {now.session.scale} only.",
+                f"usage of this prompt? The estimate is corrected by {factor} only.",
             )
     return now.session.scale
 

@@ -61,9 +61,25 @@ def test_the_providers_count_corrects_the_estimate() -> None:
 
 def test_a_count_that_cannot_be_meant_for_this_prompt_is_bounded() -> None:
     desk = Desk()
-    assert desk.manager.observe("s", pairs(1), 1_000_000) == 4.0
-    assert desk.manager.observe("s", pairs(1), 1) == 0.5
-    assert desk.manager.observe("s", pairs(1), {}) == 0.5  # nothing reported, nothing changed
+    assert desk.manager.observe("s", pairs(5), 1_000_000) == 4.0
+    assert "reported 1,000,000 tokens where 503 were estimated" in desk.warnings[-1]
+    assert desk.manager.observe("s", pairs(5), 1) == 0.5
+    assert desk.manager.observe("s", pairs(5), {}) == 0.5  # nothing reported, nothing changed
+
+
+def test_what_a_server_adds_to_every_prompt_does_not_inflate_a_short_conversation() -> None:
+    desk = Desk(window=40_000)
+    overhead, history = 170, pairs(1, tokens=40)
+    first = desk.tokens(history)
+    desk.manager.observe("s", history, first + overhead)
+    longer = [*history, *pairs(3, first=2)]
+    real = desk.tokens(longer) + overhead
+    assert abs(desk.manager.usage("s", longer).tokens - real) <= overhead
+    # By now the prompt says enough: what the provider counts is what is shown.
+    full = pairs(12)
+    desk.manager.observe("s", full, 2 * desk.tokens(full))
+    assert desk.manager.usage("s", full).tokens == 2 * desk.tokens(full)
+    assert desk.warnings == []
 
 
 @pytest.mark.parametrize(

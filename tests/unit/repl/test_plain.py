@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,14 @@ def test_exit_codes(chat: Chat, tmp_path: Path) -> None:
     assert chat("--json", '{"content": 5}', given='{"content": 5}\n').code == 2
     too_small = chat("--window", "300", "--set", "policy.hard_cap_buffer=100", given="x" * 4_000 + "\n")
     assert too_small.code == 3 and objects(too_small)[0]["error"] == "InsufficientBudget"
+
+
+def test_a_missing_extra_is_a_line_and_no_traceback(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    ended = chat("--json", given="hello\n")
+    (problem,) = objects(ended)
+    assert ended.code == 4 and problem["type"] == "error"
+    assert "httpx2 is not installed. Install it with: pip install" in json.dumps(problem)
 
 
 def test_sessions_are_those_of_the_other_commands(chat: Chat, compact: Compact) -> None:
