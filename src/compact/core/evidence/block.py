@@ -18,9 +18,11 @@ _SEPARATORS = "./:"
 _MAX_PIECES = 12
 _MAX_CITES = 2
 _CITE_CHARS = 9
-_DETAILED = (900, 3_000)
-"""From so many characters on, lines say where they come from, and files get their line numbers: in less room
-one more value is worth more than that."""
+_LEAST_CITED = 900
+_LEAST_NUMBERED = 3_000
+"""From so many characters on, files get their line numbers: in less room one more value is worth more."""
+_LEAST_TOGETHER = 3
+"""Where room is scarce, fewer values than this of one file do not pay for a line of their own."""
 
 _TITLES = {
     EvidenceKind.PATH: "Paths",
@@ -83,6 +85,26 @@ class Coverage:
             self._held.update(value[start:end] for end in ends if end > start)
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How much is said about each value; the more values compete for the room, the less."""
+
+    cites: bool
+    numbered: bool
+    together: int
+
+    @classmethod
+    def fitting(cls, items: Sequence[Evidence], whole: int) -> _Form:
+        """The fullest form at which about everything could still be told."""
+        wanted = sum(len(item.value) + 2 for item in items)
+        roomy = whole >= wanted
+        return cls(
+            cites=roomy and whole > _LEAST_CITED,
+            numbered=roomy and whole > _LEAST_NUMBERED,
+            together=1 if roomy and whole > _LEAST_CITED else _LEAST_TOGETHER,
+        )
+
+
 @dataclass(slots=True)
 class Block:
     """What was chosen, as lines; those that rest on tool output alone stand apart (S3.3)."""
@@ -111,8 +133,8 @@ def build(
     Rules are not shown here: they are quoted in a section of their own.
     """
     able = [item for item in items if item.kind in kinds and item.kind is not EvidenceKind.RULE]
-    detail = sum(max(room, whole) > least for least in _DETAILED)
-    picker = _Picker(covered, int(room * _LONG_KINDS_SHARE), detail)
+    form = _Form.fitting(able, max(room, whole))
+    picker = _Picker(covered, int(room * _LONG_KINDS_SHARE), form)
     if newest_from:
         newest = [item for item in able if item.message >= newest_from]
         picker.pick(newest, int(room * NEWEST_SHARE))
@@ -122,22 +144,22 @@ def build(
         if spare < _SLIVER or not picker.pick(able, spare):
             break
         picker.drop_held()
-        block = Block(*_render(picker.chosen, detail), picker.chosen)
+        block = Block(*_render(picker.chosen, form), picker.chosen)
         while block.size > room:
             # What a value costs is only known once it stands in its group; what came in last goes.
             picker.drop_last(block.size - room)
-            block = Block(*_render(picker.chosen, detail), picker.chosen)
+            block = Block(*_render(picker.chosen, form), picker.chosen)
     return block
 
 
 class _Picker:
     """Chooses items by rank, with a close guess of the room that each will take."""
 
-    def __init__(self, covered: Coverage, long_room: int, detail: int) -> None:
+    def __init__(self, covered: Coverage, long_room: int, form: _Form) -> None:
         self.chosen: list[Evidence] = []
         self._covered = covered
         self._long_room = long_room
-        self._detail = detail
+        self._form = form
         self._groups: set[tuple[bool, str]] = set()
         self._seen: set[tuple[EvidenceKind, str]] = set()
 
@@ -156,7 +178,7 @@ class _Picker:
             if item.kind in _OWN_LINE:
                 self._long_room -= cost
             room -= cost
-            self._groups.add((item.untrusted, _title(item, self._detail)))
+            self._groups.add((item.untrusted, _title(item)))
             self._seen.add(key)
             self.chosen.append(item)
             self._covered.add(item.value)
@@ -179,59 +201,67 @@ class _Picker:
 
     def _cost(self, item: Evidence) -> int:
         cost = len(item.value) + 2
-        title = _title(item, self._detail)
+        title = _title(item)
         if item.kind in _OWN_LINE:
             return cost + len(item.context) + 12
-        return (
-            cost
-            if (item.untrusted, title) in self._groups
-            else cost + len(title) + 2 + (_CITE_CHARS if self._detail else 0)
-        )
+        if (item.untrusted, title) in self._groups or (self._form.together > 1 and _stands_in(item)):
+            return cost
+        return cost + len(title) + 2 + (_CITE_CHARS if self._form.cites else 0)
 
 
-def _title(item: Evidence, detail: int) -> str:
+def _title(item: Evidence) -> str:
     kind = item.kind
     if kind is EvidenceKind.PATH:
         state = item.context.split(" ", 1)[0]
         return f"Files {state}" if state in ("edited", "read", "failed") else _TITLES[kind]
-    if (
-        kind in _OWN_LINE
-        or kind is EvidenceKind.URL
-        or not item.context
-        or (not detail and item.context.startswith("in "))
-    ):
+    if kind in _OWN_LINE or kind is EvidenceKind.URL or not item.context:
         return _TITLES[kind]
     return item.context
 
 
-def _render(items: Sequence[Evidence], detail: int) -> tuple[list[str], list[str]]:
+def _stands_in(item: Evidence) -> bool:
+    """True when all that is known of a value is the file it stands in."""
+    return item.kind not in _OWN_LINE and item.context.startswith("in ")
+
+
+def _render(items: Sequence[Evidence], form: _Form) -> tuple[list[str], list[str]]:
     return (
-        _lines([item for item in items if not item.untrusted], detail),
-        _lines([item for item in items if item.untrusted], detail),
+        _lines([item for item in items if not item.untrusted], form),
+        _lines([item for item in items if item.untrusted], form),
     )
 
 
-def _lines(items: Sequence[Evidence], detail: int) -> list[str]:
+def _groups(items: Sequence[Evidence], together: int) -> dict[str, list[Evidence]]:
     groups: dict[str, list[Evidence]] = {}
     for item in items:
-        groups.setdefault(_title(item, detail), []).append(item)
+        groups.setdefault(_title(item), []).append(item)
+    if together > 1:
+        for title, members in list(groups.items()):
+            if len(members) < together and all(map(_stands_in, members)):
+                del groups[title]
+                for item in members:
+                    groups.setdefault(_TITLES[item.kind], []).append(item)
+    return groups
+
+
+def _lines(items: Sequence[Evidence], form: _Form) -> list[str]:
     shared: list[tuple[int, int, str]] = []
     single: dict[EvidenceKind, list[Evidence]] = {}
-    for title, members in groups.items():
+    for title, members in _groups(items, form.together).items():
         kind = members[0].kind
         members.sort(key=lambda item: item.message)
         order = (_ORDER.index(kind), members[0].message)
         if kind in _OWN_LINE:
             shared.extend((*order, f"- {_own_line(item)}") for item in members)
         elif len(members) > 1 or title in _TITLES.values() or title.startswith("Files"):
-            values = ", ".join(_value(item, detail) for item in members)
-            shared.append((*order, f"- {_safe(title)}: {values}{cite(members) if detail else ''}"))
+            values = ", ".join(_value(item, form) for item in members)
+            shared.append((*order, f"- {_safe(title)}: {values}{cite(members) if form.cites else ''}"))
         else:
             single.setdefault(kind, []).append(members[0])
     for kind, members in single.items():
         # A label with one value needs no line of its own.
-        labelled = "; ".join(f"{_safe(_title(item, detail))} {_value(item, detail)}" for item in members)
-        shared.append((_ORDER.index(kind), 1 << 60, f"- {labelled}{cite(members) if detail else ''}"))
+        labelled = "; ".join(f"{_safe(_title(item))} {_value(item, form)}" for item in members)
+        shared.append((_ORDER.index(kind), 1 << 60, f"- {labelled}{cite(members) if form.cites else ''}"))
     return [line for _, _, line in sorted(shared, key=lambda entry: entry[:2])]
 
 
@@ -251,9 +281,9 @@ def _own_line(item: Evidence) -> str:
     return f"{_safe(item.context)}: {value}{cite}" if item.context else value + cite
 
 
-def _value(item: Evidence, detail: int) -> str:
+def _value(item: Evidence, form: _Form) -> str:
     state, _, lines = item.context.partition(" ")
-    if detail > 1 and item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
+    if form.numbered and item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
         return f"{_safe(item.value)}:{lines}"
     return _safe(item.value)
 
