@@ -98,3 +98,28 @@ def test_survival_counts_by_rank_and_kind() -> None:
 def test_room_for_a_floor_grows_with_it() -> None:
     rooms = [room_for(ids(50), floor) for floor in (0.0, 0.5, 1.0)]
     assert rooms == [0, 25 * 12, 50 * 12]
+
+
+def test_where_the_evidence_does_not_fit_no_room_goes_to_citations() -> None:
+    listed = [*ids(300, rank=2.0), Evidence(EvidenceKind.SYMBOL, "load_zones", 4, "in b.py", 9.0)]
+    assert any(line.endswith("[m0]") for line in lines(listed, 8_000))
+    assert "- in b.py load_zones [m4]" in lines(listed, 8_000)
+    scarce = lines(listed, 1_500)
+    assert not any("[m" in line for line in scarce)
+    assert "- Code names: load_zones" in scarce
+
+
+def test_a_date_within_a_longer_one_and_a_label_are_not_said_twice() -> None:
+    items = [
+        Evidence(EvidenceKind.DATE, "May 26", 1, "", 3.0),
+        Evidence(EvidenceKind.DATE, "May 26, 2024", 1, "", 2.0),
+        *ids(2),
+        Evidence(EvidenceKind.SYMBOL, "order_id", 2, "", 4.0),
+        Evidence(EvidenceKind.ID, "X-77", 2, "order_id", 4.0),
+        Evidence(EvidenceKind.ID, "X-78", 2, "order_id", 4.0),
+    ]
+    assert lines(items, 400) == [
+        "- order: ID-00000, ID-00001",
+        "- order_id: X-77, X-78",
+        "- Dates: May 26, 2024",
+    ]

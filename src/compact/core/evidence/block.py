@@ -18,6 +18,7 @@ _SEPARATORS = "./:"
 _MAX_PIECES = 12
 _MAX_CITES = 2
 _CITE_CHARS = 9
+_LENGTH_POWER = 0.3
 _LEAST_CITED = 900
 _LEAST_NUMBERED = 3_000
 """From so many characters on, files get their line numbers: in less room one more value is worth more."""
@@ -37,6 +38,7 @@ _TITLES = {
     EvidenceKind.APPROVAL: "Answers by the user",
 }
 _ORDER = tuple(_TITLES)
+_SPOKEN = frozenset({EvidenceKind.DATE, EvidenceKind.NAME})
 _OWN_LINE = frozenset({EvidenceKind.COMMAND, EvidenceKind.ERROR, EvidenceKind.APPROVAL})
 
 
@@ -134,6 +136,9 @@ def build(
     """
     able = [item for item in items if item.kind in kinds and item.kind is not EvidenceKind.RULE]
     form = _Form.fitting(able, max(room, whole))
+    if not form.cites:
+        # Room is scarce: a long value must be worth more to take the place of two short ones.
+        able.sort(key=lambda item: -item.rank / (len(item.value) + 2) ** _LENGTH_POWER)
     picker = _Picker(covered, int(room * _LONG_KINDS_SHARE), form)
     if newest_from:
         newest = [item for item in able if item.message >= newest_from]
@@ -187,13 +192,22 @@ class _Picker:
     def drop_held(self) -> None:
         """Leave out what a longer value that came in later holds: `app.db` beside `app.db.models`."""
         longer = Coverage()
+        phrases: list[str] = []
         for item in self.chosen:
-            if item.kind is EvidenceKind.NAME and " " in item.value:
+            if item.kind in _SPOKEN and " " in item.value:
                 longer.add(item.value)
                 longer.forget(item.value)
+                phrases.append(item.value)
             elif item.kind not in _OWN_LINE:
                 longer.add_inside(item.value)
-        self.chosen = [item for item in self.chosen if item.kind in _OWN_LINE or not longer.holds(item.value)]
+                longer.add(_title(item))  # "item_id" is said when it heads the values
+        spoken = "\n".join(phrases)
+        self.chosen = [
+            item
+            for item in self.chosen
+            if item.kind in _OWN_LINE
+            or not (longer.holds(item.value) or (item.kind in _SPOKEN and spoken.count(item.value) > 1))
+        ]
 
     def drop_last(self, chars: int) -> None:
         while self.chosen and chars > 0:

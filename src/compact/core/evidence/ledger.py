@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from compact.core.evidence.actions import Step, StepKind
 from compact.core.evidence.hiding import Hiding
+from compact.core.evidence.kinship import kinship_of
 from compact.core.evidence.lexicon import is_common_access
 from compact.core.evidence.reading import Reading, read
 from compact.core.evidence.rules import answers_in, newest, rules_in
@@ -72,7 +73,11 @@ def extract(
     count = max(1, len(messages))
     sightings = _without_partial_paths(scanner.sightings.values())
     visits = {seen.value: sum(seen.messages) for seen in sightings if seen.kind is EvidenceKind.PATH}
-    items = [_as_evidence(seen, count, visits.get(seen.subject, 0), where, reading) for seen in sightings]
+    kin = kinship_of(sightings)
+    items = [
+        _as_evidence(seen, _rank(seen, count, visits.get(seen.subject, 0), kin), where, reading)
+        for seen in sightings
+    ]
     items.extend(_step_evidence(steps, count, where))
     items.extend(replace(answer, rank=_APPROVAL_RANK) for answer in answers_in(reading, where))
     rules = newest((rule.text, rule.index) for rule in rules_in(reading))
@@ -137,12 +142,12 @@ def _ranked(items: Iterable[Evidence]) -> tuple[Evidence, ...]:
     return tuple(sorted(items, key=lambda item: (-item.rank, item.message, item.value)))
 
 
-def _rank(seen: Sighting, count: int, visits: int) -> float:
+def _rank(seen: Sighting, count: int, visits: int, kin: Mapping[str, float]) -> float:
     """How likely the value is needed again, as a product of what speaks for it.
 
     A value that passed from one mouth to another (a tool returned it, the agent called with it, the user
     asked for it) was used, which says most; then how often it came up, in how small a company, and how
-    often the file it stands in was visited.
+    often the file it stands in was visited; and of what only tools said, how much it sounds like the rest.
     """
     sources = [source for source in (USER, CALL, ASSISTANT, TOOL) if seen.messages[source]]
     mentions = sum(min(seen.messages[source], 9) for source in sources)
@@ -156,12 +161,11 @@ def _rank(seen: Sighting, count: int, visits: int) -> float:
     if seen.messages[USER]:
         focus = max(focus, _USER_FOCUS)
     recency = 0.7 + 0.3 * (seen.last + 1) / count
-    return round(float(said * mentions**0.5 * weight * focus * recency * (1 + visits) ** 0.2), 4)
+    nearness = (1 + visits) ** 0.2 * (1 + kin.get(seen.value, 0.0))
+    return round(float(said * mentions**0.5 * weight * focus * recency * nearness), 4)
 
 
-def _as_evidence(
-    seen: Sighting, count: int, visits: int, where: tuple[int, ...], reading: Reading
-) -> Evidence:
+def _as_evidence(seen: Sighting, rank: float, where: tuple[int, ...], reading: Reading) -> Evidence:
     context = seen.label
     if seen.kind is EvidenceKind.PATH and seen.lines:
         context = f"{context or 'seen'} {seen.lines}"
@@ -169,9 +173,7 @@ def _as_evidence(
         context = f"in {PurePosixPath(seen.subject).name}"
     elif not context and seen.kind in (EvidenceKind.NUMBER, EvidenceKind.ID) and not seen.only_tools:
         context = _label_beside(reading.texts[seen.at], seen)
-    return Evidence(
-        seen.kind, seen.value, where[seen.at], context, _rank(seen, count, visits), seen.only_tools
-    )
+    return Evidence(seen.kind, seen.value, where[seen.at], context, rank, seen.only_tools)
 
 
 def _label_beside(text: str, seen: Sighting) -> str:
