@@ -62,7 +62,7 @@ def draw_prompt(out: Screen, before: list[Any], after: list[Any]) -> None:
     decoded = decode_all(after, recognize(after))
     kept = {places.get(id(message)) for message in after}
     gone = [index for index in range(len(before)) if index not in kept]
-    out.line(out.styled(f"  - {ranges(gone)}: {plural(len(gone), 'message')} gone or rewritten", "red"))
+    out.paragraph("  - ", f"{ranges(gone)}: {plural(len(gone), 'message')} gone or rewritten", 4, "red")
     for is_new, group in groupby(decoded, key=lambda message: id(message.origin.source) not in places):
         run = list(group)
         for at, message in enumerate(run):

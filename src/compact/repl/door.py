@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from importlib.util import find_spec
 
 from compact.cli.context import Context
-from compact.errors import MissingExtra
+from compact.errors import CompactError, MissingExtra
 
 
 def enter(context: Context) -> int:
@@ -18,14 +19,21 @@ def enter(context: Context) -> int:
         from compact.repl.terminal import converse
 
         return converse(context)
+    from compact.repl.chat import failed
     from compact.repl.opening import open_chat
     from compact.repl.plain import JsonVoice, TextVoice, messages_of
     from compact.repl.plain import converse as converse_plainly
 
-    as_json = args.json or (not args.text and not out.isatty())
-    chat = open_chat(context)
+    if not args.json and (args.text or out.isatty()):
+        with closing(open_chat(context)) as chat:
+            return converse_plainly(
+                chat, messages_of(context.stdin, False), TextVoice(out, context.err.stream)
+            )
+    voice = JsonVoice(out)
     try:
-        voice = JsonVoice(out) if as_json else TextVoice(out, context.err.stream)
-        return converse_plainly(chat, messages_of(context.stdin, args.json), voice)
-    finally:
-        chat.close()
+        with closing(open_chat(context)) as chat:
+            return converse_plainly(chat, messages_of(context.stdin, args.json), voice)
+    except CompactError as problem:
+        # As every other line: one object, where a program looks for it.
+        voice.show(said := failed(problem))
+        return said.exit_code

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from compact.cli.exits import ExitCode
 from compact.errors import CompactError, ContextOverflow, InsufficientBudget
 from compact.model.chat import ReasoningPiece, ReplyEnd, TextPiece
 from compact.model.message import Usage
 from compact.model.outcome import Prepared
 from compact.models.limits import limits_for
 from compact.repl.chat import Chat, failed
+from compact.repl.driving import undisturbed
 from compact.repl.saying import Happening, Kind, Piece, Preparing, Said, error, info
 from compact.repl.state import Sending, sending, trimmed
 from compact.repl.turns import Turn, context_of, reply_turn
@@ -30,7 +32,7 @@ class _Exchange:
         self.conversation = chat.conversation
         self.text = text
         self.turn = self.conversation.ask(text, chat.agent)
-        self.asked = [*self.conversation.history, self.turn]
+        self.asked: list[Turn] = []
         self.state = chat.state
         """The state of the window once this is answered."""
         self.notices: list[Said] = []
@@ -42,6 +44,9 @@ class _Exchange:
         problem: CompactError | None = None
         interrupted = False
         try:
+            yield from self.chat.caught_up()
+            self.asked = [*self.conversation.history, self.turn]
+            self.state = self.chat.state
             yield Preparing(self.chat.model.label)
             yield from self._replied()
         except KeyboardInterrupt:
@@ -78,21 +83,21 @@ class _Exchange:
             # The server counts more than was estimated: learn that, and compact by its count.
             manager = self.chat.manager
             manager.observe(self.conversation.id, self.asked, overflow.tokens)
-            yield from self._pieces(self._noted(manager.prepare(self.conversation.id, self.asked)))
+            yield from self._pieces(self._noted(self.conversation.prepared(manager.prepare, self.asked)))
 
     def _prepared(self) -> Prepared:
         """What goes out with this message: a due trim runs now, or waits for its one further turn."""
-        chat, manager, session_id = self.chat, self.chat.manager, self.conversation.id
+        chat, manager, conversation = self.chat, self.chat.manager, self.conversation
         if chat.trims:
             with suppress(InsufficientBudget):
-                view = manager.view(session_id, self.asked)
+                view = conversation.prepared(manager.view, self.asked)
                 usage = chat.usage
                 self.state, how = sending(
                     chat.state, usage.tokens, view.tokens.final, usage.trigger, usage.budget
                 )
                 if how is not Sending.COMPACT:
                     return view
-        return self._noted(manager.prepare(session_id, self.asked))
+        return self._noted(conversation.prepared(manager.prepare, self.asked))
 
     def _noted(self, prepared: Prepared) -> Prepared:
         """Remember what preparing did, to be told after the reply."""
@@ -149,23 +154,34 @@ class _Exchange:
 
     def _kept(self, answer: Turn) -> Iterator[Happening]:
         """Both turns become part of the session, on the disk too."""
-        chat, conversation = self.chat, self.conversation
+        chat = self.chat
         chat.state = self.state
         chat.cost += answer.get("cost") or 0.0
-        conversation.draft = ""
-        try:
-            if "usage" in answer:
-                chat.manager.observe(conversation.id, self.asked, answer["usage"])
-            chat.usage = conversation.keep([self.turn, answer])
-            if not conversation.title:
-                conversation.name(self.text)
-        except CompactError as problem:
-            yield error(f"{problem} The turn is kept in memory; /export writes it to a file.", 4)
+        yield from self._stored(answer)
         chat.sizes.append(context_of(answer) or chat.usage.tokens)
         told = {name: answer.get(name) for name in ("role", "content", "finish_reason", "usage")}
         told |= {name: answer[name] for name in ("session_id", "agent", "timestamp")}
         context = {"tokens": chat.usage.tokens, "window": chat.usage.window}
         yield Said(Kind.REPLY, answer.get("content") or "", {**told, "context": context})
+
+    def _stored(self, answer: Turn) -> list[Said]:
+        chat, conversation = self.chat, self.conversation
+        told: list[Said] = []
+        # An interrupt that comes as the reply ends must not lose it.
+        with undisturbed():
+            # Another chat may have been answered meanwhile: these turns come after its, not in their place.
+            told += chat.caught_up()
+            conversation.draft = ""
+            try:
+                if "usage" in answer and not told:
+                    chat.manager.observe(conversation.id, self.asked, answer["usage"])
+                chat.usage = conversation.keep([self.turn, answer])
+                if not conversation.title:
+                    conversation.name(self.text)
+            except CompactError as problem:
+                text = f"{problem} The turn is kept in memory; /export writes it to a file."
+                told.append(error(text, ExitCode.FAILED))
+        return told
 
 
 def _price(model: str, usage: Usage | None) -> float | None:

@@ -25,6 +25,17 @@ def exported(turns: Sequence[Turn], redact: Callable[[Any], Any]) -> str:
     return to_json([redact(turn) for turn in told], indent=2) + "\n"
 
 
+def path_of(name: str) -> Path:
+    """The file that a user names, `~` and all."""
+    try:
+        path = Path(name).expanduser()
+        path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # nobody's home, a name too long, a zero byte
+        problem = getattr(error, "strerror", None) or error
+        raise FormatError(f"{name} cannot be opened: {str(problem).rstrip('.')}. Nothing was done.") from None
+    return path
+
+
 def write(path: Path, text: str, replace: bool = False) -> None:
     """The whole file or none: a full disk leaves what was there."""
     if path.exists() and not replace:

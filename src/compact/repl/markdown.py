@@ -8,6 +8,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownElement
 from rich.segment import Segment
 
+from compact.repl.saying import clean
+
 
 class _LeftHeading(Heading):
     LEVEL_ALIGN: ClassVar = {**Heading.LEVEL_ALIGN, "h1": "left"}
@@ -38,7 +40,8 @@ class Trimmed:
         while drawn and _is_blank(drawn[-1]):
             drawn.pop()
         for line in drawn:
-            yield from line
+            # Markdown decodes what is percent-encoded in a link, so that a control character may be new.
+            yield from (Segment(clean(part.text), part.style, part.control) for part in line)
             yield Segment.line()
 
 

@@ -59,9 +59,10 @@ def left_behind(folder: Path = FOLDER) -> Left | None:
             with path.open("r+", encoding="utf-8") as file:
                 if not _lock(file):
                     continue
-                with suppress(ValueError, KeyError):
+                with suppress(ValueError, KeyError, TypeError):
                     told = json.loads(file.read())
-                    found.append((path.stat().st_mtime, Left(told["session_id"], told["title"])))
+                    left = Left(str(told["session_id"]), str(told["title"]))
+                    found.append((path.stat().st_mtime, left))
                 path.unlink(missing_ok=True)
     return max(found, key=lambda pair: pair[0])[1] if found else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from typing import Any
 
@@ -22,10 +23,11 @@ def open_chat(context: Context) -> Chat:
     config = chat_config(context)
     args = context.args
 
-    def choose(name: str) -> tuple[ChatModel, CompactConfig]:
-        return chosen(name, config, context)
+    def choose(name: str) -> ChatModel:
+        return chosen(name, context)
 
-    model, config = choose(_model_name(config, context))
+    model = choose(_model_name(config, context))
+    config = config.model_copy(update={"model": model.model})
     try:
         store = open_store(args.store or config.storage.url or DEFAULT_URL, config.tenant)
         session = args.session
@@ -69,8 +71,8 @@ def _model_name(config: CompactConfig, context: Context) -> str:
     return next(iter(available(context.environ)), "local")
 
 
-def chosen(name: str, config: CompactConfig, context: Context) -> tuple[ChatModel, CompactConfig]:
-    """The model of that name, started if it runs here, and the settings with its window."""
+def chosen(name: str, context: Context) -> ChatModel:
+    """The model of that name, started if it runs here."""
     from compact.models.choose import chat_model
 
     args = context.args
@@ -78,8 +80,9 @@ def chosen(name: str, config: CompactConfig, context: Context) -> tuple[ChatMode
     start = getattr(model, "start", None)
     if callable(start):
         start()
-    return model, config.model_copy(update={"model": model.model})
+    return model
 
 
 def _new_name() -> str:
-    return time.strftime("%Y%m%d-%H%M%S")
+    # Two that begin in the same second are two sessions.
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"

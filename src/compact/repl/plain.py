@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
@@ -13,7 +14,10 @@ from compact.repl.chat import Chat
 from compact.repl.commands import is_command, run
 from compact.repl.driving import drive
 from compact.repl.exchange import say
-from compact.repl.saying import Canvas, Happening, Kind, Leave, Piece, Reopened, Said
+from compact.repl.saying import Canvas, Happening, Kind, Leave, Piece, Reopened, Said, clean
+
+# JSON allows them as they are; a terminal may obey them, and some readers end a line at them.
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class JsonVoice:
@@ -35,7 +39,8 @@ class JsonVoice:
             self._write({"type": "unanswered", "content": happening.draft})
 
     def _write(self, value: object) -> None:
-        self._out.write(to_json(value) + "\n")
+        text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", to_json(value))
+        self._out.write(text + "\n")
         self._out.flush()
 
 
@@ -48,18 +53,20 @@ class TextVoice:
 
     def show(self, happening: Happening) -> None:
         if isinstance(happening, Piece) and not happening.thinking:
-            self._out.write(happening.text)
-            self._ended_line = happening.text.endswith("\n")
+            text = clean(happening.text)
+            self._out.write(text)
+            self._ended_line = text.endswith("\n") if text else self._ended_line
             self._out.flush()
         elif isinstance(happening, Said):
             if not self._ended_line:
                 self._out.write("\n")
                 self._ended_line = True
+            text = clean(happening.text) + "\n"
             if happening.kind is Kind.RESULT:
-                self._out.write(happening.text + "\n")
+                self._out.write(text)
             elif happening.kind is not Kind.REPLY:
                 self._out.flush()
-                self._err.write(happening.text + "\n")
+                self._err.write(text)
 
 
 def messages_of(lines: Iterable[str], one_a_line: bool) -> Iterator[str]:

@@ -53,11 +53,12 @@ class ReplyView:
         from rich.console import Console
         from rich.live import Live
         from rich.spinner import Spinner
+        from rich.text import Text
 
         self._console = Console(file=stream, highlight=False)
         self._open = ""
         self._live = Live(
-            Spinner("dots", text=f" {waiting_for} …", style="dim"),
+            Spinner("dots", text=Text(f" {clean(waiting_for)} …"), style="dim"),
             console=self._console,
             transient=True,
             refresh_per_second=12,
@@ -132,7 +133,9 @@ class TerminalVoice:
                 self.settle()
 
     def line(self, said: Said) -> None:
-        for line in said.text.split("\n"):
+        # Results are drawings of ours, cleaned where they quote; all else may name titles and files.
+        text = said.text if said.kind is Kind.RESULT else clean(said.text)
+        for line in text.split("\n"):
             if said.kind is Kind.RESULT and ("\x1b" in line or cell_width(line) <= self.canvas.width):
                 self._screen.line(line)  # drawn to fit
             else:

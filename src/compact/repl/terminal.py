@@ -35,8 +35,9 @@ def converse(context: Context) -> int:
     draft = ""
     try:
         if context.args.session or context.args.last:
-            draft = opening.result().conversation.draft
-            _reopened(opening.result(), context)
+            chat = opening.result()
+            draft = chat.conversation.draft
+            _reopened(chat, context)
         while True:
             try:
                 text = prompt.ask(draft)
@@ -50,6 +51,8 @@ def converse(context: Context) -> int:
             if not text.strip():
                 continue
             chat = opening.result()
+            if chat.conversation.turns or not is_command(text):
+                mark.set(chat.conversation.id, chat.conversation.title)
             try:
                 draft = _handle(chat, text, voice)
             except Leave:
@@ -57,9 +60,10 @@ def converse(context: Context) -> int:
             if chat.conversation.turns:
                 mark.set(chat.conversation.id, chat.conversation.title)
         _farewell(opening.chat, context)
+        # Only who leaves takes it away: after a crash of ours the session is offered too.
+        mark.remove()
         return ExitCode.OK
     finally:
-        mark.remove()
         opening.close()
 
 
@@ -85,12 +89,14 @@ def _handle(chat: Chat, text: str, voice: TerminalVoice) -> str:
 def _greet(context: Context) -> None:
     out = context.out
     out.line(f"{out.styled('compact chat', 'bold')}{out.dot}/help lists the commands, Ctrl-D leaves")
-    left = left_behind()
-    if left is not None and not context.args.session:
+    # Who asks for a session gets that one, and the offer at another start.
+    left = None if context.args.session or context.args.last else left_behind()
+    if left is not None:
         title = f" “{one_line(left.title)}”" if left.title else ""
+        name = one_line(left.session_id)
         out.line(
-            out.styled(f"Session {left.session_id}{title} was not closed. ", "yellow")
-            + f"/resume {left.session_id} goes on with it."
+            out.styled(f"Session {name}{title} was not closed. ", "yellow")
+            + f"/resume {name} goes on with it."
         )
 
 
@@ -99,15 +105,14 @@ def _reopened(chat: Chat, context: Context) -> None:
 
     turns = sum(map(is_said, chat.conversation.current))
     if turns:
-        title = f" “{chat.conversation.title}”" if chat.conversation.title else ""
-        context.out.line(
-            context.out.styled(f"Session {chat.conversation.id}{title}: {plural(turns, 'turn')}.", "cyan")
-        )
+        title = f" “{one_line(chat.conversation.title)}”" if chat.conversation.title else ""
+        name = one_line(chat.conversation.id)
+        context.out.line(context.out.styled(f"Session {name}{title}: {plural(turns, 'turn')}.", "cyan"))
 
 
 def _farewell(chat: Chat | None, context: Context) -> None:
     if chat is not None and chat.conversation.turns:
-        context.out.line(context.out.styled(f"Stored as {chat.conversation.id}.", "dim"))
+        context.out.line(context.out.styled(f"Stored as {one_line(chat.conversation.id)}.", "dim"))
 
 
 def _status(opening: Opening) -> tuple[str, bool]:

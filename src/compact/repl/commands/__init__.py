@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from compact.repl.saying import Canvas, Happening, error
+from compact.repl.saying import Canvas, Happening, Said, error
 
 if TYPE_CHECKING:
     from compact.repl.chat import Chat
@@ -70,14 +70,19 @@ def is_command(text: str) -> bool:
     return len(word) > 1 and word[0] == "/" and "/" not in word[1:] and "\n" not in text.strip()
 
 
+def unknown(name: str) -> Said:
+    near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+    hint = f" Did you mean /{near[0]}?" if near else ""
+    return error(f"There is no command /{name}.{hint} /help lists them all.", 2)
+
+
 def run(chat: Chat, text: str, canvas: Canvas) -> Iterator[Happening]:
     """Run the command that this line names, or say which one was probably meant."""
     word, _, argument = text.strip().partition(" ")
     name = word[1:].lower()
     command = COMMANDS.get(_ALSO.get(name, name))
     if command is None:
-        near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-        hint = f" Did you mean /{near[0]}?" if near else ""
-        yield error(f"There is no command /{name}.{hint} /help lists them all.", 2)
+        yield unknown(name)
         return
+    yield from chat.caught_up()
     yield from command.run(chat, argument.strip(), canvas)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from compact.cli.terminal import plural
 from compact.errors import CompactError
 from compact.repl.chat import Chat, failed
-from compact.repl.exporting import exported, imported, write
+from compact.repl.exporting import exported, imported, path_of, write
 from compact.repl.saying import Canvas, Happening, error, info
 from compact.repl.turns import is_said
 from compact.wiring import redactor_for
@@ -17,9 +16,9 @@ from compact.wiring import redactor_for
 def run_export(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     replace = argument.split(maxsplit=1)[:1] in (["-f"], ["--force"])
     name = (argument.split(maxsplit=1)[1:] or [""])[0] if replace else argument
-    path = Path(name or f"{chat.conversation.id}.json").expanduser()
     redactor = redactor_for(chat.config)
     try:
+        path = path_of(name or f"{chat.conversation.id}.json")
         turns = [*chat.conversation.head, *chat.conversation.current]
         write(path, exported(turns, redactor.value), replace)
     except CompactError as problem:
@@ -35,10 +34,11 @@ def run_import(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
         return
     conversation = chat.conversation
     try:
-        head, turns = imported(str(Path(argument).expanduser()))
+        path = path_of(argument)
+        head, turns = imported(str(path))
         chat.usage = conversation.take_in(head, turns, chat.agent)
         if not conversation.title:
-            conversation.name(f"imported from {Path(argument).name}")
+            conversation.name(f"imported from {path.name}")
     except CompactError as problem:
         yield failed(problem)
         return

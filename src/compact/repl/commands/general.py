@@ -12,8 +12,8 @@ from compact.errors import CompactError
 from compact.model.event import Event
 from compact.policies import PRESETS
 from compact.repl.chat import Chat, failed
-from compact.repl.commands import COMMANDS
-from compact.repl.saying import Canvas, Happening, Leave, error, info, result
+from compact.repl.commands import COMMANDS, unknown
+from compact.repl.saying import Canvas, Happening, Leave, info, result
 
 KEYS = (
     ("Enter", "send"),
@@ -29,7 +29,7 @@ def run_help(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     if argument:
         command = COMMANDS.get(argument.removeprefix("/"))
         if command is None:
-            yield error(f"There is no command /{argument.removeprefix('/')}. /help lists them all.", 2)
+            yield unknown(argument.removeprefix("/"))
         else:
             yield result(f"{command.usage}: {command.help}")
         return
@@ -76,8 +76,8 @@ def run_model(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         yield result(text, model=chat.agent, window=chat.manager.window)
         return
     try:
-        model, config = chat.choose(argument)
-        chat.use(model, config)
+        model = chat.choose(argument)
+        chat.use(model, chat.config.model_copy(update={"model": model.model}))
     except CompactError as problem:
         yield failed(problem)
         return
