@@ -44,8 +44,9 @@ test: setup  ## all tests, with coverage
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
 # The small model reads some 130 tokens a second: minutes for a run through three of its windows.
-test-model: setup  ## an agent's run through three windows of a real model, every token read by it
-	@COMPACT_TEST_MODEL=1 $(BIN)/python -m pytest tests/e2e/test_agents_real_model.py -q
+test-model: setup  ## an agent's run and a chat through three windows of a real model, every token read by it
+	@COMPACT_TEST_MODEL=1 $(BIN)/python -m pytest tests/e2e/test_agents_real_model.py \
+		tests/e2e/test_terminal_local_model.py -q
 
 # A receiver of 650 MB in an environment of its own: not among the tests of every day.
 test-otel: setup  ## export to Arize Phoenix and query it back; installs it into .venv-otel first

@@ -24,6 +24,8 @@ def server() -> Iterator[ChatServer]:
         asked = str(body["messages"][-1]["content"])
         if asked == "hold on":
             return Answer("This much came", " and this never does", hold=never)
+        if asked == "play tricks":
+            return Answer("\x1b]0;tricked\x07\x1b", "[31mRED", " and <http://a.b/%1b%5b41mBACK%1b%5b2J>")
         if asked == "wrong key":
             return Answer("Incorrect API key provided", status=401)
         if asked == "markdown":
@@ -94,6 +96,11 @@ def test_keys(server: ChatServer, tmp_path: Path) -> None:
         assert "A heading" in said and "#" not in said and "**" not in said
         assert "• one" in said and "print(1)" in said
         assert terminal.status.startswith("gpt-4o · ctx ")
+
+        # What a model says cannot drive the terminal, nor does a link that hides control characters.
+        said = terminal.say("play tricks")
+        assert "RED" in said and "BACK" in said and terminal.screen.title == ""
+        assert terminal.color_of("RED") == {"default"}
         terminal.type("\x04")
         assert terminal.ended() == 0
 

@@ -81,6 +81,20 @@ def test_killed_in_the_middle_of_a_reply_the_finished_turns_are_there(
 
 
 @pytest.mark.spec("S1.14")
+def test_killed_in_the_very_first_reply_the_question_is_offered_again(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    with chatting(tmp_path, *options(server, "talk")) as terminal:
+        terminal.enter("hold on")
+        terminal.see("This is the begin")
+        terminal.kill()
+    with chatting(tmp_path, *options(server)) as terminal:
+        terminal.see("Session talk was not closed. /resume talk goes on with it.")
+        terminal.enter("/resume talk")
+        terminal.prompted("hold on")
+
+
+@pytest.mark.spec("S1.14")
 @pytest.mark.parametrize("place", ["archive of a trim", "commit of a trim"])
 def test_killed_in_the_middle_of_a_trim_nothing_was_trimmed(
     server: ChatServer, tmp_path: Path, place: str

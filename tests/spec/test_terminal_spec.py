@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,14 @@ WINDOW = 2_000
 SMALL = ("--window", str(WINDOW), "--counter", "chars4", "--set", "policy.hard_cap_buffer=50")
 
 
+HELD = threading.Event()
+
+
 def rule(body: dict[str, Any]) -> str | Answer:
-    """`say N` is answered with about N tokens, all else with what was said."""
+    """`say N` is answered with about N tokens, `hold on` when HELD is set, all else with what was said."""
     asked = str(body["messages"][-1]["content"])
+    if asked == "hold on":
+        return Answer("It took", " a while", hold=HELD)
     if asked.startswith("say "):
         return "wxyz" * int(asked.split()[1])
     return f"You said: {asked}"
@@ -54,10 +60,12 @@ def seeded(terminal: Terminal, folder: Path, turns: int, tokens: int) -> None:
     assert f"{turns} turns imported" in terminal.say("/import seed.json")
 
 
-@pytest.mark.spec("S1.1", "S1.3")
+@pytest.mark.spec("S1.1", "S1.2", "S1.3", "S1.4")
 @pytest.mark.spec("S1.5", part="terminal")
-def test_turns_add_up_and_clear_starts_fresh(server: ChatServer, tmp_path: Path) -> None:
-    with chatting(tmp_path, *options(server, *SMALL, "--system", "Be brief.", "talk")) as terminal:
+@pytest.mark.parametrize("columns", [80, 200])
+def test_turns_add_up_and_clear_starts_fresh(server: ChatServer, tmp_path: Path, columns: int) -> None:
+    briefly = options(server, *SMALL, "--system", "Be brief.", "talk")
+    with chatting(tmp_path, *briefly, columns=columns) as terminal:
         assert "You said: first question" in terminal.say("first question")
         terminal.say("second question")
         assert roles(server) == ["system", "user", "assistant", "user"]
@@ -91,13 +99,14 @@ def total(terminal: Terminal) -> int:
     return int(line.split()[1].replace(",", ""))
 
 
-@pytest.mark.spec("S1.9", "S1.11")
+@pytest.mark.spec("S1.7", "S1.8", "S1.9", "S1.11")
 @pytest.mark.spec("S1.6", part="terminal")
 @pytest.mark.parametrize("columns", [80, 200])
 def test_yellow_at_80_percent_then_a_trim_with_the_next_message(
     server: ChatServer, tmp_path: Path, columns: int
 ) -> None:
-    with chatting(tmp_path, *options(server, *SMALL), columns=columns) as terminal:
+    briefly = options(server, *SMALL, "--system", "Be brief.")
+    with chatting(tmp_path, *briefly, columns=columns) as terminal:
         seeded(terminal, tmp_path, 14, 100)
         said = terminal.say("say 240")
         assert AT_80 in said and AT_90 not in said and TRIMMED not in said
@@ -105,14 +114,17 @@ def test_yellow_at_80_percent_then_a_trim_with_the_next_message(
         assert said.endswith(AT_80)  # after the reply, and nothing had to be answered
         # Commands typed now neither trim nor warn again.
         assert AT_80 not in terminal.say("/save")
-        assert len(server.last) == 15
+        whole = server.last
+        assert len(whole) == 16
 
         said = terminal.say("how are you")
         # 17 turns: the first 2 and the last 10 went out, and a marker for the 5 between, before the reply.
-        assert len(server.last) == 13
-        assert (
-            server.last[2]["role"] == "user" and "5 earlier turns were trimmed" in server.last[2]["content"]
-        )
+        marker = server.last[3]
+        assert marker["role"] == "user" and "5 earlier turns were trimmed" in marker["content"]
+        # The system prompt, the first two and the newest are as they were, in their order.
+        assert server.last[:3] == whole[:3] and whole[0]["content"] == "Be brief."
+        assert server.last[4:12] == whole[8:]
+        assert [m["content"] for m in server.last[12:]] == ["wxyz" * 240, "how are you"]
         assert said.endswith(TRIMMED)
         assert terminal.color_of(TRIMMED) == CYAN
         assert AT_80 not in said
@@ -141,10 +153,11 @@ def test_orange_at_90_percent_and_one_more_turn(server: ChatServer, tmp_path: Pa
 
 
 @pytest.mark.spec("S1.10", "S1.11")
+@pytest.mark.parametrize("columns", [80, 200])
 def test_a_turn_that_would_not_fit_is_trimmed_at_once_with_the_real_counts(
-    server: ChatServer, tmp_path: Path
+    server: ChatServer, tmp_path: Path, columns: int
 ) -> None:
-    with chatting(tmp_path, *options(server, *SMALL)) as terminal:
+    with chatting(tmp_path, *options(server, *SMALL), columns=columns) as terminal:
         seeded(terminal, tmp_path, 18, 103)
         terminal.see(AT_90)
         assert terminal.color_of(AT_90) == ORANGE
@@ -164,9 +177,12 @@ def test_a_turn_that_would_not_fit_is_trimmed_at_once_with_the_real_counts(
 
 
 @pytest.mark.spec("S1.12", "S1.13")
-def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(server: ChatServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("columns", [80, 200])
+def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(
+    server: ChatServer, tmp_path: Path, columns: int
+) -> None:
     secret = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0" * 2
-    with chatting(tmp_path, *options(server, "one")) as terminal:
+    with chatting(tmp_path, *options(server, "one"), columns=columns) as terminal:
         terminal.say("before the clear")
         terminal.say("/clear")
         terminal.say(f"my key is {secret}")
@@ -183,7 +199,7 @@ def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(server: ChatServ
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2
         assert "before the clear" not in first.decode()
 
-    with chatting(tmp_path, *options(server, "two")) as terminal:
+    with chatting(tmp_path, *options(server, "two"), columns=columns) as terminal:
         before = total(terminal)
         assert "4 turns imported" in terminal.say("/import context.json")
         after = total(terminal)
@@ -205,13 +221,14 @@ def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(server: ChatServ
 
 
 @pytest.mark.spec("S1.14")
-def test_sessions_last(server: ChatServer, tmp_path: Path) -> None:
-    with chatting(tmp_path, *options(server, "alpha")) as terminal:
+@pytest.mark.parametrize("columns", [80, 200])
+def test_sessions_last(server: ChatServer, tmp_path: Path, columns: int) -> None:
+    with chatting(tmp_path, *options(server, "alpha"), columns=columns) as terminal:
         terminal.say("remember the number 42")
         assert "Saved: session alpha “numbers”, 2 turns" in terminal.say("/save numbers")
         terminal.enter("/quit")
         assert terminal.ended() == 0
-    with chatting(tmp_path, *options(server)) as terminal:
+    with chatting(tmp_path, *options(server), columns=columns) as terminal:
         listed = terminal.say("/sessions")
         assert "alpha" in listed and "numbers" in listed
         assert "2 turns" in terminal.say("/resume numbers")
@@ -224,3 +241,23 @@ def test_sessions_last(server: ChatServer, tmp_path: Path) -> None:
         assert "Did you mean alpha?" in terminal.say("/resume alpa")
         terminal.type("\x04")
         assert terminal.ended() == 0
+
+
+@pytest.mark.spec("S1.14")
+def test_two_chats_on_one_session_lose_no_turn(server: ChatServer, tmp_path: Path) -> None:
+    HELD.clear()
+    talk = options(server, "talk")
+    with chatting(tmp_path, *talk) as one, chatting(tmp_path, *talk) as other:
+        one.say("first")
+        assert "The session went on elsewhere: 2 messages came in." in other.say("second")
+        # A reply that comes after the other chat went on is put behind what came meanwhile.
+        one.enter("hold on")
+        one.see("It took")
+        other.say("third")
+        HELD.set()
+        one.prompted()
+        other.say("/export all.json")
+    asked = ["first", "second", "third"]
+    turns = [turn["content"] for turn in json.loads((tmp_path / "all.json").read_text())]
+    assert turns[::2] == [*asked, "hold on"]
+    assert turns[1::2] == [*(f"You said: {text}" for text in asked), "It took a while"]

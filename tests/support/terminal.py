@@ -97,6 +97,17 @@ class Terminal:
         )
         return "\n".join(lines[at + 1 : self.screen.cursor.y]).strip()
 
+    def paste(self, *lines: str) -> str:
+        """Paste a block whose last line tells it from all others; send it and wait for the next prompt.
+
+        Returns all that the screen shows then.
+        """
+        self.type("\x1b[200~" + "\n".join(lines) + "\x1b[201~")
+        self.until(lambda: self.cursor_line.endswith(lines[-1]), f"{lines[-1]!r} pasted")
+        self.type("\r")
+        self.prompted()
+        return self.text
+
     def kill(self) -> None:
         """As a closed window or a pulled plug would."""
         self.child.kill(signal.SIGKILL)

@@ -29,7 +29,9 @@ def path_of(name: str) -> Path:
     """The file that a user names, `~` and all."""
     try:
         path = Path(name).expanduser()
-        path.exists()
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # told by what wants to read or write it
     except (OSError, RuntimeError, ValueError) as error:  # nobody's home, a name too long, a zero byte
         problem = getattr(error, "strerror", None) or error
         raise FormatError(f"{name} cannot be opened: {str(problem).rstrip('.')}. Nothing was done.") from None

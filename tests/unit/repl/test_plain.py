@@ -241,3 +241,55 @@ def test_a_pin_lasts_with_the_session(chat: Chat, server: ChatServer, tmp_path: 
     assert not any(text.startswith("0003") for text in contents)
     # Found by a part of a word, which the store's index does not know.
     assert objects(ended)[-1]["found"][0]["text"].startswith("0004")
+
+
+def test_what_a_model_says_cannot_drive_a_terminal(chat: Chat) -> None:
+    said = "red\x1b[31m title\x1b]0;x\x07 c1\x9b41m line\u2028end"
+    ended = chat("--text", given=said)
+    assert ended.out == "You said: red[31m title]0;x c141m line\u2028end\n"
+    ended = chat("--json", given=json.dumps({"content": said}))
+    assert "\x9b" not in ended.out
+    assert objects(ended)[0]["content"] == f"You said: {said}"
+
+
+def test_what_ends_a_run_is_one_object_too(chat: Chat, server: ChatServer) -> None:
+    ended = chat("--json", given='first\n{"x": 1}\nthird\n')
+    assert ended.code == 2 and len(server.requests) == 1
+    assert [found["type"] for found in objects(ended)] == ["reply", "error"]
+    ended = chat("--preset", "no-such", given="hello")
+    assert ended.code == 2
+    assert objects(ended)[0]["type"] == "error" and "no-such" in objects(ended)[0]["text"]
+
+
+@pytest.mark.parametrize("name", ["~no-such-user-here/x.json", "x" * 300, "zero\0byte"])
+def test_a_name_that_can_be_no_file_is_told(chat: Chat, name: str) -> None:
+    given = "".join(json.dumps({"content": f"{command} {name}"}) + "\n" for command in ("/export", "/import"))
+    ended = chat("--json", given=given + "still here\n")
+    exported, imported, reply = objects(ended)
+    assert ended.code == 2 and reply["type"] == "reply"
+    for found in (exported, imported):
+        assert found["error"] == "FormatError" and "cannot be opened" in found["text"]
+
+
+def test_another_model_leaves_the_preset(chat: Chat) -> None:
+    ended = chat("--json", given="/preset budget\n/model gpt-4o-mini\n/preset\n/model\n")
+    found = objects(ended)
+    assert found[-2]["preset"] == "budget" and found[-1]["model"] == "gpt-4o-mini"
+
+
+def test_two_that_begin_in_the_same_second_are_two_sessions(chat: Chat) -> None:
+    names = {objects(chat(given="hello"))[0]["session_id"] for _ in range(3)}
+    assert len(names) == 3
+
+
+def test_help_on_a_slip_names_the_nearest(chat: Chat) -> None:
+    assert "Did you mean /stats?" in objects(chat(given="/help /stat"))[0]["text"]
+
+
+def test_a_question_that_ends_an_import_stays_a_turn(chat: Chat, server: ChatServer, tmp_path: Path) -> None:
+    told = [("user", "one"), ("assistant", "two"), ("user", "three")]
+    (tmp_path / "in.json").write_text(json.dumps([{"role": role, "content": text} for role, text in told]))
+    chat("kept", given="/import in.json\n")
+    assert objects(chat("kept", given="/save"))[0]["turns"] == 3
+    chat("kept", given="four")
+    assert [message["content"] for message in server.last] == ["one", "two", "three", "four"]

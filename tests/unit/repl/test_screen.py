@@ -72,6 +72,14 @@ def test_a_reply_is_drawn_as_markdown_once_and_without_control_characters() -> N
     assert "hm" not in drawn and "\x1b[31m" not in drawn
 
 
+def test_neither_links_nor_titles_bring_control_characters_in() -> None:
+    # Markdown decodes what is percent-encoded in a link's text.
+    drawn = shown(Preparing("m"), Piece("<http://a.b/%1b%5b31mRED%C2%9B41m>"), Said(Kind.REPLY, ""))
+    assert "RED" in drawn and "\x1b" not in drawn and "\x9b" not in drawn
+    assert "\x1b" not in shown(Said(Kind.INFO, "Session “\x1b]0;title\x07”"), Said(Kind.WARNING, "\x1b[2J"))
+    assert shown(Preparing("a [/model] name"), Piece("fine")) == "fine\n\n"
+
+
 def test_a_reply_taller_than_the_screen_is_whole_in_the_end() -> None:
     code = "```\n" + "\n".join(f"line {n}" for n in range(100)) + "\n```"
     drawn = shown(Preparing("m"), *[Piece(code[n : n + 50]) for n in range(0, len(code), 50)])

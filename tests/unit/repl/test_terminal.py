@@ -23,7 +23,7 @@ from compact.cli.context import Context
 from compact.cli.options import add_output
 from compact.cli.terminal import Screen
 from compact.errors import ConfigError
-from compact.repl.driving import drive
+from compact.repl.driving import drive, undisturbed
 from compact.repl.marks import Left, Mark, left_behind
 from compact.repl.prompt import PrivateHistory, Prompt, SlashCompleter
 from compact.repl.saying import Happening, Piece, info
@@ -169,3 +169,22 @@ def test_only_the_first_interrupt_counts() -> None:
     seen: list[Happening] = []
     drive(exchange(), seen.append)
     assert seen == [info("kept")]
+
+
+def test_an_interrupt_while_a_reply_is_stored_does_not_lose_it() -> None:
+    stored = []
+    with undisturbed():
+        os.kill(os.getpid(), signal.SIGINT)
+        stored.append("reply")
+    assert stored == ["reply"]
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"session_id": "\\u001b[2Jx", "title": 5}', "half {"])
+def test_a_mark_that_somebody_tampered_with_does_no_harm(terminal: Run, tmp_path: Path, text: str) -> None:
+    folder = tmp_path / ".compact/chat"
+    folder.mkdir(parents=True)
+    (folder / "open-1").write_text(text)
+    code, shown = terminal(["/quit\r"])
+    assert code == 0 and "\x1b[2J" not in shown
