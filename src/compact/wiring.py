@@ -21,6 +21,7 @@ from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
 from compact.ports import Archive, Store, TokenCounter
 from compact.stores import store_for
+from compact.summarizers.callable import as_summarizer
 from compact.summarizers.templates import check_strategy
 from compact.tracing.archived import ArchivedEvents, EventLog
 from compact.tracing.stored import KeepsEvents, StoredEvents
@@ -29,12 +30,15 @@ from compact.tracing.stream import AnyExporter, EventStream
 if TYPE_CHECKING:
     from compact.archives.base import FileArchive
     from compact.redaction import Redactor
+    from compact.summarizers._model import ModelSummarizer
 
-# The fast model of each vendor, and the variable that holds its key.
+# The fast model of each vendor, and the variables that hold its key and the address of its server.
 _VENDORS = {
-    "anthropic": ("claude-haiku-4-5", "ANTHROPIC_API_KEY"),
-    "openai": ("gpt-4o-mini", "OPENAI_API_KEY"),
+    "anthropic": ("claude-haiku-4-5", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "openai": ("gpt-4o-mini", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
 }
+_API_SECONDS, _OWN_SECONDS = 30.0, 120.0
+"""For one summary where the settings don't say. A summarizer of the user's own may be a slow local model."""
 
 
 def wire(
@@ -75,6 +79,7 @@ def wire(
     limits = limits_for(config.model, config.models)
     if limits.warning and config.max_context_tokens is None:
         warn(limits.warning)
+    client = _client(config, redactor, environ) if summarizer is None else None
     engine = Engine(
         model=config.model,
         window=config.max_context_tokens or limits.window,
@@ -85,9 +90,17 @@ def wire(
         prompt_for=prompt_for,
         enabled=config.enabled,
         strip_meta=config.strip_meta,
+        cached_prompts=_cached_prompts(config, summarizer if summarizer is not None else client),
         format=by_name(format) if format else None,
     )
-    composed = summarizer_for(config, summarizer, Margined(counter), redactor, environ)
+    margined = Margined(counter)
+    if summarizer is None:
+        prose = _in_pieces(config, client, margined) if client is not None else None
+    else:
+        prose = as_summarizer(summarizer, config.summarizer.timeout or _OWN_SECONDS)
+    composed = prose
+    if summarizer is None or config.policy.survival_floor > 0.0:
+        composed = _composed(config, prose, margined, redactor)
 
     @lru_cache(maxsize=1_000)
     def ports(session_id: str) -> Ports:
@@ -184,20 +197,10 @@ def archive_for(config: CompactConfig, redactor: Redactor) -> Archive:
     return QueuedArchive(archive, settings.spool)
 
 
-def summarizer_for(
-    config: CompactConfig,
-    given: Any,
-    counter: TokenCounter,
-    redactor: Redactor,
-    environ: Mapping[str, str],
-) -> Any:
-    """The caller's summarizer, or the configured one, with the evidence ledger beside its prose."""
-    from compact.summarizers.callable import as_summarizer
+def _composed(config: CompactConfig, prose: Any, counter: TokenCounter, redactor: Redactor) -> Any:
+    """The evidence ledger beside the prose; None leaves both to the embedded summarizer."""
     from compact.summarizers.compose import Composer
 
-    if given is not None and config.policy.survival_floor == 0.0:
-        return as_summarizer(given)
-    prose = as_summarizer(given) if given is not None else _configured(config, counter, redactor, environ)
     return Composer(
         prose,
         counter,
@@ -207,31 +210,44 @@ def summarizer_for(
     )
 
 
-def _configured(
-    config: CompactConfig, counter: TokenCounter, redactor: Redactor, environ: Mapping[str, str]
-) -> Any:
+def _in_pieces(config: CompactConfig, client: ModelSummarizer, counter: TokenCounter) -> Any:
+    """The client, given no more at a time than its model can read."""
+    from compact.summarizers.chunked import Chunked
+
+    window = limits_for(client.model, config.models).window
+    return Chunked(client, counter, input_limit=window - config.policy.summary_max_tokens)
+
+
+def _client(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]) -> ModelSummarizer | None:
     """The model that writes prose; None leaves it to the embedded summarizer."""
     settings = config.summarizer
     vendor = settings.name if settings.name != "auto" else _vendor_with_key(config, environ)
     if vendor not in _VENDORS:
         return None
-    fast_model, key_variable = _VENDORS[vendor]
-    model = settings.model or fast_model
+    fast_model, key_variable, address_variable = _VENDORS[vendor]
     if vendor == "openai":
         from compact.summarizers.openai import OpenAISummarizer as Client
     else:
         from compact.summarizers.anthropic import AnthropicSummarizer as Client  # type: ignore[assignment]
-    from compact.summarizers.chunked import Chunked
-
     client = Client(
-        model,
+        settings.model or fast_model,
         base_url=settings.base_url,
         api_key=environ.get(settings.api_key_env or key_variable),
-        timeout=settings.timeout,
+        timeout=settings.timeout or _API_SECONDS,
         redact=redactor.text if redactor.enabled else None,
     )
-    window = limits_for(model, config.models).window
-    return Chunked(client, counter, input_limit=window - config.policy.summary_max_tokens)
+    # The conversation's text goes to this address unredacted already only if it is the conversation's own.
+    own_address = (environ.get(address_variable) or Client.default_base_url).rstrip("/")
+    own = settings.model == config.model and client.base_url == own_address
+    client.reuse_prefix = settings.reuse_prefix == "on" or (settings.reuse_prefix == "auto" and own)
+    return client
+
+
+def _cached_prompts(config: CompactConfig, asked: Any) -> tuple[str, int] | None:
+    """Format and window of a summarizer that can be asked on the prompt that its provider has cached."""
+    if not getattr(asked, "reuse_prefix", False):
+        return None
+    return asked.prefix_format, limits_for(asked.model, config.models).window
 
 
 def _vendor_with_key(config: CompactConfig, environ: Mapping[str, str]) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from compact.errors import SummarizerError, SummaryRefused
 from compact.model.event import EventName
+from compact.model.summary import SummaryRequest
 from compact.policies import PRESETS
 from compact.testing.scripted import Answer, EchoSummarizer, ScriptedSummarizer
 from support.raw import LONG_ENOUGH, Desk, Raw, assistant, is_sound, pairs, summaries, user
@@ -122,3 +125,19 @@ def test_no_failure_is_repeated_for_the_same_history() -> None:
     desk, out = ladder([SummarizerError("down")])
     assert desk.preflight(HISTORY) == out
     assert len(desk.summarizer.requests) == 1
+
+
+@pytest.mark.spec("S4.18")
+@pytest.mark.parametrize("preset", SUMMARIZING)
+def test_a_summarizer_that_hangs_means_pruning_only_after_its_time(preset: str) -> None:
+    released = threading.Event()
+
+    def hanging(request: SummaryRequest) -> str:
+        return LONG_ENOUGH if released.wait(30) else ""
+
+    desk = Desk(preset, 2_000, hanging, composed=True, config={"summarizer": {"timeout": 0.05}})
+    out = desk.preflight(HISTORY)
+    released.set()
+    assert rungs(desk) == [("SummarizerError", "pruning-only")]
+    assert summaries(out) == [] and desk.tokens(out) <= 1_900
+    desk.exporter.assert_balanced()

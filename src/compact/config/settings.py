@@ -41,7 +41,15 @@ class SummarizerSettings(_Settings):
     model: str | None = Field(default=None, description="None: the vendor's fast model.")
     base_url: str | None = Field(default=None, description="Any server that speaks the vendor's wire format.")
     api_key_env: str | None = Field(default=None, description="The variable that holds the key.")
-    timeout: PositiveFloat = Field(default=30.0, description="Seconds for one request.")
+    timeout: PositiveFloat | None = Field(
+        default=None,
+        description="Seconds for one summary. None: 30 for a model's API, 120 for a summarizer of your own.",
+    )
+    reuse_prefix: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Ask on the prompt that the provider has cached first. auto: where the summarizer is the "
+        "conversation's own model at the same address.",
+    )
 
 
 class ArchiveSettings(_Settings):

@@ -143,7 +143,11 @@ def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) 
         previous_evidence=job.base.evidence if job.base is not None else (),
         focus=job.note,
     )
-    return replace(request, prompt=job.prompt_for(request))
+    request = replace(request, prompt=job.prompt_for(request))
+    sent = job.sent
+    if sent is None or job.sizes.of_text(request.prompt) + allowance > sent.room:
+        return request
+    return replace(request, prefix_messages=sent.messages, prefix_tools=sent.tools, prefix_system=sent.system)
 
 
 def previous_summary(items: Sequence[Item]) -> str | None:

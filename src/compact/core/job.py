@@ -52,6 +52,17 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class SentPrompt:
+    """What goes out while nothing is compacted, for a summarizer on the same provider's cache."""
+
+    messages: Sequence[Any]
+    tools: Sequence[Any] | None
+    system: Any
+    room: int
+    """Tokens, as we count them, that the model's window has left after it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """Everything a compaction may look at; clock and ids come in as values."""
 
@@ -76,3 +87,4 @@ class Job:
     """Under which policy a record of the first n originals is found again."""
     note: str = ""
     prompt_for: Callable[[SummaryRequest], str] = lambda request: ""
+    sent: SentPrompt | None = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from compact.core.flow import compaction
-from compact.core.job import Job
+from compact.core.job import Job, SentPrompt
 from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
 from compact.core.view import START, Item, clear_key
 from compact.engine.drivers import NeedLease
@@ -31,6 +31,8 @@ from compact.model.plan import Mode, Plan
 from compact.model.record import Record, RecordKind
 from compact.model.summary import SummaryRequest
 
+_PREFIX_SLACK = 256
+"""Tokens for what is said around the request for a summary, and for a count that is not quite ours."""
 _TRIES = 5
 """How often a call looks again when other threads keep taking its session further."""
 
@@ -43,6 +45,7 @@ class Engine(Lookout):
         *,
         prompt_for: Callable[[SummaryRequest], str],
         strip_meta: bool = False,
+        cached_prompts: tuple[str, int] | None = None,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
         busy_wait: float = 2.0,
@@ -51,6 +54,8 @@ class Engine(Lookout):
         super().__init__(**found)
         self._prompt_for = prompt_for
         self._strip_meta = strip_meta
+        self._cached_prompts = cached_prompts
+        """Format and window of a summarizer that may be asked on the provider's cache."""
         self._clock = clock
         self._new_id = new_id
         self._busy_wait = busy_wait
@@ -187,7 +192,19 @@ class Engine(Lookout):
             revision=session.revision,
             note=now.call.note,
             prompt_for=self._prompt_for,
+            sent=self._sent(now) if self._cached_prompts is not None else None,
         )
+
+    def _sent(self, now: Situation) -> SentPrompt | None:
+        """What would go out uncompacted: it begins with what went out last, byte by byte."""
+        format, window = self._cached_prompts or ("", 0)
+        line, limits = now.line, now.limits
+        room = int(window / limits.scale) - limits.fixed - line.total - _PREFIX_SLACK
+        tools = stripped_tools(active_tools(now.call.tools, now.session.retired_tools))
+        if now.format.name != format or room <= 0 or now.moved or isinstance(tools, Mapping):
+            return None
+        messages = encode_view(line, now.call.messages, now.head, now.format)
+        return SentPrompt(messages, tools, now.call.system, room)
 
     def _adopt(self, now: Situation, job: Job, done: Compacted) -> None:
         with now.session.lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -75,6 +75,9 @@ class SummaryRequest:
     """The prompt as last sent, in the provider's own format, so that a summarizer may reuse its cache."""
     prefix_tools: Sequence[Any] | None = None
     prefix_system: Any = None
+
+    def without_prefix(self) -> SummaryRequest:
+        return replace(self, prefix_messages=None, prefix_tools=None, prefix_system=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,16 @@ _REASONS = {
 }
 # What the API knows of a message. OpenAI refuses a request with anything else in it, such as the reasoning
 # that other servers send, or what a session keeps beside a turn.
-_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call")
+MESSAGE_FIELDS = (
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "refusal",
+    "audio",
+    "function_call",
+)
 
 
 class OpenAIChatModel(ChatClient):
@@ -43,7 +52,7 @@ class OpenAIChatModel(ChatClient):
     ) -> dict[str, Any]:
         payload: dict[str, Any] = {
             "model": self.model,
-            "messages": [{key: item[key] for key in _FIELDS if key in item} for item in messages],
+            "messages": [{key: item[key] for key in MESSAGE_FIELDS if key in item} for item in messages],
             "stream_options": {"include_usage": True},
         }
         if tools:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compact.core.citations import drop_false_citations
-from compact.errors import SummarizerError, SummaryRefused
+from compact.errors import FormatError, SummarizerError, SummaryRefused
+from compact.formats.fields import as_mapping
 from compact.model.message import Usage
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 from compact.summarizers._http import BadRequest, Body, Endpoint, InputTooLong
@@ -51,6 +52,8 @@ class ModelSummarizer(ABC):
     needs = "openai"
 
     default_base_url = ""
+    prefix_format = ""
+    """The format whose messages its requests take as they are."""
 
     def __init__(
         self,
@@ -98,12 +101,16 @@ class ModelSummarizer(ABC):
     async def asummarize(self, request: SummaryRequest) -> Summary:
         try:
             async with asyncio.timeout(self.timeout):
-                answer = await self._warm(request)
-                if answer is None:
-                    answer = await self._ask(self._cold_payload(request))
+                on_prefix = await self.on_prefix(request)
+                if on_prefix is not None:
+                    return on_prefix
+                answer = await self._ask(self._cold_payload(request))
         except TimeoutError as error:
             problem = f"gave no summary within {self.timeout:g} s"
             raise self._endpoint.error(problem, retryable=True) from error
+        return self._summary(request, answer)
+
+    def _summary(self, request: SummaryRequest, answer: Answer) -> Summary:
         return Summary(
             text=answer.text,
             tokens=answer.usage.output if answer.usage else 0,
@@ -112,20 +119,27 @@ class ModelSummarizer(ABC):
             usage=answer.usage,
         )
 
-    async def _warm(self, request: SummaryRequest) -> Answer | None:
-        """The answer on the cached prefix, or None when the cold request has to be made."""
+    async def on_prefix(self, request: SummaryRequest) -> Summary | None:
+        """The summary asked for on the cached prefix, or None when the cold request has to be made."""
         if not (self.reuse_prefix and request.prefix_messages):
             return None
         try:
-            answer = await self._ask(self._prefix_payload(request, prefix_instructions_for(request)))
-        except (InputTooLong, BadRequest):
-            return None
+            # A hang must leave time for the cold request.
+            async with asyncio.timeout(self.timeout / 2):
+                answer = await self._ask(self._prefix_payload(request, prefix_instructions_for(request)))
+        except (FormatError, TimeoutError, TypeError, ValueError):
+            return None  # the caller's objects may hold what JSON does not
+        except SummarizerError as error:
+            if error.retryable or isinstance(error, InputTooLong | BadRequest):
+                return None
+            raise
         except SummaryRefused as refused:
             if refused.reason in _COLD_REASONS:
                 return None
             raise
         # Without labels in front of it the model can only have guessed at citations.
-        return Answer(drop_false_citations(answer.text, ()), answer.usage, answer.model)
+        text = drop_false_citations(answer.text, ())
+        return self._summary(request, Answer(text, answer.usage, answer.model))
 
     async def _ask(self, payload: dict[str, Any]) -> Answer:
         """Send; where the model does not take a parameter, send again without it."""
@@ -186,12 +200,10 @@ def refused(reason: RefusalReason, problem: str) -> SummaryRefused:
     return SummaryRefused(reason.value, f"No summary was made: {problem}. The session is unchanged.")
 
 
-def without_meta(messages: Any) -> list[Any]:
-    """`meta` is ours, not the provider's (S4.6)."""
-    return [
-        {key: value for key, value in item.items() if key != "meta"} if isinstance(item, dict) else item
-        for item in messages
-    ]
+def as_sent(messages: Iterable[Any], fields: Container[str]) -> list[dict[str, Any]]:
+    """What the provider knows of each message: `meta` is ours (S4.6), sessions keep more beside a turn."""
+    mappings = (as_mapping(item, index) for index, item in enumerate(messages))
+    return [{key: value for key, value in item.items() if key in fields} for item in mappings]
 
 
 def positive(value: Any) -> int:

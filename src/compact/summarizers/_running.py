@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -22,6 +23,22 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     context = copy_context()
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(context.run, lambda: asyncio.run(make())).result()
+
+
+def in_own_thread(call: Callable[[], T]) -> Future[T]:
+    """Run it in a thread that nobody has to wait for, not even the interpreter at its end."""
+    answer: Future[T] = Future()
+    context = copy_context()
+
+    def work() -> None:
+        try:
+            answer.set_result(context.run(call))
+        except BaseException as error:
+            answer.set_exception(error)
+
+    answer.set_running_or_notify_cancel()
+    threading.Thread(target=work, name="compact-summarizer", daemon=True).start()
+    return answer
 
 
 def _inside_loop() -> bool:

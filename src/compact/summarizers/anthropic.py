@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from compact.formats.anthropic_cache import with_cache_breakpoints
 from compact.model.message import Usage
 from compact.model.summary import RefusalReason, SummaryRequest
 from compact.summarizers._http import Body, InputTooLong
-from compact.summarizers._model import Answer, ModelSummarizer, positive, refused, without_meta
+from compact.summarizers._model import Answer, ModelSummarizer, as_sent, positive, refused
 
 API_VERSION = "2023-06-01"
 
@@ -21,6 +22,7 @@ class AnthropicSummarizer(ModelSummarizer):
 
     needs = "anthropic"
     default_base_url = "https://api.anthropic.com"
+    prefix_format = "anthropic"
 
     def _url(self) -> str:
         return f"{self.base_url.removesuffix('/v1')}/v1/messages"
@@ -36,8 +38,13 @@ class AnthropicSummarizer(ModelSummarizer):
         return payload
 
     def _prefix_payload(self, request: SummaryRequest, instructions: str) -> dict[str, Any]:
-        messages = without_meta(request.prefix_messages)
-        payload = self._payload(request, [*messages, {"role": "user", "content": instructions}])
+        messages = as_sent(request.prefix_messages or (), ("role", "content"))
+        asked = [*messages, {"role": "user", "content": instructions}]
+        # The provider looks into its cache only from a breakpoint on; that of the conversation is not far.
+        _, _, asked = with_cache_breakpoints(
+            request.prefix_system, request.prefix_tools, asked, [len(messages)]
+        )
+        payload = self._payload(request, asked)
         if request.prefix_system:
             payload["system"] = request.prefix_system
         if request.prefix_tools:

@@ -6,13 +6,14 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from compact.errors import CompactError, ConfigError, SummarizerError
 from compact.model.summary import Summary, SummaryRequest
 from compact.models._http import hide_keys
 from compact.ports import Summarizer
-from compact.summarizers._running import as_summary, run_sync
+from compact.summarizers._running import as_summary, in_own_thread, run_sync
 from compact.summarizers.templates import input_for, instructions_for
 
 Answer = Summary | str | Awaitable[Summary | str]
@@ -21,12 +22,16 @@ Answer = Summary | str | Awaitable[Summary | str]
 class CallableSummarizer:
     """Gives a callable the request with a finished prompt: instructions and transcript, ready to be sent.
 
-    Whatever the callable raises becomes a SummarizerError, so that the failure ladder can go on.
+    Whatever the callable raises becomes a SummarizerError, so that the failure ladder can go on. With a
+    `timeout` in seconds so does a hang: a coroutine is cancelled, a plain function runs in a thread of its
+    own and is left to itself. Without one a plain function is called in the caller's thread.
     """
 
     renders_prompt = True
 
-    def __init__(self, call: Callable[[SummaryRequest], Answer] | Summarizer) -> None:
+    def __init__(
+        self, call: Callable[[SummaryRequest], Answer] | Summarizer, timeout: float | None = None
+    ) -> None:
         ask = getattr(call, "summarize", None) or call
         if not callable(ask):
             raise ConfigError(
@@ -36,12 +41,20 @@ class CallableSummarizer:
         self._ask: Callable[[SummaryRequest], Any] = ask
         self._ask_async: Callable[[SummaryRequest], Any] | None = getattr(call, "asummarize", None)
         self.name = str(getattr(call, "__name__", type(call).__name__))
+        self.timeout = timeout
 
     def __repr__(self) -> str:
         return f"CallableSummarizer({self.name})"
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        answer = self._answer(self._ask, request)
+        if self.timeout is None or _is_async(self._ask):
+            answer = self._answer(self._ask, request)
+        else:
+            asked = in_own_thread(partial(self._answer, self._ask, request))
+            try:
+                answer = asked.result(self.timeout)
+            except TimeoutError:
+                raise self._too_slow() from None
         if inspect.isawaitable(answer):
             waiting = answer
             answer = run_sync(lambda: self._awaited(waiting))
@@ -54,7 +67,11 @@ class CallableSummarizer:
         elif _is_async(self._ask):
             answer = self._answer(self._ask, request)
         else:
-            answer = await asyncio.to_thread(self._answer, self._ask, request)
+            asked = in_own_thread(partial(self._answer, self._ask, request))
+            try:
+                answer = await asyncio.wait_for(asyncio.wrap_future(asked), self.timeout)
+            except TimeoutError:
+                raise self._too_slow() from None
         if inspect.isawaitable(answer):
             answer = await self._awaited(answer)
         return self._checked(answer, request)
@@ -69,10 +86,14 @@ class CallableSummarizer:
             raise self._failed(error) from error
 
     async def _awaited(self, answer: Awaitable[Any]) -> Any:
+        deadline = asyncio.timeout(self.timeout)
         try:
-            return await answer
+            async with deadline:
+                return await answer
         except CompactError:
             raise
+        except TimeoutError as error:
+            raise (self._too_slow() if deadline.expired() else self._failed(error)) from error
         except Exception as error:
             raise self._failed(error) from error
 
@@ -86,6 +107,13 @@ class CallableSummarizer:
             )
         return as_summary(answer, request, model=self.name)
 
+    def _too_slow(self) -> SummarizerError:
+        return SummarizerError(
+            f"The summarizer {self.name} gave no summary within {self.timeout:g} s; what it still does is "
+            "ignored. No summary was made and the session is unchanged; summarizer.timeout can be raised.",
+            retryable=True,
+        )
+
     def _failed(self, error: Exception) -> SummarizerError:
         said = hide_keys(" ".join(str(error).split()))[:300]
         return SummarizerError(
@@ -95,9 +123,9 @@ class CallableSummarizer:
         )
 
 
-def as_summarizer(value: Any) -> Any:
-    """`value` itself when it fills templates on its own, as ours do; else wrapped."""
-    return value if getattr(value, "renders_prompt", False) else CallableSummarizer(value)
+def as_summarizer(value: Any, timeout: float | None = None) -> Any:
+    """`value` itself when it fills templates on its own, as ours do; else wrapped, with this deadline."""
+    return value if getattr(value, "renders_prompt", False) else CallableSummarizer(value, timeout)
 
 
 class _Complete(SummaryRequest):

@@ -94,7 +94,13 @@ class Chunked:
         return run_sync(lambda: self.asummarize(request))
 
     async def asummarize(self, request: SummaryRequest) -> Summary:
-        limit = self._limit
+        on_prefix = getattr(self._inner, "on_prefix", None)
+        if on_prefix is not None and request.prefix_messages:
+            # It was sent before and fits, however small the pieces of a cold request have to be.
+            summary: Summary | None = await on_prefix(request)
+            if summary is not None:
+                return summary
+        request, limit = request.without_prefix(), self._limit
         while True:
             try:
                 return await self._reduce(request, limit)
@@ -119,9 +125,7 @@ class Chunked:
     async def _round(self, request: SummaryRequest, limit: int, progress: _Progress) -> SummaryRequest:
         """The same request over the summaries of its pieces."""
         # The earlier summary waits for the merge: once is enough.
-        alone = replace(
-            request, previous_summary=None, prefix_messages=None, prefix_tools=None, prefix_system=None
-        )
+        alone = replace(request, previous_summary=None)
         room = limit - _SLACK - self._count(instructions_for(alone))
         if room < _SMALLEST_LIMIT // 4:
             raise SummarizerError(
@@ -141,7 +145,6 @@ class Chunked:
             request,
             messages=partials,
             positions=[piece.positions[-1] for piece in pieces],
-            prefix_messages=None,
         )
 
     def _with_previous_as_message(self, request: SummaryRequest, room: int) -> SummaryRequest:

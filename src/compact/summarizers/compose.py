@@ -61,6 +61,10 @@ class Composer:
             return self._long_enough(self._embedded.summarize_within(request, self._floor))
         evidence = self._evidence(request)
         asked = self._prose_request(request, evidence)
+        try:
+            return self._compose(request, asked, evidence, as_summary(self._prose.summarize(asked), asked))
+        except SummaryRefused as refused:
+            asked = _cold(asked, refused)
         return self._compose(request, asked, evidence, as_summary(self._prose.summarize(asked), asked))
 
     async def asummarize(self, request: SummaryRequest) -> Summary:
@@ -68,6 +72,10 @@ class Composer:
             return self.summarize(request)
         evidence = self._evidence(request)
         asked = self._prose_request(request, evidence)
+        try:
+            return self._compose(request, asked, evidence, await summarize_async(self._prose, asked))
+        except SummaryRefused as refused:
+            asked = _cold(asked, refused)
         return self._compose(request, asked, evidence, await summarize_async(self._prose, asked))
 
     def _evidence(self, request: SummaryRequest) -> tuple[Evidence, ...]:
@@ -160,3 +168,14 @@ class Composer:
             f"The summary was refused ({reason.value}): it has {size} characters, {self._min_chars} are "
             "wanted. Nothing was changed.",
         )
+
+
+_NOT_OF_THE_PREFIX = frozenset({RefusalReason.REFUSAL, RefusalReason.TOO_LONG})
+"""These have steps of their own in the failure ladder."""
+
+
+def _cold(asked: SummaryRequest, refused: SummaryRefused) -> SummaryRequest:
+    """The request to make where an answer on the cached prefix did not pass; raises where there was none."""
+    if asked.prefix_messages is None or refused.reason in _NOT_OF_THE_PREFIX:
+        raise refused
+    return asked.without_prefix()

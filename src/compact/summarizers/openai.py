@@ -8,7 +8,7 @@ from typing import Any
 from compact.model.message import Usage
 from compact.model.summary import RefusalReason, SummaryRequest
 from compact.summarizers._http import Body
-from compact.summarizers._model import Answer, ModelSummarizer, positive, refused, without_meta
+from compact.summarizers._model import Answer, ModelSummarizer, as_sent, positive, refused
 
 
 class OpenAISummarizer(ModelSummarizer):
@@ -16,6 +16,7 @@ class OpenAISummarizer(ModelSummarizer):
 
     needs = "openai"
     default_base_url = "https://api.openai.com/v1"
+    prefix_format = "openai-chat"
 
     def _url(self) -> str:
         return f"{self.base_url}/chat/completions"
@@ -29,7 +30,9 @@ class OpenAISummarizer(ModelSummarizer):
         return self._payload(request, messages)
 
     def _prefix_payload(self, request: SummaryRequest, instructions: str) -> dict[str, Any]:
-        messages = without_meta(request.prefix_messages)
+        from compact.models.openai_chat import MESSAGE_FIELDS
+
+        messages: list[Any] = as_sent(request.prefix_messages or (), MESSAGE_FIELDS)
         if isinstance(request.prefix_system, str) and request.prefix_system:
             messages.insert(0, {"role": "system", "content": request.prefix_system})
         payload = self._payload(request, [*messages, {"role": "user", "content": instructions}])

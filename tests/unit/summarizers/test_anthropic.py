@@ -117,7 +117,8 @@ def test_the_cached_prefix_is_tried_first() -> None:
     assert body["system"] == SYSTEM
     assert body["tools"] == list(TOOLS)
     assert body["messages"][0] == {"role": "user", "content": "Repair the lamp."}
-    assert "Set the task aside" in body["messages"][1]["content"]
+    [asked] = body["messages"][1]["content"]
+    assert "Set the task aside" in asked["text"] and asked["cache_control"] == {"type": "ephemeral"}
     assert summary.text == "Lamp repaired."
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import replace
 
 import pytest
@@ -134,3 +136,48 @@ def test_ours_are_not_wrapped() -> None:
     ours = OpenAISummarizer("tiny")
     assert as_summarizer(ours) is ours
     assert isinstance(as_summarizer(lambda request: ""), CallableSummarizer)
+
+
+def hanging(released: threading.Event) -> Callable[[SummaryRequest], str]:
+    def mine(request: SummaryRequest) -> str:
+        return "too late" if released.wait(timeout=30) else "never"
+
+    return mine
+
+
+async def test_a_hang_ends_at_the_deadline_on_both_sides() -> None:
+    async def sleeping(request: SummaryRequest) -> str:
+        await asyncio.sleep(30)
+        return "never"
+
+    released = threading.Event()
+    try:
+        for call in (hanging(released), sleeping):
+            slow = CallableSummarizer(call, timeout=0.05)
+            for ask in (slow.summarize, slow.asummarize):
+                with pytest.raises(SummarizerError, match=r"gave no summary within 0\.05 s") as caught:
+                    answer = ask(REQUEST)
+                    if not isinstance(answer, Summary):
+                        await answer
+                assert caught.value.retryable
+    finally:
+        released.set()
+
+
+async def test_a_deadline_changes_nothing_for_one_that_answers() -> None:
+    speaker = ContextVar("speaker", default="nobody")
+    speaker.set("the caller")
+
+    def mine(request: SummaryRequest) -> str:
+        return f"{speaker.get()}, elsewhere: {threading.current_thread() is not here}"
+
+    def failing(request: SummaryRequest) -> str:
+        raise TimeoutError("its own")
+
+    here = threading.current_thread()
+    answering = CallableSummarizer(mine, timeout=30)
+    assert answering.summarize(REQUEST).text == "the caller, elsewhere: True"
+    assert (await answering.asummarize(REQUEST)).text == "the caller, elsewhere: True"
+    assert CallableSummarizer(mine).summarize(REQUEST).text == "the caller, elsewhere: False"
+    with pytest.raises(SummarizerError, match="raised TimeoutError: its own"):
+        CallableSummarizer(failing, timeout=30).summarize(REQUEST)
