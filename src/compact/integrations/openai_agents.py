@@ -15,8 +15,10 @@ from time import monotonic
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from compact.core.boundaries import groups
 from compact.engine.lookout import Call
-from compact.errors import ConfigError, InsufficientBudget, MissingExtra, SessionBusy
+from compact.errors import ConfigError, FormatError, InsufficientBudget, MissingExtra, SessionBusy
+from compact.formats import by_name, decode_all
 from compact.functions import count_tokens
 from compact.manager import CompactManager
 from compact.model.message import canonical_json
@@ -111,6 +113,18 @@ async def _fitting(manager: CompactManager, call: Call) -> list[TResponseInputIt
         return list(call.messages)
 
 
+def _newest(items: list[TResponseInputItem], limit: int) -> list[TResponseInputItem]:
+    """At most so many, beginning where a prompt may begin: no output without its call, no call without its
+    reasoning. Where the newest step alone is longer than the limit, that step as a whole."""
+    if limit >= len(items):
+        return items
+    try:
+        starts = [group.start for group in groups(decode_all(items, by_name("openai-responses")))]
+    except FormatError:
+        return items[-limit:]
+    return items[next((start for start in starts if start >= len(items) - limit), starts[-1]) :]
+
+
 async def _patiently(manager: CompactManager, call: Call) -> list[TResponseInputItem]:
     """Agents that run as tools share their caller's session: where one compacts, the others wait."""
     deadline = monotonic() + _PATIENCE
@@ -193,7 +207,7 @@ class CompactSession:
     async def get_items(
         self, limit: int | None = None, *, wrapper: RunContextWrapper[Any] | None = None
     ) -> list[TResponseInputItem]:
-        """The history as it should be sent; with a limit the newest items of that."""
+        """The history as it should be sent; with a limit the newest items of that, from a legal cut on."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         if limit is not None and limit <= 0:
@@ -202,7 +216,7 @@ class CompactSession:
         if items:
             call = self._manager._with_known_fixed(Call(self.session_id, items))
             items = await _fitting(self._manager, call)
-        return items if limit is None else items[-limit:]
+        return items if limit is None else _newest(items, limit)
 
     async def original_items(
         self, *, wrapper: RunContextWrapper[Any] | None = None

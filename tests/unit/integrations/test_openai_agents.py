@@ -30,7 +30,7 @@ from agents.testing import ModelStep, assistant_message
 from mcp import Tool as MCPTool
 from pydantic import BaseModel
 
-from compact import InsufficientBudget, count_tokens
+from compact import InsufficientBudget, count_tokens, lint
 from compact.errors import ConfigError, StoreError
 from compact.integrations.openai_agents import (
     CompactHooks,
@@ -362,9 +362,25 @@ async def test_a_limit_takes_the_newest_of_the_view() -> None:
     session, underlying = session_over()
     await session.add_items(history(20))
     view = await session.get_items()
-    assert await session.get_items(3) == view[-3:] == history(20)[-3:]
+    assert await session.get_items(4) == view[-4:] == history(20)[-4:]
     assert await session.get_items(limit=10_000) == view
     assert await session.get_items(0) == [] == await underlying.get_items(0)
+
+
+async def test_a_limit_never_cuts_what_belongs_together() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    (first, its_output), (second, other_output) = exchange(1, "one"), exchange(2, "two")
+    parallel = [thought, first, second, its_output, other_output]
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+    session, _ = session_over()
+    await session.add_items([user("Hello"), *parallel, answer, user("And?"), *exchange(3, "three")])
+    view = await session.get_items()
+    lengths = [len(await session.get_items(limit)) for limit in range(1, len(view) + 1)]
+    # The newest step whole, though it is longer than one; then only where a group begins.
+    assert lengths == [2, 2, 3, 4, 4, 4, 4, 4, 9, 10]
+    for limit in range(1, len(view) + 1):
+        found = await session.get_items(limit)
+        assert found == view[-len(found) :] and lint(found, format="openai-responses") == []
 
 
 async def test_a_limit_of_the_settings_is_one_for_what_is_sent() -> None:
