@@ -130,6 +130,32 @@ def test_what_could_not_be_sent_goes_out_when_the_service_is_back_and_only_then(
         exporter.close()
 
 
+@pytest.mark.spec("S4.13", part="service")
+@pytest.mark.parametrize("moment", ["rest", "close"])
+def test_what_waits_does_not_need_another_event_to_go_out(moment: str) -> None:
+    now = [0.0]
+    with serving(status(503, {}), *MANY) as server:
+        exporter = AriadneExporter(server.url, clock=lambda: now[0])
+        for event in events_of_a_compaction():
+            exporter.export(event)
+        exporter.flush()
+        # At the end there is no later: not even the pause after a failure is kept.
+        now[0] = 10.0 if moment == "rest" else 0.0
+        getattr(exporter, moment)()
+        assert len(server.received) == 2 and not exporter._waiting
+        exporter.close()
+
+
+@pytest.mark.spec("S4.13", part="service")
+def test_a_token_that_no_header_can_hold_is_told_like_any_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    exporter = AriadneExporter("http://127.0.0.1:9", token="schlüssel→")
+    for event in events_of_a_compaction():
+        exporter.export(event)
+    exporter.flush()
+    said = capsys.readouterr().err
+    assert said.startswith("[Ariadne] ") and "schlüssel" not in said
+
+
 def events_of_a_compaction() -> list[Any]:
     with manager(None) as told:
         told.preflight("s", history())

@@ -95,7 +95,8 @@ class AriadneExporter:
         body = f'{{"batch":[{",".join(batch)}]}}'.encode()
         try:
             status, answer = self._poster.post(body)
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            # ValueError: a host name or a token that cannot be written.
             return self._failed(f"{type(error).__name__}: {error}")
         if status in _TRY_AGAIN:
             return self._failed(f"it answered {status}")
@@ -118,9 +119,13 @@ class AriadneExporter:
         self._complaints.tell(kind, line)
 
     def rest(self) -> None:
+        # Nobody may have a word to say for hours; what waits should not wait for that.
+        self.flush()
         self._poster.close()
 
     def close(self) -> None:
+        # The last chance, also for a service that has just failed.
+        self._not_before = 0.0
         self.flush()
         self._poster.close()
         if self._waiting and self._failures:
