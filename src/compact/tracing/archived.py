@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict
 from typing import Protocol, runtime_checkable
 
 from compact.model.event import Event, EventName
 
 _QUIET = (EventName.TOKEN_ESTIMATE, EventName.TRIGGER_DECISION)
+_SESSIONS_KEPT = 1_000
+_EVENTS_KEPT = 100
+"""Of a session in which nothing ends: the newest ones."""
 _ENDS = (EventName.COMPLETE, EventName.FAILED, EventName.ERROR, EventName.RESTORED)
 
 
@@ -20,17 +23,22 @@ class Noteworthy:
     """Leaves out estimates and decisions that led to nothing: else every preflight would be a write."""
 
     def __init__(self) -> None:
-        self._waiting: defaultdict[str, list[Event]] = defaultdict(list)
+        self._waiting: OrderedDict[str, list[Event]] = OrderedDict()
 
     def add(self, event: Event) -> list[Event]:
         """What is now worth keeping: nothing, or all since the last estimate before something happened."""
         if not event.session_id:
             return []
-        waiting = self._waiting[event.session_id]
+        waiting = self._waiting.pop(event.session_id, [])
         if event.name is EventName.TOKEN_ESTIMATE:
-            waiting[:] = [kept for kept in waiting if kept.name not in _QUIET]
+            waiting = [kept for kept in waiting if kept.name not in _QUIET]
         waiting.append(event)
-        return self._waiting.pop(event.session_id) if event.name in _ENDS else []
+        if event.name in _ENDS:
+            return waiting
+        self._waiting[event.session_id] = waiting[-_EVENTS_KEPT:]
+        if len(self._waiting) > _SESSIONS_KEPT:
+            self._waiting.popitem(last=False)
+        return []
 
     def clear(self) -> None:
         self._waiting.clear()
