@@ -143,7 +143,7 @@ def _greet(context: Context, settings: TraceSettings, url: str) -> None:
     local = url == f"http://127.0.0.1:{PORT}"
     lines = {
         "Compact": f"COMPACT_TRACING__ARIADNE_URL={url}",
-        "Agents SDK": f'BackendSpanExporter(endpoint="{url}/v1/traces/ingest")',
+        "Agents SDK": f'BackendSpanExporter(api_key="none", endpoint="{url}/v1/traces/ingest")',
         "OpenTelemetry": f"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT={url}/v1/traces",
         "watch": "compact traces --tail" + ("" if local else f" --url {url}"),
         "stored in": str(where),

@@ -12,7 +12,7 @@ from rich.console import Console
 from compact.errors import ConfigError, StoreError
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.tail.client import Background, Told, TraceClient, events
-from compact.server.traces.tail.showing import since
+from compact.server.traces.tail.showing import print_for_good, since
 from compact.server.traces.tail.view import (
     MAX_SPANS,
     MAX_TRACES,
@@ -73,6 +73,18 @@ def test_what_was_printed_is_not_printed_again() -> None:
     trace.printed = set(trace.spans)
     trace.add(span("new", "old1", name="new"))
     assert [line.split()[-1] for line in text(trace, only_new=True)[1:]] == ["root", "old1", "new"]
+
+
+def test_what_stays_on_a_narrow_terminal_has_one_line_a_span() -> None:
+    traces, told = Traces(), {"path": "billing/rounding.py", "old": "x" * 30, "new": "y" * 30}
+    for number in range(5):
+        trace = traces.add(span(f"s{number}", name="edit_file", kind="function", started=1, data=told))
+    console = Console(file=io.StringIO(), width=60, force_terminal=True, color_system=None)
+    print_for_good(console, trace)
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) == 6 and all(line.startswith(" ● edit_file") for line in lines[1:])
+    assert not trace.fresh
 
 
 def test_a_terminal_is_not_played_tricks_on() -> None:

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from compact.cli.context import Context, to_json
 from compact.cli.exits import ExitCode
@@ -16,6 +17,9 @@ from compact.server.traces.moments import iso, micros, milliseconds
 from compact.server.traces.settings import PORT
 from compact.server.traces.tail.client import Background, Told, TraceClient
 from compact.server.traces.tail.view import ShownTrace, Traces, drawn, duration, event_from, hints, state_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _SETTLED = 1.5
 """Seconds of quiet after which a trace with nothing running is printed for good."""
@@ -142,8 +146,7 @@ def _live(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
                 traces.add(event)
             open_now = [trace for trace in traces.all.values() if trace.fresh]
             for trace in [trace for trace in open_now if _is_settled(trace)]:
-                console.print(*drawn(trace, only_new=True), sep="\n")
-                trace.printed = set(trace.spans)
+                print_for_good(console, trace)
                 open_now.remove(trace)
             room = max(3, console.height - 2)
             lines: list[Text] = []
@@ -155,6 +158,14 @@ def _live(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
                 lines = [Text("… more above", "dim"), *lines[-room + 1 :]]
             passed = f"{context.out.dot}{traces.passed:,} traces went by too fast" if traces.passed else ""
             live.update(Group(*lines, Text(state + passed, "dim")), refresh=True)
+
+
+def print_for_good(console: Console, trace: ShownTrace) -> None:
+    from rich.console import Group
+
+    # A group keeps its lines apart: joined to one text they would wrap and break the tree.
+    console.print(Group(*drawn(trace, only_new=True)))
+    trace.printed = set(trace.spans)
 
 
 def _is_settled(trace: ShownTrace) -> bool:
