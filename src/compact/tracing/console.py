@@ -26,12 +26,14 @@ class ConsoleExporter:
         self._asked_for: Any = None
 
     def export(self, event: Event) -> None:
+        stream = self._stream or sys.stderr
+        if stream is None:
+            return  # A daemon has no standard error.
         style, said = line_of(event)
         # Two fields may be harmless each and a secret side by side.
         said = self._clean(_printable(said))
         at = datetime.fromtimestamp(event.at).strftime("%H:%M:%S")
         who = self._clean(_printable(event.session_id))[:24] or "compact"
-        stream = self._stream or sys.stderr
         console = self._console(stream)
         if console is None:
             stream.write(f"{at}  {who}  {said}\n")
@@ -42,7 +44,9 @@ class ConsoleExporter:
         console.print(text, soft_wrap=True)
 
     def flush(self) -> None:
-        (self._stream or sys.stderr).flush()
+        stream = self._stream or sys.stderr
+        if stream is not None:
+            stream.flush()
 
     def _console(self, stream: TextIO) -> Any:
         if stream is not self._asked_for:

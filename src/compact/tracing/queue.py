@@ -215,9 +215,10 @@ class Complaints:
 
 
 def say(line: str) -> None:
-    # Closed or gone, as with a daemon: then there is nobody left to tell.
+    # Closed or gone, as with a daemon: then there is nobody left to tell. (None means stdout to `print`.)
     with suppress(OSError, ValueError, AttributeError):
-        print(line, file=sys.stderr, flush=True)
+        if sys.stderr is not None:
+            print(line, file=sys.stderr, flush=True)
 
 
 _open: WeakSet[EventQueue] = WeakSet()

@@ -94,6 +94,19 @@ def test_lines(name: EventName, data: dict[str, Any], line: str) -> None:
     assert line_of(Event(name, "s", 1, 0.0, data))[1] == line
 
 
+def test_without_a_standard_error_nothing_is_said_anywhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(event: Event) -> None:
+        raise RuntimeError("no disk")
+
+    monkeypatch.setattr("sys.stderr", None)
+    config = CompactConfig(counter="chars4", archive={"adapter": "none"}, tracing={"console": True})
+    with CompactManager(config, exporters=[fails]) as manager:
+        manager.preflight("demo", history(1))
+    assert capsys.readouterr().out == ""
+
+
 def test_settings_switch_it_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tracing = {"console": True, "jsonl": str(tmp_path / "deep/events.jsonl")}
     url = f"sqlite:///{tmp_path / 'sessions.db'}"

@@ -141,11 +141,17 @@ def _greet(context: Context, settings: TraceSettings, url: str) -> None:
     ]
     kept = ", ".join(limit for limit in limits if limit) or "everything, for ever"
     local = url == f"http://127.0.0.1:{PORT}"
+    named = context.args.token_env if settings.token else None
+    # The SDK's exporter sends nothing without a key; without a token here any will do.
+    key = f'os.environ["{named}"]' if named else '"none"'
     lines = {
-        "Compact": f"COMPACT_TRACING__ARIADNE_URL={url}",
-        "Agents SDK": f'BackendSpanExporter(api_key="none", endpoint="{url}/v1/traces/ingest")',
+        "Compact": f"COMPACT_TRACING__ARIADNE_URL={url}"
+        + (f" COMPACT_TRACING__ARIADNE_TOKEN_ENV={named}" if named else ""),
+        "Agents SDK": f'BackendSpanExporter(api_key={key}, endpoint="{url}/v1/traces/ingest")',
         "OpenTelemetry": f"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT={url}/v1/traces",
-        "watch": "compact traces --tail" + ("" if local else f" --url {url}"),
+        "watch": "compact traces --tail"
+        + ("" if local else f" --url {url}")
+        + (f" --token-env {named}" if named else ""),
         "stored in": str(where),
         "kept": f"{kept}{out.dot}{'redacted' if settings.redact else 'not redacted'}",
     }

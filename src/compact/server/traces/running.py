@@ -98,8 +98,9 @@ def bound(host: str, port: int) -> socket.socket:
         made.listen(128)
     except (OSError, OverflowError) as error:
         made.close()
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise ConfigError(
-            f"Port {port} on {host} cannot be used: {getattr(error, 'strerror', None) or error}. Nothing was "
+            f"Port {port} on {host} cannot be used: {why}. Nothing was "
             "started. Perhaps the service runs already (compact traces --tail shows what it gets); otherwise "
             "choose another with --port.",
             "port",
