@@ -111,6 +111,7 @@ def test_no_fragment_through_any_exporter(
     exits["callable"] = json.dumps([event.as_dict() for event in heard])
     exits["agents sdk"] = json.dumps([span.export() for span in spans.ended], default=str)
     exits["otel"] = "".join(span.to_json() for span in telemetry.all_spans())
+    exits["otel metrics"] = telemetry.all_metrics().to_json()
     exits["store"] = json.dumps(
         [e.as_dict() for s in {event.session_id for event in heard} for e in store.events(s, limit=10_000)]
     )

@@ -136,6 +136,15 @@ def test_start_and_end_are_one_span(client: httpx2.Client, end_first: bool) -> N
     )
 
 
+def test_a_span_that_has_not_ended_runs_though_its_sender_calls_it_ok(client: httpx2.Client) -> None:
+    client.post("/ingest", json=span(started_at="2026-05-01T10:00:00Z", status="ok"))
+    [shown] = tree(client, "t1")["spans"]
+    assert shown["status"] == client.get("/spans/s1").json()["status"] == "running"
+    client.post("/ingest", json=span(ended_at="2026-05-01T10:00:01Z", status="ok"))
+    [shown] = tree(client, "t1")["spans"]
+    assert shown["status"] == "ok"
+
+
 def test_what_is_sent_twice_is_there_once(client: httpx2.Client) -> None:
     client.post("/ingest", json=span(name="once"))
     again = client.post("/ingest", json={"batch": [span(name="once"), span(name="once"), span(id="s2")]})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -35,11 +35,14 @@ class Telemetry:
     def spans(self) -> dict[str, ReadableSpan]:
         return {span.name: span for span in self.all_spans()}
 
-    def metrics(self) -> dict[str, Any]:
-        """The first data point of each metric."""
+    def all_metrics(self) -> MetricsData:
         found = self._reader.get_metrics_data()
         assert found is not None
-        scope = found.resource_metrics[0].scope_metrics[0]
+        return found
+
+    def metrics(self) -> dict[str, Any]:
+        """The first data point of each metric."""
+        scope = self.all_metrics().resource_metrics[0].scope_metrics[0]
         return {metric.name: metric.data.data_points[0] for metric in scope.metrics}
 
 

@@ -34,6 +34,11 @@ def is_running(span: TraceEvent | None) -> bool:
     return span is not None and span.started is not None and span.ended is None
 
 
+def state_of(span: TraceEvent) -> str:
+    """Senders call a span "ok" before it has ended; a reader wants to know that it has not."""
+    return "running" if is_running(span) and span.status != "error" else span.status or "ok"
+
+
 def _of(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
     if a is None or b is None:
         return a if b is None else b

@@ -7,7 +7,7 @@ import sqlite3
 from typing import Any
 
 from compact.server.traces.event import TraceEvent
-from compact.server.traces.merging import is_running
+from compact.server.traces.merging import state_of
 from compact.server.traces.moments import iso, micros, milliseconds
 from compact.server.traces.tree import Placed
 
@@ -73,7 +73,7 @@ def shown_span(span: TraceEvent, trace_started: int | None) -> dict[str, Any]:
         "parent_id": span.parent_id,
         "kind": span.kind,
         "name": span.name,
-        "status": span.status or ("running" if is_running(span) else "ok"),
+        "status": state_of(span),
         "started_at": iso(span.started),
         "ended_at": iso(span.ended),
         "duration_ms": milliseconds(span.started, span.ended),

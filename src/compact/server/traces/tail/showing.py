@@ -13,10 +13,11 @@ from compact.cli.exits import ExitCode
 from compact.cli.terminal import one_line
 from compact.errors import ConfigError, MissingExtra
 from compact.server.traces.event import TraceEvent
+from compact.server.traces.merging import state_of
 from compact.server.traces.moments import iso, micros, milliseconds
 from compact.server.traces.settings import PORT
 from compact.server.traces.tail.client import Background, Told, TraceClient
-from compact.server.traces.tail.view import ShownTrace, Traces, drawn, duration, event_from, hints, state_of
+from compact.server.traces.tail.view import ShownTrace, Traces, drawn, duration, event_from, hints
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from compact.cli.terminal import one_line
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.fields import status
-from compact.server.traces.merging import is_running, merged
+from compact.server.traces.merging import is_running, merged, state_of
 from compact.server.traces.moments import micros, milliseconds
 from compact.server.traces.tree import Placed, in_order
 
@@ -120,10 +120,6 @@ def event_from(raw: Mapping[str, Any]) -> TraceEvent:
         status=None if state == "running" else status(state),
         data=raw.get("data"),
     )
-
-
-def state_of(span: TraceEvent) -> str:
-    return "running" if is_running(span) and span.status != "error" else span.status or "ok"
 
 
 def length(span: TraceEvent, now: int) -> str:
