@@ -63,21 +63,25 @@ def measure_message(message: Message, count: Count) -> int:
     if message.name:
         total += NAME_OVERHEAD + count(message.name)
     for part in message.parts:
-        # Plain texts first: nearly all are, and every new message is measured.
-        total += count(part.text) if type(part) is Text else measure_part(part, count)
+        # Plain texts and outputs first: nearly all are, and every new message is measured.
+        kind = type(part)
+        if kind is Text or (kind is ToolResult and not part.media):
+            total += count(part.text)
+        else:
+            total += measure_part(part, count)
     return total
 
 
 def measure_part(part: Part, count: Count) -> int:
     """Tokens of one part. Encoded data (images, files, ciphertext) is never counted as text."""
     match part:
+        case ToolCall():
+            return count(part.name) + count(arguments_text(part.arguments))
         case Text():
             return count(part.text)
         case ToolResult():
             # A cleared result holds its placeholder as text, so that is what is counted.
             return count(part.text) + sum(measure_part(item, count) for item in part.media)
-        case ToolCall():
-            return count(part.name) + count(arguments_text(part.arguments))
         case Reasoning():
             # Redacted reasoning, and some that is only signed, comes as ciphertext of the real one.
             if part.text and not part.redacted:

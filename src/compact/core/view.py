@@ -29,24 +29,17 @@ class Item:
         return None if isinstance(self.entry, Injected) else self.entry.position
 
 
-def link(previous: bytes, digest: bytes) -> bytes:
-    """One step of a chain hash: equal chains mean equal prefixes."""
-    return blake2b(previous + digest, digest_size=16).digest()
-
-
 def links(key: bytes, messages: Iterable[Message]) -> list[bytes]:
-    """The chain hash after each of the messages."""
+    """The chain hash after each of the messages: equal chains mean equal prefixes."""
     keys = []
     for message in messages:
-        key = link(key, message.digest)
+        key = blake2b(key + message.digest, digest_size=16).digest()
         keys.append(key)
     return keys
 
 
 def chain(messages: Iterable[Message], start: bytes = START) -> bytes:
-    for message in messages:
-        start = link(start, message.digest)
-    return start
+    return [start, *links(start, messages)][-1]
 
 
 def undo_key(source: bytes) -> bytes:

@@ -28,7 +28,11 @@ def shell(value: Any) -> Any:
     if kind is str or value is None:
         return value
     if kind is dict:
-        return {key: item if type(item) is str else shell(item) for key, item in value.items()}
+        copied = value.copy()
+        for key, item in value.items():
+            if type(item) is not str and item is not None:
+                copied[key] = shell(item)
+        return copied
     if kind is list:
         return [shell(item) for item in value]
     if isinstance(value, Mapping):
@@ -42,9 +46,6 @@ def shell(value: Any) -> Any:
 _USER = Role.USER
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
-
-_NEWEST, _IN_TURN = 32, 16
-"""So many of the newest messages, and of the others, are compared with their copies at each call."""
 
 
 class Line:
@@ -93,10 +94,9 @@ class Line:
         self.has_ours = False
         self.stable: tuple[int, ...] = ()
         """Where in the view summaries stand: a cache breakpoint pays there."""
-        self._checked = 0
-        self._given: list[Any] = []
-        """The caller's own objects, head included, once there are many."""
-        self._given_head = 0
+        self._watched: list[Any] | None = None
+        """What a list that goes on from here begins with, head included; see `continues`."""
+        self._watched_head = 0
         self.encoded: tuple[list[Any], int] | None = None
         """Prefix of the output that the base record decides, and the caller's index where the rest begins."""
         self._note_at(START)
@@ -109,35 +109,41 @@ class Line:
     def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
         """Whether this list, less its `head`, begins with the one we know, edits in place included.
 
-        Where it is the very objects of the call before, a quick look compares the newest with their copies,
-        and some of the others in turn. A thorough one, which every compaction begins with, compares all.
+        Only a thorough look, which every compaction begins with, compares what a record has replaced too:
+        otherwise the very object that was replaced will do, whatever it says by now.
         """
-        known = len(self.copy)
-        end = head + known
-        if end > len(messages):
+        known = head + len(self.copy)
+        if known > len(messages):
             return False
-        if thorough or known <= _NEWEST + _IN_TURN or not self._is_as_given(messages, head):
-            return messages[head:end] == self.copy
-        newest = known - _NEWEST
-        start = self._checked if self._checked < newest else 0
-        stop = self._checked = min(start + _IN_TURN, newest)
-        return bool(
-            messages[head + newest : end] == self.copy[newest:]
-            and messages[head + start : head + stop] == self.copy[start:stop]
+        return (not thorough and self._is_as_watched(messages, head, known)) or (
+            messages[head:known] == self.copy
         )
 
-    def _is_as_given(self, messages: list[Any], head: int) -> bool:
-        """Whether the list begins with the same objects as at the call before."""
-        if self._given_head != head or len(self._given) != head + len(self.copy):
-            self._given, self._given_head = messages[: head + len(self.copy)], head
-            return False
-        try:
-            # A list that begins with all of the other is the greater one. No slice, so no object is touched.
-            return self._given <= messages
-        except TypeError:
-            # Messages have no order: the first that differed was asked for it.
-            self._given = []
-            return False
+    def _is_as_watched(self, messages: list[Any], head: int, known: int) -> bool:
+        watched = self._watched
+        if watched is None or self._watched_head != head:
+            watched = self._watched = self._to_watch(messages, head)
+            self._watched_head = head
+        # With what is new as it is, one comparison of two lists tells: no message is touched in between.
+        watched[:head] = messages[:head]
+        watched[known:] = messages[known:]
+        return watched == messages
+
+    def _to_watch(self, messages: list[Any], head: int) -> list[Any]:
+        """The copy of each object that goes out, and the caller's own object where a record replaced it."""
+        covered = self.base.source_length - self._offset if self.base is not None else 0
+        replaced = {id(message) for message in self._since[: max(0, covered)]}
+        replaced.difference_update([id(item.message) for item in self.view])
+        if not replaced:
+            return messages[:head] + self.copy
+        watched, start = messages[:head], 0
+        for given, copy, end in zip(messages[head:], self.copy, self.ends, strict=False):
+            decoded = self.messages[start:end]
+            start = end
+            is_gone = decoded and replaced.issuperset(map(id, decoded))
+            origin = decoded[0].origin if is_gone else None
+            watched.append(given if origin is not None and origin.source is given else copy)
+        return watched
 
     def extend(
         self, items: Sequence[Any], format: Format, first_index: int, known: Remembered | None = None
@@ -151,8 +157,8 @@ class Line:
             fresh.extend(decoded)
             self.copy.append(copy)
             self.ends.append(len(self.messages) + len(fresh))
-        if self._given:
-            self._given.extend(items)
+        if self._watched is not None:
+            self._watched[first_index:] = self.copy[first_index - self._watched_head :]
         return self.take(fresh)
 
     def remembered(self) -> Remembered:
@@ -367,6 +373,7 @@ class Line:
         self.has_summary = False
         self.has_ours = False
         self.encoded = None
+        self._watched = None
         for item in items:
             self._count(item)
         self.stable = tuple(n for n, i in enumerate(items) if i.message.kind is MessageKind.SUMMARY)

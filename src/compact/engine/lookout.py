@@ -106,7 +106,7 @@ class Lookout:
         """Bring the session up to this list: decode and count what is new, find the record that applies.
 
         `quiet` is for those who only look: nothing is told, and what the next call compares with stays. Only
-        a `thorough` look is sure to see what was edited in place in a long list.
+        a `thorough` look sees what was edited in place among what a record has replaced already.
         """
         session = self.session(call.session_id)
         given = call.messages if isinstance(call.messages, list) else list(call.messages)

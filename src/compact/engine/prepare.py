@@ -228,25 +228,21 @@ class Engine(Lookout):
             self.tell_error(now, error)
             raise error
         out = encode_view(line, call.messages, now.head, now.format)
-        done = outcome if isinstance(outcome, Compacted) else None
-        pruned = done is not None and bool(done.plan.cleared)
         retired = now.session.retired_tools
         before, after = limits.real(now.total), limits.real(final)
+        cleared, replaced, touched, pruned = 0, 0, tuple(sorted(retired)), False
+        if isinstance(outcome, Compacted):
+            cleared, replaced = outcome.record.outputs_cleared, outcome.record.messages_replaced
+            touched, pruned = (*outcome.plan.cleared_tools, *touched), bool(outcome.plan.cleared)
         return Prepared(
-            messages=self._as_given(call, out),
-            was_pruned=pruned,
-            was_compacted=done is not None and not pruned,
-            tokens=TokenCounts(before, after if pruned else before, after, after),
-            debug=Debug(
-                outputs_cleared=done.record.outputs_cleared if done else 0,
-                messages_compacted=done.record.messages_replaced if done else 0,
-                tools_touched=(*(done.plan.cleared_tools if done else ()), *sorted(retired)),
-                reason=_reason(outcome),
-                warnings=_warnings(outcome),
-            ),
-            tools=self._tools(active_tools(call.tools, retired)),
-            record=line.base,
-            stable=stable_indexes(line, out, now.head),
+            self._as_given(call, out),
+            pruned,
+            isinstance(outcome, Compacted) and not pruned,
+            TokenCounts(before, after if pruned else before, after, after),
+            Debug(cleared, replaced, touched, _reason(outcome), _warnings(outcome)),
+            self._tools(active_tools(call.tools, retired)),
+            line.base,
+            stable_indexes(line, out, now.head),
         )
 
     def _as_given(self, call: Call, out: list[Any]) -> Sequence[Any]:

@@ -11,7 +11,7 @@ from compact.core.view import (
     cleared_text,
     handle,
     handles_of,
-    link,
+    links,
     span_handle,
 )
 from compact.model.message import Image, Message, MessageKind, Role, ToolResult, make
@@ -27,7 +27,7 @@ def record(*entries: Entry) -> Record:
 def test_equal_chains_mean_equal_prefixes() -> None:
     messages = turns(3)
     assert chain(messages) == chain(messages[2:], chain(messages[:2]))
-    assert chain([]) == START and link(START, messages[0].digest) == chain(messages[:1])
+    assert chain([]) == START and links(START, messages[:1]) == [chain(messages[:1])]
     assert len({chain(messages[:n]) for n in range(7)}) == 7
     assert chain([messages[1], messages[0]]) != chain(messages[:2])
 

@@ -1,35 +1,66 @@
-"""A caller who edits messages in place: the newest at once, all before anything is compacted."""
+"""A caller who edits messages in place: whatever goes out is seen at the very next call."""
 
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 
-from support.raw import Desk, pairs, system, user
+from support.raw import Desk, pairs, step, steps, system, user
 
 LONG = [system(), *pairs(90), user("question 91")]
 GROWN = "It grew. " * 40
 
 
-@pytest.mark.parametrize("at", [-1, -20, -30])
-def test_an_edit_of_a_new_message_is_seen_at_the_next_call(at: int) -> None:
-    desk, history = Desk(window=100_000), copy.deepcopy(LONG)
-    before = desk.prepare(history).tokens.final
-    history[at]["content"] += GROWN
-    assert desk.prepare(history).tokens.final > before
-    assert desk.manager.usage("s", history).tokens > before
-
-
-@pytest.mark.parametrize("at", [1, 2, 60, 120])
-def test_an_edit_of_an_old_message_is_seen_within_some_calls(at: int) -> None:
+@pytest.mark.parametrize("at", [0, 1, 2, 60, 120, -30, -1])
+def test_an_edit_is_seen_at_the_very_next_call(at: int) -> None:
     desk, history = Desk(window=100_000), copy.deepcopy(LONG)
     desk.prepare(history)
     before = desk.prepare(history).tokens.final
     history[at]["content"] += GROWN
-    seen = [desk.prepare(history).tokens.final > before for _ in range(11)]
-    assert seen[-1]
-    assert seen == sorted(seen)
+    assert desk.prepare(history).tokens.final > before
+    history[at]["content"] = LONG[at]["content"]
+    assert desk.prepare(history).tokens.final == before
+
+
+def test_an_edit_deep_inside_a_message_is_seen_at_the_very_next_call() -> None:
+    desk, history = Desk(window=100_000), [system(), user("go"), *steps(60), user("And now?")]
+    before = desk.prepare(history).tokens.final
+    history[2]["tool_calls"][0]["function"]["arguments"] = '{"path": "' + "longer/" * 40 + '"}'
+    grown = desk.prepare(history).tokens.final
+    assert grown > before
+    history[2]["tool_calls"].append(step(61)[0]["tool_calls"][0])
+    history.insert(4, step(61)[1])
+    assert desk.prepare(history).tokens.final > grown
+
+
+def compacted(adopt: bool) -> tuple[Desk, list[dict[str, Any]]]:
+    """A conversation after a compaction, as a caller goes on with it who adopts its result, or does not."""
+    desk, history = Desk(window=14_000), [*copy.deepcopy(LONG), *pairs(60, first=92), user("And now?")]
+    prepared = desk.prepare(history)
+    assert prepared.was_compacted
+    return desk, prepared.messages if adopt else history
+
+
+@pytest.mark.parametrize("adopt", [True, False])
+def test_an_edit_of_what_goes_out_after_a_compaction_is_seen_at_the_very_next_call(adopt: bool) -> None:
+    for back in (1, 2, 3):
+        desk, history = compacted(adopt)
+        desk.prepare(history)
+        before = desk.prepare(history).tokens.final
+        history[-back]["content"] += GROWN
+        assert desk.prepare(history).tokens.final > before
+
+
+def test_what_was_replaced_may_change_and_nothing_happens() -> None:
+    desk, history = compacted(adopt=False)
+    sent = desk.prepare(history).messages
+    history[3]["content"] += GROWN
+    assert desk.prepare(history).messages == sent
+    # Another object that says something else is another history.
+    history[3] = {**history[3], "content": "Something else."}
+    assert desk.prepare(history).messages != sent
 
 
 @pytest.mark.parametrize("at", [1, 2, 60, 120])

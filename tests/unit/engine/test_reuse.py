@@ -82,13 +82,16 @@ def test_an_edit_of_what_was_summarized_is_another_branch() -> None:
     assert desk.preflight(HISTORY) == first and desk.summarizer.calls == 2
 
 
-def test_an_edit_in_place_is_seen() -> None:
+def test_an_edit_in_place_of_what_was_summarized_is_seen_by_the_next_compaction() -> None:
     desk = Desk("budget")
     history = copy.deepcopy(HISTORY)
     desk.preflight(history)
     history[5]["content"] = "changed behind our back"
+    history += [*pairs(40, first=100), user("question 41")]
     desk.preflight(history)
     assert desk.summarizer.calls == 2
+    said = [message.text for message in desk.summarizer.requests[-1].messages]
+    assert "changed behind our back" in said and len(said) > 80
 
 
 def test_the_record_is_found_by_content_whatever_the_session_is_called() -> None:
