@@ -64,8 +64,7 @@ def measure_message(message: Message, count: Count) -> int:
         total += NAME_OVERHEAD + count(message.name)
     for part in message.parts:
         # Plain texts and outputs first: nearly all are, and every new message is measured.
-        kind = type(part)
-        if kind is Text or (kind is ToolResult and not part.media):
+        if type(part) is Text or (type(part) is ToolResult and not part.media):
             total += count(part.text)
         else:
             total += measure_part(part, count)

@@ -64,19 +64,18 @@ class MemoryStore:
             if session is None:
                 session = self._sessions[session_id] = _Session()
             self._sessions.move_to_end(session_id)
-            before = chain = previous
-            for position, (message, chain) in enumerate(
-                zip(messages, keys or links(previous, messages), strict=True), start
-            ):
-                found = session.originals.get(chain)
+            originals, before = session.originals, previous
+            for message, chain in zip(messages, keys or links(previous, messages), strict=True):
+                found = originals.get(chain)
                 if found is None:
-                    found = session.originals[chain] = _Original(position, before, message)
+                    found = originals[chain] = _Original(start, before, message)
                 if before == session.head:
                     session.line.append(found)
                     session.head = chain
                 before = chain
-            if chain != session.head and not _passes(session, chain):
-                session.line, session.head = _walked(session, chain), chain
+                start += 1
+            if before != session.head and not _passes(session, before):
+                session.line, session.head = _walked(session, before), before
             while len(self._sessions) > self._max_sessions:
                 self._forget(next(iter(self._sessions)))
 
