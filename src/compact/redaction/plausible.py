@@ -89,6 +89,8 @@ def is_random(value: bytes) -> bool:
 
 def names_no_secret(before: bytes) -> bool:
     """True when what stands before "token" makes it a unit of text or a cursor, not a credential."""
+    if not (before[-1:].isalpha() or before.endswith((b"_", b"-"))):
+        return False
     return _NOT_TOKENS.search(before) is not None or _ENDS_IN_PASS.search(before) is not None
 
 

@@ -208,9 +208,12 @@ class Redactor:
 
 
 def replaced(data: bytes, spans: Sequence[Span]) -> bytes:
-    starts = [0, *(end for _, end in spans)]
-    ends = [*(start for start, _ in spans), len(data)]
-    return _REDACTED_BYTES.join([data[start:end] for start, end in zip(starts, ends, strict=True)])
+    pieces, last = [], 0
+    for start, end in spans:
+        pieces.append(data[last:start])
+        last = end
+    pieces.append(data[last:])
+    return _REDACTED_BYTES.join(pieces)
 
 
 def _encode(text: str) -> bytes:

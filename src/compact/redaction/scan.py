@@ -36,6 +36,10 @@ class CompiledRule:
         self._quoted = bool(rule.whole)
 
     def find(self, data: bytes, found: list[Span]) -> None:
+        """Adds what the rule finds, in order and without overlap."""
+        if self._until and self._check is None:
+            self._find_unchecked(data, found)
+            return
         match, head, tail, check = self._match, self._head, self._tail, self._check
         until, holds, held, line = self._until, self._holds, -1, 0
         anchor, length, position = _unanchored(), len(data), 0
@@ -53,7 +57,7 @@ class CompiledRule:
                     line, held = max(line, data.rfind(b"\n", max(held, 0), sign.start()) + 1), sign.start()
                 if held >= end:
                     # No name is shorter than three, and a value may hold another name.
-                    position = max(begin + 3, line)
+                    position = line if line > begin + 3 else begin + 3
                     continue
             if until:
                 start = data.find(until, begin + 3) + 1
@@ -65,6 +69,16 @@ class CompiledRule:
                 found.append((start, end))
             elif self._retry_inside and (self._quoted or _leads_on(data, end)):
                 position = max(start, begin + 1)
+
+    def _find_unchecked(self, data: bytes, found: list[Span]) -> None:
+        """The same where every match counts and its head ends at a known character: the shortest loop."""
+        match, until, tail, anchor = self._match, self._until, self._tail, _unanchored()
+        length, position = len(data), 0
+        while True:
+            begin, position = match(anchor, data, position, length)[0]
+            if begin < 0:
+                return
+            found.append((data.find(until, begin + 3) + 1, position - tail))
 
 
 def _leads_on(data: bytes, end: int) -> bool:
@@ -85,13 +99,18 @@ class RuleSet:
         self._canary = self._needed.Add(b"")
         self._needed.Compile()
 
-    def find(self, data: bytes, found: list[Span]) -> None:
+    def find(self, data: bytes, found: list[Span]) -> bool:
+        """Adds what all rules find; says whether several did, so that it is out of order and may overlap."""
         needed = self._needed.Match(data) or ()
         if self._canary not in needed:
             needed = range(len(self._rules))
+        of_several = False
         for index in needed:
             if index != self._canary:
+                before = len(found)
                 self._rules[index].find(data, found)
+                of_several = of_several or 0 < before < len(found)
+        return of_several
 
 
 class Scanner:
@@ -103,10 +122,10 @@ class Scanner:
 
     def spans(self, data: bytes) -> list[Span]:
         found: list[Span] = []
-        self._rules.find(data, found)
+        of_several = self._rules.find(data, found)
         for pattern in self._user:
             find_user(pattern, data, found)
-        return merged(found) if found else found
+        return merged(found) if of_several or self._user else found
 
 
 def find_user(pattern: Any, data: bytes, found: list[Span]) -> None:

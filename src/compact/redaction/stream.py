@@ -104,7 +104,12 @@ class StreamRedactor:
         """Secrets in what is pending, found with a little of what was sent before it."""
         base = len(self._context)
         found = self._redactor.spans(self._context + self._pending)
-        return [(max(0, start - base), stop - base) for start, stop in found if stop > base]
+        if base == 0:
+            return found
+        spans = [(start - base, stop - base) for start, stop in found if stop > base]
+        if spans and spans[0][0] < 0:
+            spans[0] = (0, spans[0][1])
+        return spans
 
     def _redacted(self, cut: int, spans: list[Span]) -> str:
         from compact.redaction.redactor import decoded, replaced
