@@ -317,7 +317,7 @@ _UUID = str(uuid.UUID(int=random.Random(3).getrandbits(128), version=4))
 
 # Secrets of plain words, which only their place gives away.
 SECRETS += tuple(
-    Case(kind, text, secret)
+    Case(kind, text, secret or max(re.findall(r"\w+", text), key=len))
     for kind, text, secret in (
         ("env-list", "env:\n  - name: DB_PASSWORD\n    value: correcthorse\n", "correcthorse"),
         ("env-list", '- name: API_TOKEN\n  value: "plainwordtoken"', "plainwordtoken"),
@@ -341,6 +341,38 @@ SECRETS += tuple(
         ("french", "mot de passe : horsestaple", "horsestaple"),
         ("spanish", "contraseña: horsestaple", "horsestaple"),
         ("chinese", "密码：horsestaple", "horsestaple"),
+        ("settings-words", "smtp_pass = 'horsestaple'", "horsestaple"),
+        ("settings-words", "SMTP_PASS: horsestaple\n", "horsestaple"),
+        ("settings-words", '{"smtpPass": "horsestaple"}', "horsestaple"),
+        ("settings-words", "jwtSecret: 'horse and staple'", "horse and staple"),
+        ("settings-words", "jwt.secret: horse-and-staple\n", "horse-and-staple"),
+        ("settings-words", "grant_type=x&client_secret=horsestaple&code=1", "horsestaple"),
+        ("settings-words", "DJANGO_SECRET_KEY=horsestaplebattery", "horsestaplebattery"),
+        ("ansible", "ansible_become_pass: horsestaple\nansible_user: bob", "horsestaple"),
+        ("ansible", "web1 ansible_host=10.0.0.1 ansible_ssh_pass=horsestaple", "horsestaple"),
+        ("wifi", 'network={\n ssid="home"\n psk="horse and staple"\n}', "horse and staple"),
+        ("redis-file", "requirepass horsestaple", "horsestaple"),
+        ("netrc-turned", "machine api.example.org password horsestaple login bob", "horsestaple"),
+        ("keytool", "keytool -genkey -storepass horsestaple -keystore k.jks", "horsestaple"),
+        ("openssl-words", "openssl pkcs12 -in a.p12 -passin pass:horsestaple", "horsestaple"),
+        ("openssl-words", "openssl enc -aes-256-cbc -in a -k horsestaple", "horsestaple"),
+        ("httpie", "http --auth bob:horsestaple https://example.org", "horsestaple"),
+        ("mysql-words", "mysql -u root -phorsestaple shop", "horsestaple"),
+        ("fish", "set -gx API_TOKEN horsestaple", "horsestaple"),
+        ("requests", "requests.get(url, auth=('bob', 'horsestaple'))", "horsestaple"),
+        ("requests", 'HTTPBasicAuth("bob", "horse staple")', "horse staple"),
+        ("workflow", "::add-mask::horsestaple", "horsestaple"),
+        ("workflow", "::set-output name=deploy_token::horsestaple", "horsestaple"),
+        ("header-words", "curl -H 'X-Auth-Token: horsestaplebatterycorrect' x", "horsestaplebatterycorrect"),
+        ("fragment-words", "https://a.example/#access_token=horsestaplebattery&x=1", "horsestaplebattery"),
+        ("cookie-table", "set-cookie\tsession=horsestaple; Path=/", "session=horsestaple"),
+        ("aws-table", "| SecretAccessKey | " + body(40) + " |", ""),
+        ("unseal", "Unseal Key 1: " + body(43) + "=", ""),
+        (
+            "seed-phrase",
+            "mnemonic: " + "abandon ability able " * 3 + "about above absent",
+            "ability able about",
+        ),
     )
 )
 
@@ -488,4 +520,20 @@ LOOK_ALIKES: tuple[str, ...] = (
     "NEXT_TOKEN=continueplease",
     "https://u@registry.example.org/@scope/pkg@1.0",
     "Das Passwort wurde geändert.",
+    "f(client_id=cid, client_secret=secret)",
+    "client_secret: string;",
+    "db_pass: str\n",
+    "user_pass = get_pass()",
+    "app_secret = settings.APP_SECRET",
+    '"forgot_user_pass": "Forgot your password?"',
+    "render_pass: shadow\n",
+    "jwt.secret: ${JWT_SECRET}\n",
+    "machine learning password managers compared",
+    "auth=(user, password)",
+    "https ok, ls -a foo:bar",
+    "cat /etc/passwd: permission denied",
+    "set -e pipefail",
+    "mysqldump --single-transaction db | gzip -p",
+    "--from-literal=LEVEL=debug",
+    "recovery phrase should be written down on paper, never shared with anyone",
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
+from compact.redaction.plain import PASS_OWNERS
+
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s._:/-]+")
 
@@ -15,7 +17,7 @@ _STRONG = re.compile(
     r"xsrf|personal_access|api|bot|app|user|github|gitlab|slack|npm|deploy|device|admin)_token|"
     r"private_key(?:_id)?|signing_key|encryption_key|master_key|account_key|shared_access_key|"
     r"(?:proxy_)?authorization|(?:set_)?cookies?|credentials?|connection_string|client_key_data|"
-    r"auth_key|webhook_secret|signing_secret)(?:_?\d+)?$"
+    rf"auth_key|webhook_secret|signing_secret|psk|(?:{PASS_OWNERS})_?pass)(?:_?\d+)?$"
 )
 # Only a value that looks random goes: "token" is also a unit of text.
 _WEAK = re.compile(r"(?:^|_)(?:token|auth|jwt|bearer|sid|sessid|key|pass|dsn|database_url)$")

@@ -11,6 +11,7 @@ from compact.errors import ConfigError
 from compact.redaction.grammar import API_KEY, PASSWORD, WS, Check, Rule
 from compact.redaction.named import NAMED
 from compact.redaction.places import PLACES
+from compact.redaction.plain import PLAIN
 from compact.redaction.shapes import PII, SHAPES
 
 Span = tuple[int, int]
@@ -30,7 +31,7 @@ class CompiledRule:
         self._head = re.compile(rule.head.encode("latin-1")) if rule.head else None
         self._until = rule.until.encode()
         self._holds = re.compile(rule.holds.encode()).search if rule.holds else None
-        self._tail = len(rule.tail)
+        self._tail = 1 if rule.tail else 0
         self._check: Check | None = rule.check
         self._retry_inside = rule.retry_inside
         self._quoted = bool(rule.whole)
@@ -161,7 +162,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 @functools.cache
 def builtin_rules(pii: frozenset[str] = frozenset()) -> RuleSet:
-    return RuleSet(NAMED + PLACES + SHAPES + tuple(rule for rule in PII if rule.kind in pii))
+    return RuleSet(NAMED + PLACES + PLAIN + SHAPES + tuple(rule for rule in PII if rule.kind in pii))
 
 
 def pii_kinds(wanted: bool | Collection[str]) -> frozenset[str]:

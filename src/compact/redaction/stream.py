@@ -182,7 +182,7 @@ def _tail(data: bytes) -> bytes:
 @functools.cache
 def _waiting(pii: frozenset[str]) -> Any:
     """Matches at the end of a text whatever may become a secret when more arrives."""
-    names = "pass|pwd|secret|token|credential|key|auth|session|psw|_pat|_salt|_dsn"
+    names = "pass|pwd|secret|token|credential|key|auth|session|psw|psk|pw|_pat|_salt|_dsn"
     name = rf"(?:{API_KEY}|{PASSWORD}|{PASSWORD_WORDS}|mot|mot de|{names})[a-z0-9_-]*"
     quote = r"(?:\\*[\"'`*\]]?){0,4}"
     open_value = (
@@ -192,7 +192,8 @@ def _waiting(pii: frozenset[str]) -> Any:
     )
     header = (
         r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
-        r"|(?:curl|mysql|htpasswd|ldap|redis-cli|convertto|define)[^\n]*|\s--?[a-z-]+[ \t]*[\"']?"
+        r"|(?:curl|mysql|openssl|htpasswd|ldap|redis-cli|convertto|define|unseal|mnemonic|seed phrase|"
+        r"recovery phrase|https?\s)[^\n]*|auth(?:\s*=\s*)?\([^)\n]*|\s--?[a-z-]+[ \t]*[\"']?"
     )
     key = rf"-{{4,5}} ?(?:BEGIN [A-Z0-9 ]*)?|{KEY_BEGIN}{KEY_BODY}*|{KEY_LINES}|Private-Lines:[^{{}}]*"
     prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"

@@ -197,6 +197,8 @@ def test_lone_surrogates_hide_nothing(redactor: Redactor) -> None:
 def test_every_rule_is_reached_through_what_it_needs() -> None:
     """The one-pass test that picks the rules must never leave out one that would have matched."""
     from compact.redaction.named import NAMED
+    from compact.redaction.places import PLACES
+    from compact.redaction.plain import PLAIN
     from compact.redaction.scan import CompiledRule, builtin_rules, pii_kinds
     from compact.redaction.shapes import PII, SHAPES
 
@@ -206,7 +208,7 @@ def test_every_rule_is_reached_through_what_it_needs() -> None:
         "my secret key: 'a1b2c3d4e5f6' PASSCODE=\"a1\" connection_string='x' --auth-token a1b2c3d4e5",
         "bob@example.com +1 415 555 0100 4111 1111 1111 1111",
     ]
-    rules = (*NAMED, *SHAPES, *PII)
+    rules = (*NAMED, *PLACES, *PLAIN, *SHAPES, *PII)
     for text in texts:
         data = text.encode()
         alone: list[tuple[int, int]] = []
