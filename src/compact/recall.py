@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from compact.core.view import without_hint
 from compact.errors import FormatError
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def handle_recall(
         query, limit, offset, after = _understood(arguments)
     except ValueError as error:
         return f"[The call was not understood: {error}]"
+    query = without_hint(query)
     # One more than is shown tells whether there is more.
     hits = manager.recall(session_id, query, limit + 1, after=after)
     more, hits = len(hits) > limit, hits[:limit]

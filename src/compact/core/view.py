@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from hashlib import blake2b
@@ -13,6 +14,8 @@ from compact.model.value import entity
 CLEARED_TEXT = "[Tool output cleared - see conversation summary]"
 
 START = b"compact-chain-1"
+
+_HINT = re.compile(r"\s*[(\[`'\"]*(?:recall\s+)?([rs]-[0-9a-f]{10})[)\]`'\"]*(?=\s|$)", re.IGNORECASE)
 
 
 @entity
@@ -72,6 +75,12 @@ def span_handle(replaced: Iterable[Message]) -> str:
 
 def recall_hint(handle: str) -> str:
     return f" (recall {handle})" if handle else ""
+
+
+def without_hint(query: str) -> str:
+    """A query that repeats a hint as it stands in the prompt, `(recall s-…)`, as the handle that it names."""
+    hint = _HINT.match(query)
+    return query if hint is None else f"{hint[1]} {query[hint.end() :]}".strip()
 
 
 def cleared_text(handle: str) -> str:

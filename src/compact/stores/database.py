@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -88,9 +89,7 @@ class Database:
         if memory:
             options["poolclass"] = StaticPool
         else:
-            with suppress(OSError):
-                # Where it cannot be made, opening the file says so.
-                Path(str(self.url.database)).parent.mkdir(parents=True, exist_ok=True)
+            _make_private(Path(str(self.url.database)))
         engine = create_engine(self.url, **options)
 
         @event.listens_for(engine, "connect")
@@ -161,6 +160,15 @@ def database_url(url: str) -> URL:
     raise ConfigError(
         f"storage.url must be a sqlite:/// or postgresql:// URL (got {backend}://).", "storage.url"
     )
+
+
+def _make_private(path: Path) -> None:
+    """Originals hold what was said: a new file is its owner's alone. SQLite's other files get its mode."""
+    # Where it cannot be made, opening it says so; a file: URI is SQLite's own to read.
+    with suppress(OSError):
+        if not str(path).startswith("file:"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _cause(error: DBAPIError) -> str:

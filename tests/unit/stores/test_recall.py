@@ -54,6 +54,9 @@ def test_a_cleared_output_comes_back_by_its_handle(store: Any) -> None:
     assert found.text == FACT.strip() and found.role == "tool" and found.handles == (name,)
     assert desk.events(EventName.RECALL)[-1].data["found"] == [found.position]
     assert desk.manager.recall("s", "r-0000000000") == []
+    # A model repeats the hint as it stands in the prompt.
+    for repeated in (f"(recall {name})", f"recall {name}", f"`{name}`"):
+        assert desk.manager.recall("s", repeated) == [found]
 
 
 @pytest.mark.parametrize(

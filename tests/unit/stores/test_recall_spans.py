@@ -47,6 +47,7 @@ def test_each_preset_names_what_it_replaced(preset: str) -> None:
     assert desk.preflight(history) == out
     gone = {n: message["content"] for n, message in enumerate(history[1:]) if message not in out}
     assert gone and everything(desk, handle) == gone
+    assert desk.manager.recall("s", f"(recall {handle})") == desk.manager.recall("s", handle)
 
 
 def test_a_second_summary_reaches_the_whole_span_and_the_first_one_still_resolves(opened: Opener) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,27 @@ def test_an_export_is_redacted_and_the_store_is_not(compact: Compact, url: str) 
         shown = compact("export", "s").out
         assert "sk-abc123" not in shown and "api_key=<REDACTED>" in shown
         assert "sk-abc123def456" in [m.text for m in store.originals("s")][1]
+
+
+def test_an_export_without_redaction_warns_first_and_says_so(
+    compact: Compact, url: str, tmp_path: Path
+) -> None:
+    with open_store(url) as store:
+        Desk(store=store).preflight([user("password=hunter2horse")])
+    (tmp_path / "open.yaml").write_text("model: gpt-4o\nredaction:\n  enabled: false\n")
+    done = compact("export", "s", "--config", "open.yaml")
+    assert "hunter2horse" in done.out
+    assert (
+        done.err.startswith("warning: Redaction is disabled") and "1 message of s, NOT redacted" in done.err
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_a_new_database_is_its_owners_alone(url: str, tmp_path: Path) -> None:
+    with open_store(url) as store:
+        Desk(store=store).preflight([user("one")])
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("sessions.db*")}
+    assert len(modes) >= 2 and set(modes.values()) == {0o600}
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ def run(context: Context) -> ExitCode:
     from compact.wiring import redactor_for
 
     redactor = redactor_for(context.config())
+    if warning := redactor.warning_when_disabled():
+        context.warn(warning)
     with opened(context) as store:
         session = known(store, context.args.session)
         objects = (redactor.value(as_plain(item)) for item in objects_of(store.originals(session)))
@@ -39,7 +41,9 @@ def run(context: Context) -> ExitCode:
                     count = _write(objects, file)
             except OSError as error:
                 raise StoreError(f"{context.args.output} could not be written: {error.strerror}.") from None
-    context.note(f"{plural(count, 'message')} of {session}, redacted")
+    context.note(
+        f"{plural(count, 'message')} of {session}, {'redacted' if redactor.enabled else 'NOT redacted'}"
+    )
     return ExitCode.OK
 
 
