@@ -21,6 +21,7 @@ from compact.stores.schema import metadata
 from compact.stores.sql import SqlStore
 from compact.testing.stores import digests, keep, told
 from support.postgres import new_schema
+from support.raw import Desk, pairs, user
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -106,3 +107,30 @@ def test_the_settings_choose_the_store(tmp_path: Path) -> None:
     with open_store("sqlite://") as memory:
         keep(memory, "s", 0, told("one"), [])
         assert digests(memory.originals("s")) == digests(told("one"))
+
+
+def test_a_database_of_the_first_version_keeps_all_that_it_holds(empty_url: str) -> None:
+    """Back to 0001 by hand, compacted session and all; whoever opens it next goes on where it stood."""
+    history = [*pairs(16), user("the newest")]
+    with open_store(empty_url) as store:
+        before = Desk("chat", 2_000, store=store).preflight(history, "talk")
+        originals, [record] = digests(store.originals("talk")), store.records("talk")
+        with store.database.writing() as connection:
+            for statement in (
+                "DROP TABLE notes",
+                "DROP INDEX ix_compaction_records_tenant_handle",
+                "ALTER TABLE compaction_records DROP COLUMN handle",
+                "ALTER TABLE sessions DROP COLUMN calibration",
+                "ALTER TABLE sessions DROP COLUMN retired_tools",
+                "ALTER TABLE sessions DROP COLUMN head",
+                "UPDATE alembic_version SET version_num = '0001'",
+            ):
+                connection.execute(text(statement))
+    with open_store(empty_url) as store:
+        assert digests(store.originals("talk")) == originals
+        [kept] = store.records("talk")
+        assert (kept.id, kept.source, kept.summary) == (record.id, record.source, record.summary)
+        desk = Desk("chat", 2_000, store=store)
+        assert desk.preflight(history, "talk") == before and not desk.summarizer.requests
+        assert desk.manager.recall("talk", history[0]["content"], 1)[0].position == 0
+        assert desk.manager.restore("talk", 1) == history
