@@ -25,7 +25,8 @@ def run_export(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
         yield failed(problem)
         return
     said = sum(map(is_said, turns))
-    yield info(f"{plural(said, 'turn')} written to {path}, redacted.", path=str(path), turns=said)
+    how = "redacted" if redactor.enabled else "NOT redacted"
+    yield info(f"{plural(said, 'turn')} written to {path}, {how}.", path=str(path), turns=said)
 
 
 def run_import(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
