@@ -50,10 +50,12 @@ class Chat:
         session_id: str,
         *,
         choose: Callable[[str], ChatModel],
+        with_preset: Callable[[str], CompactConfig],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
         self.choose = choose
+        self.with_preset = with_preset
         self.clock = clock
         self.config = config
         self.model = model

@@ -34,7 +34,14 @@ def open_chat(context: Context) -> Chat:
         if args.last and session is None:
             newest = store.sessions(1)
             session = newest[0].session_id if newest else None
-        chat = Chat(config, store, model, session or _new_name(), choose=choose)
+        chat = Chat(
+            config,
+            store,
+            model,
+            session or _new_name(),
+            choose=choose,
+            with_preset=lambda name: _with_preset(name, context),
+        )
         if args.system and [turn.get("content") for turn in chat.conversation.head] != [args.system]:
             chat.conversation.instruct(args.system, chat.agent)
             chat.refresh()
@@ -61,6 +68,18 @@ def chat_config(context: Context) -> CompactConfig:
     for key, value in changes.items():
         context.args.set.append((key, value))
     return load_config(context)[0]
+
+
+def _with_preset(name: str, context: Context) -> CompactConfig:
+    """The same settings on top of another preset."""
+    from compact.cli.options import load_config
+
+    before = context.args.set
+    context.args.set = [*before, ("preset", name)]
+    try:
+        return load_config(context)[0]
+    finally:
+        context.args.set = before
 
 
 def _model_name(config: CompactConfig, context: Context) -> str:

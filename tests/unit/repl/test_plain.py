@@ -277,6 +277,14 @@ def test_another_model_leaves_the_preset(chat: Chat) -> None:
     assert found[-2]["preset"] == "budget" and found[-1]["model"] == "gpt-4o-mini"
 
 
+def test_another_preset_leaves_what_was_set(chat: Chat) -> None:
+    options = ("--window", "8000", "--set", "policy.hard_cap_buffer=300", "--json")
+    found = objects(chat(*options, given="/preset budget\n/stats\n/preset nonsense\n/stats\n"))
+    assert found[1]["budget"] == found[3]["budget"] == 8_000 - 300
+    assert found[1]["trigger"] == found[3]["trigger"] == 0.85 * 8_000
+    assert found[2]["type"] == "error"
+
+
 def test_two_that_begin_in_the_same_second_are_two_sessions(chat: Chat) -> None:
     names = {objects(chat(given="hello"))[0]["session_id"] for _ in range(3)}
     assert len(names) == 3

@@ -7,7 +7,6 @@ from datetime import datetime
 from importlib import import_module
 
 from compact.cli.terminal import Screen, fit, one_line
-from compact.config import CompactConfig
 from compact.errors import CompactError
 from compact.model.event import Event
 from compact.policies import PRESETS
@@ -61,8 +60,8 @@ def run_preset(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
         yield result(canvas.drawn(draw), preset=now, presets=list(PRESETS))
         return
     try:
-        settings = chat.config.model_dump(exclude={"preset", "policy"})
-        chat.use(chat.model, CompactConfig(**settings, preset=argument))
+        config = chat.with_preset(argument)
+        chat.use(chat.model, config.model_copy(update={"model": chat.config.model}))
     except CompactError as problem:
         yield failed(problem)
         return
