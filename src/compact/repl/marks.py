@@ -35,6 +35,7 @@ class Mark:
         with suppress(OSError):
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._path.touch(mode=0o600)  # it holds the title
                 self._file = self._path.open("w", encoding="utf-8")
                 _lock(self._file)
             self._file.seek(0)

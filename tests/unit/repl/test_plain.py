@@ -301,3 +301,19 @@ def test_a_question_that_ends_an_import_stays_a_turn(chat: Chat, server: ChatSer
     assert objects(chat("kept", given="/save"))[0]["turns"] == 3
     chat("kept", given="four")
     assert [message["content"] for message in server.last] == ["one", "two", "three", "four"]
+
+
+def test_a_session_over_its_window_can_be_saved_and_exported(chat: Chat, tmp_path: Path) -> None:
+    told = [{"role": ("user", "assistant")[n % 2], "content": "wxyz" * 500} for n in range(8)]
+    (tmp_path / "in.json").write_text(json.dumps(told))
+    small = ("--window", "2000", "--counter", "chars4", "--set", "policy.hard_cap_buffer=50", "--json")
+    too_long = json.dumps({"content": "wxyz" * 3_000})
+    given = ["/import in.json", "/save", "/export one.json", too_long, "/save", "/export two.json", "/stats"]
+    ended = chat(*small, "full", given="\n".join(given) + "\n")
+    said = [found for found in objects(ended) if found["type"] in ("info", "result", "error")]
+    assert ended.code == 3
+    assert [found["type"] for found in said] == ["info"] * 3 + ["error"] + ["info"] * 2 + ["result"]
+    assert said[3]["error"] == "InsufficientBudget"
+    assert said[-1]["tokens"] > 2 * said[-1]["window"]
+    one, two = (tmp_path / name for name in ("one.json", "two.json"))
+    assert len(json.loads(one.read_text())) == 8 and one.read_bytes() == two.read_bytes()
