@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -12,9 +14,11 @@ import pytest
 
 from compact import CompactConfig, CompactManager
 from compact.archives.memory import MemoryArchive
+from compact.cli import main
 from compact.model.event import EventName
 from compact.testing.scripted import CollectingExporter
 from compact.wiring import wire
+from support.chat_server import chat_server
 from support.raw import LONG_ENOUGH, Raw, anthropic_step, pairs, step, tool, user, words
 from support.wire_servers import AnthropicWire, Behavior, OpenAIWire, Server, hang, serving
 
@@ -218,3 +222,29 @@ def test_by_itself_only_where_the_conversation_goes_anyway(
     config = CompactConfig(model="gpt-4o", summarizer=summarizer)
     engine, _ = wire(config, None, None, MemoryArchive(), (), None, environ)
     assert (engine._cached_prompts is not None) is reuses
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_chat_on_a_server_of_its_own_shows_it_to_no_other(
+    elsewhere: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = [OpenAIWire().answer(LONG_ENOUGH)]
+
+    def reply(body: Raw) -> str:
+        return LONG_ENOUGH if on_prefix(body) else words("reply", 400)
+
+    with chat_server(reply) as own, serving(*answers) as summarizer:
+        at = summarizer.url if elsewhere else own.url
+        settings = {"name": "openai", "model": "gpt-4o", "base_url": at}
+        Path("compact.json").write_text(json.dumps({"model": "gpt-4o", "summarizer": settings}))
+        given = f"deploy with {SECRET}\n/stats\n" + f"{words('go on', 400)}\n/stats\n" * 8 + "/compact\n"
+        streams = {"stdin": StringIO(given), "stdout": StringIO(), "stderr": StringIO()}
+        address = ["--base-url", own.url] if elsewhere else []
+        for name, value in {"OPENAI_BASE_URL": at, "OPENAI_API_KEY": "none"}.items():
+            monkeypatch.setenv(name, value)
+        assert main(["chat", "--preset", "budget", "--counter", "chars4", *address], **streams) == 0
+        asked = summarizer.received[-1].body if elsewhere else own.requests[-1]
+    assert on_prefix(asked) is not elsewhere
+    assert (SECRET in json.dumps(asked)) is not elsewhere
+    assert "timestamp" not in asked["messages"][0], "what the session keeps beside a turn stays here"

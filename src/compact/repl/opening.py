@@ -61,6 +61,9 @@ def chat_config(context: Context) -> CompactConfig:
         changes["preset"] = PRESET
     if "summarizer" not in given:
         changes["summarizer"] = {"name": "extractive"}
+    elif context.args.base_url and config.summarizer.reuse_prefix == "auto":
+        # The conversation goes to a server of its own; what it says goes nowhere else unredacted.
+        changes["summarizer.reuse_prefix"] = "off"
     if not changes:
         return config
     from compact.cli.options import load_config
