@@ -114,8 +114,8 @@ class _Exchange:
     def _pieces(self, prepared: Prepared) -> Iterator[Happening]:
         chat = self.chat
         limits = limits_for(chat.config.model, chat.config.models)
-        room = min(limits.max_output, chat.manager.window - prepared.tokens.final)
-        self._stream = chat.model.stream(prepared.messages, max_tokens=max(_SHORTEST_REPLY, room))
+        room = max(_SHORTEST_REPLY, chat.manager.window - prepared.tokens.final)
+        self._stream = chat.model.stream(prepared.messages, max_tokens=min(limits.max_output, room))
         for piece in self._stream:
             if isinstance(piece, TextPiece):
                 self.said += piece.text

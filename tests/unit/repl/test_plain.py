@@ -317,3 +317,8 @@ def test_a_session_over_its_window_can_be_saved_and_exported(chat: Chat, tmp_pat
     assert said[-1]["tokens"] > 2 * said[-1]["window"]
     one, two = (tmp_path / name for name in ("one.json", "two.json"))
     assert len(json.loads(one.read_text())) == 8 and one.read_bytes() == two.read_bytes()
+
+
+def test_a_small_limit_of_the_output_is_kept(chat: Chat, server: ChatServer) -> None:
+    chat("--set", "models={gpt-4o: {window: 8000, max_output: 24}}", given="hello")
+    assert server.requests[-1]["max_tokens"] == 24

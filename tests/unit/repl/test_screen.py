@@ -77,7 +77,7 @@ def test_neither_links_nor_titles_bring_control_characters_in() -> None:
     drawn = shown(Preparing("m"), Piece("<http://a.b/%1b%5b31mRED%C2%9B41m>"), Said(Kind.REPLY, ""))
     assert "RED" in drawn and "\x1b" not in drawn and "\x9b" not in drawn
     assert "\x1b" not in shown(Said(Kind.INFO, "Session “\x1b]0;title\x07”"), Said(Kind.WARNING, "\x1b[2J"))
-    assert shown(Preparing("a [/model] name"), Piece("fine")) == "fine\n\n"
+    assert shown(Preparing("a [/model] name"), Piece("fine")).split() == ["fine"]
 
 
 def test_a_reply_taller_than_the_screen_is_whole_in_the_end() -> None:
