@@ -44,6 +44,11 @@ class Step:
     """The line of the output that says what went wrong. From a tool, so untrusted."""
     failing_tests: tuple[str, ...] = ()
 
+    @property
+    def writes_its_text(self) -> bool:
+        """True for `cat > file <<EOF`: what the command holds is what the file holds."""
+        return self.kind is StepKind.WROTE and _HEREDOC_TO_FILE.match(self.command) is not None
+
 
 _PATH_KEYS = (
     "path",
@@ -77,6 +82,7 @@ _WRITING_COMMAND = re.compile(
 )
 _REDIRECT = re.compile(r"(?<![<>0-9&=-])>{1,2}\s*([^\s;&|<>'\"]+)")
 _HEREDOC = re.compile(r"(<<-?\s*)['\"]?(\w+)['\"]?([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.S | re.M)
+_HEREDOC_TO_FILE = re.compile(r"(?:cat|tee)\b[^|;]*<<")
 _COMMANDS = re.compile(r"[;&|\n]+")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.S)
 _SHELL_IN_SHELL = re.compile(r"\s*(?:ba|z|da)?sh\s+-\w*c\b")

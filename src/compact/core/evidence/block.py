@@ -18,6 +18,8 @@ _SEPARATORS = "./:"
 _MAX_PIECES = 12
 _MAX_CITES = 2
 _CITE_CHARS = 9
+PLACE = "…"
+"""Stands for the value in a context that has the words around it."""
 _LENGTH_POWER = 0.3
 _LEAST_CITED = 900
 _LEAST_NUMBERED = 3_000
@@ -134,7 +136,11 @@ def build(
     `whole` is the room of all the text that the block becomes part of. `items` come best first.
     Rules are not shown here: they are quoted in a section of their own.
     """
-    able = [item for item in items if item.kind in kinds and item.kind is not EvidenceKind.RULE]
+    able = [
+        item
+        for item in items
+        if item.kind in kinds and item.kind is not EvidenceKind.RULE and not _is_bare(item)
+    ]
     form = _Form.fitting(able, max(room, whole))
     if not form.cites:
         # Room is scarce: a long value must be worth more to take the place of two short ones.
@@ -218,6 +224,8 @@ class _Picker:
         title = _title(item)
         if item.kind in _OWN_LINE:
             return cost + len(item.context) + 12
+        if _is_phrased(item):
+            cost = len(_value(item, self._form)) + 2
         if (item.untrusted, title) in self._groups or (self._form.together > 1 and _stands_in(item)):
             return cost
         return cost + len(title) + 2 + (_CITE_CHARS if self._form.cites else 0)
@@ -228,9 +236,22 @@ def _title(item: Evidence) -> str:
     if kind is EvidenceKind.PATH:
         state = item.context.split(" ", 1)[0]
         return f"Files {state}" if state in ("edited", "read", "failed") else _TITLES[kind]
-    if kind in _OWN_LINE or kind is EvidenceKind.URL or not item.context:
+    if kind in _OWN_LINE or kind is EvidenceKind.URL or not item.context or _is_phrased(item):
         return _TITLES[kind]
     return item.context
+
+
+def _is_phrased(item: Evidence) -> bool:
+    """True for a figure that has the words around it instead of a label: "leaves … euros"."""
+    return item.kind is EvidenceKind.NUMBER and PLACE in item.context
+
+
+def _is_bare(item: Evidence) -> bool:
+    """True for a figure that nothing says anything about, not even a unit or a currency."""
+    value = item.value
+    return (
+        item.kind is EvidenceKind.NUMBER and not item.context and value[0].isdigit() and value[-1].isdigit()
+    )
 
 
 def _stands_in(item: Evidence) -> bool:
@@ -299,6 +320,9 @@ def _value(item: Evidence, form: _Form) -> str:
     state, _, lines = item.context.partition(" ")
     if form.numbered and item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
         return f"{_safe(item.value)}:{lines}"
+    if _is_phrased(item):
+        before, _, unit = item.context.partition(PLACE)
+        return _safe(f"{before if form.cites else ''}{item.value}{unit}")
     return _safe(item.value)
 
 

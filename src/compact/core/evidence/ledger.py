@@ -37,11 +37,14 @@ _KIND_WEIGHT = {
 }
 _SOURCE_WEIGHT = {USER: 1.2, CALL: 1.6, ASSISTANT: 1.2, TOOL: 0.8}
 _LABEL = re.compile(r"([^\W\d_]{4,})( (?:ID|id|number|no\.|of|is|was|are))?[\s:*`\"'(#]{1,4}$")
+_WORDS_BEFORE = re.compile(r"(?:(?<![\w'’.-])[^\W\d_][\w'’-]* ){1,3}$")
 _UNIT = re.compile(
     r" (euros?|dollars?|pounds?|kroner|cents?|EUR|USD|GBP|NOK|percent|per cent|[kcm]?m|k[gm]|[MGK]B|miles?|"
     r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|people|persons?|guests|beds|rooms|rows|lines|files|tests|"
     r"requests|orders|tokens|points|ms)\b",
 )
+_OTHERS_UNIT = re.compile(rf"^{_UNIT.pattern.lstrip()} ")
+"""In "4,500 euros means 187" the euros belong to the figure before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,23 +180,24 @@ def _as_evidence(seen: Sighting, rank: float, where: tuple[int, ...], reading: R
 
 
 def _label_beside(text: str, seen: Sighting) -> str:
-    """The unit after a number, else the word right before a value: "order 4711", "refund of $622.12"."""
+    """The word right before a value ("port 18977"), or for a figure the words around it, "…" in its place."""
     at = text.find(seen.value)
     if at < 0:
         return ""
-    unit = _UNIT.match(text, at + len(seen.value))
-    if unit and seen.kind is EvidenceKind.NUMBER:
-        return unit.group(1).lower()
-    found = _LABEL.search(text[max(0, at - 40) : at].rsplit("\n", 1)[-1])
-    if found is None or found.group(1).lower() in _LINKS:
+    before = text[max(0, at - 40) : at].rsplit("\n", 1)[-1]
+    unit = _UNIT.match(text, at + len(seen.value)) if seen.kind is EvidenceKind.NUMBER else None
+    found = _LABEL.search(before) if unit is None else None
+    if found is not None and found.group(1).lower() not in _LINKS:
+        linked = found.group(2) is not None or before[-1:] != " "
+        # "leaves 2,050" and "roughly 855" label nothing; "port 18977" and "total of 855" do.
+        if linked or (seen.value.isalnum() and not found.group(1).endswith("ly")):
+            return found.group(1).lower()
+    if seen.kind is not EvidenceKind.NUMBER:
         return ""
-    linked = found.group(2) is not None or text[at - 1 : at] != " "
-    # "leaves 2,050" and "roughly 855" label nothing; "port 18977" and "total of 855" do.
-    return (
-        found.group(1).lower()
-        if linked or (seen.value.isalnum() and not found.group(1).endswith("ly"))
-        else ""
-    )
+    words = _WORDS_BEFORE.search(before)
+    said = _OTHERS_UNIT.sub("", words.group()) if words else ""
+    phrase = f"{said}…{unit.group() if unit else ''}"
+    return phrase if len(phrase) > 1 else ""
 
 
 _LINKS = frozenset(

@@ -77,8 +77,16 @@ _NOISE = frozenset(
         "/bin/bash",
         "stdin",
         "N/A",
+        "--help",
+        "--version",
+        "utf-8",
+        "UTF-8",
     }
 )
+_SHORTHAND = frozenset(
+    "ID IDS PR OK API URL URI HTTP HTTPS UTC ISO JSON CSV SQL HTML CSS PDF FYI PS TODO".split()
+)
+"""Capitals that name nothing of this conversation."""
 _COMMON_ROOTS = frozenset(
     "os sys re io json math time datetime logging traceback subprocess shutil pathlib random copy typing "
     "functools itertools collections unittest argparse warnings inspect textwrap string np numpy pd pandas "
@@ -91,7 +99,9 @@ _COMMON_ENDS = frozenset(
     "read readline readlines write close execute executemany fetchall fetchone commit format replace "
     "startswith endswith encode decode exists mkdir open copy update insert count parent parents stem suffix "
     "stdout stderr returncode isoformat fromisoformat strftime strptime match search findall group groups "
-    "length push map filter then catch log trim slice forEach toString".split()
+    "length push map filter then catch log trim slice forEach toString write_text read_text read_bytes "
+    "write_bytes resolve add_argument parse_args readouterr loads dumps load dump index remove clear text "
+    "flush find sum min max mean any all".split()
 )
 """Methods that any variable has: `rows.append` names little of this project."""
 _COMMON_ERROR = re.compile(
@@ -113,7 +123,7 @@ def trim(run: str) -> str:
 def classify(value: str) -> EvidenceKind | None:
     """Kind of a trimmed value, or None when it is an ordinary word, a small number or noise."""
     size = len(value)
-    if size < 2 or size > 200 or value in _NOISE:
+    if size < 2 or size > 200 or value in _NOISE or "..." in value:
         return None
     if value.isalpha():
         return _classify_letters(value)
@@ -135,9 +145,15 @@ def classify(value: str) -> EvidenceKind | None:
 
 
 def is_common_access(value: str) -> bool:
-    """True for what any program says of its variables, such as `rows.append`."""
+    """True for what any program says of its variables, such as `new_rows.append`."""
     head, _, end = value.rpartition(".")
     return bool(head) and end in _COMMON_ENDS and head.islower()
+
+
+def _is_idiom(value: str) -> bool:
+    """True for `rows.append` and `parent.parent`: a plain word and a method of everybody's say nothing."""
+    head = value.rpartition(".")[0]
+    return head.isalpha() and is_common_access(value)
 
 
 def _classify_letters(value: str) -> EvidenceKind | None:
@@ -146,7 +162,7 @@ def _classify_letters(value: str) -> EvidenceKind | None:
     if _CAMEL.search(value):
         return None if _COMMON_ERROR.fullmatch(value) else EvidenceKind.SYMBOL
     if value.isupper():
-        return EvidenceKind.NAME
+        return EvidenceKind.NAME if value not in _SHORTHAND else None
     return None
 
 
@@ -187,7 +203,7 @@ def _classify_dotted(value: str) -> EvidenceKind | None:
     bare = extension.split(":")[0].lower()
     if bare in _EXTENSIONS and stem and "." not in stem[1:].replace(".", "", 1):
         return EvidenceKind.PATH
-    if value.partition(".")[0] in _COMMON_ROOTS:
+    if value.partition(".")[0] in _COMMON_ROOTS or _is_idiom(value):
         return None
     if _DOTTED.fullmatch(value.split("::")[0].rstrip(":")):
         # "e.g" and "f.read" are words of prose and of the language; "Model.save" is a name.

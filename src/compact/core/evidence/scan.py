@@ -24,6 +24,8 @@ _FOUND_IN = re.compile(r"(.+?\.\w+):(\d+)[:-](.+)", re.DOTALL)
 """A line of a search: path, number, and the text that stands there."""
 _LISTING = re.compile(r"^\S{1,300}\.\w{1,12}:\d+[:-]", re.MULTILINE)
 _LINE_SUFFIX = re.compile(r":(\d+)(?:[:-](\d+))?$")
+_SHORT_OPTION = re.compile(r"-[a-z]\d[\w-]*")
+"""`-c1-80`, `-n5`: of a command line, not of the work."""
 _PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 """The sides of a diff and the current folder say nothing of the file."""
 _ESCAPES = re.compile(r'\\[nrt"]')
@@ -51,7 +53,13 @@ _NOT_NAMES = frozenset(
     "Could Would Should Will Is Are Was Were Do Does Did Have Has As To Of Or Because Since While After "
     "Before All Any "
     "Some Just Like One Two Sorry Sure Great Good Nice Cool Alright Lots Everything Something Nothing Each "
-    "Every".split()
+    "Every Around Near About Above Below Behind Between Beyond Across Along Through Under Over Into Onto By "
+    "Mention Ask Tell Call Write Send Give Get Put Take Make Keep Use Add Check Book See Look Find Read Try "
+    "Remove Drop Change Update Create Start Stop Open Close Move Remember Confirm Note Meet Bring Dear Next "
+    "Last First Second Finally However Meanwhile Today Tomorrow Yesterday Only Even Still Once Until Unless "
+    "Whether Both Either Neither Another Such Same Other Most Many Few Monday Tuesday Wednesday Thursday "
+    "Friday Saturday Sunday January February March April June July August September October November "
+    "December".split()
 )
 
 
@@ -94,6 +102,8 @@ class Scanner:
         messages = reading.messages
         steps = steps_of(messages, self._hiding)
         subject_of = {step.call_id: step.subject for step in steps}
+        # What a command says is not what the file holds that its output goes to.
+        held_by = {step.call_id: step.subject for step in steps if not step.command or step.writes_its_text}
         for index, message in enumerate(messages):
             if message.kind in _SKIPPED_KINDS or message.kind is MessageKind.SUMMARY:
                 continue
@@ -104,7 +114,7 @@ class Scanner:
                 if isinstance(part, Text):
                     self._take(self._prose_values(part.text), source, index)
                 elif isinstance(part, ToolCall):
-                    subject = subject_of.get(part.call_id, "")
+                    subject = held_by.get(part.call_id, "")
                     self._take(self._argument_values(part.arguments, subject), CALL, index)
                 elif isinstance(part, ToolResult):
                     subject = subject_of.get(part.call_id, "")
@@ -124,8 +134,9 @@ class Scanner:
             seen.last = index
             if density > seen.density:
                 seen.density = density
-                seen.at = index
-                seen.subject = subject or seen.subject
+                if subject or not seen.subject:  # where it is said to stand is what gets cited
+                    seen.at = index
+                    seen.subject = subject
             if label and not seen.label:
                 seen.label = label
 
@@ -231,6 +242,8 @@ class Scanner:
 
 def _values_in(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
     """The values in what stands between two blanks, with the lines that a path names."""
+    if word[0] == "-" and _SHORT_OPTION.fullmatch(word):
+        return ()
     bare = word.strip(_SENTENCE_MARKS)
     if bare.isalpha() and bare[1:].islower():
         return ()  # an ordinary word, by far the most common case
@@ -266,6 +279,8 @@ def _bare_name(run: str) -> str:
     words = run.split()
     while words and words[0] in _NOT_NAMES:
         words.pop(0)
+        if words and words[0].islower():  # "Around the Veluwe"
+            words.pop(0)
     while words and words[-1] in _NOT_NAMES:
         words.pop()
     # What is left of a sequence may itself be capitalized for standing first.

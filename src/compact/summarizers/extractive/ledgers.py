@@ -71,7 +71,8 @@ def _weight(step: Step) -> float:
 def _step_entry(step: Step, units: Sequence[Unit]) -> str:
     reason = next((unit for unit in units if _REASON.search(unit.text)), units[0] if units else None)
     rationale = blocks.one_line(reason.told, 140) if reason else _NONE
-    inputs = blocks.one_line(step.command or steps.brief_arguments(step.arguments), 110) or _NONE
+    change = steps.edit_of(step.arguments) if step.kind is StepKind.WROTE and step.subject else ""
+    inputs = blocks.one_line(step.command or change or steps.brief_arguments(step.arguments), 110) or _NONE
     return f"{_verb(step)} :: {rationale} :: {inputs} :: {step.status or 'returned'}"
 
 

@@ -12,14 +12,15 @@ from compact.summarizers.extractive.material import Material
 from compact.summarizers.extractive.steps import describe
 
 _OPEN = re.compile(
-    r"\b(?:todo|next step|next,|remaining|still (?:need|fail|have|to)|not yet|pending|blocked|later|"
-    r"unresolved|open question|follow[- ]up|"
+    r"\b(?:todo|next step|next,|remaining|still (?:need|fail|have|to|open)|open(?=:)|not yet|pending|blocked|"
+    r"later|unresolved|open question|follow[- ]up|"
     r"waiting|will (?:need|have) to|need to|have to|should (?:also|still|now)|plan to|going to)\b",
     re.IGNORECASE,
 )
 _OPEN_CUES = (
     "todo", "next", "remaining", "still ", "not yet", "pending", "blocked", "later", "unresolved",
-    "open question", "follow", "waiting", "will ", "need to", "have to", "should ", "plan to", "going to",
+    "open question", "follow", "waiting", "will ", "open:", "need to", "have to", "should ", "plan to",
+    "going to",
 )  # fmt: skip
 """What stands in every text that the pattern finds; far cheaper to look for."""
 

@@ -12,6 +12,7 @@ from compact.summarizers.extractive.material import Material
 
 _MIN_ROOM = 40
 _MAX_CITES = 4
+_IMPORTS = ("`import ", "`from ", "`use ", "`#include ", "`require")
 _TESTS = re.compile(
     r"\b(?:pytest|unittest|runtests|npm (?:run )?test|jest|vitest|cargo test|go test|tox|make test|check|"
     r"build|tsc)\b"
@@ -19,26 +20,41 @@ _TESTS = re.compile(
 
 
 def steps(material: Material, room: int) -> list[str]:
-    """What was done, in order: changes and failures first, then checks, then the newest of the rest."""
-    ranked = sorted(material.ledger.steps, key=lambda step: (-_step_weight(step), -step.index))
-    where: dict[str, list[int]] = {}
-    for step in ranked:
-        told = describe(step)
-        size = len(told) + 10 if told not in where else 6
-        if size > room:
+    """What was done, in order: changes first, one line a file, then checks and failures, then the newest."""
+    lines: list[tuple[int, str]] = []
+    ranked = sorted(_alike(material.ledger.steps), key=lambda entry: (-entry[0], -entry[1][-1].index))
+    for _, done in ranked:
+        newest = done[-1]
+        more = len({step.call_id for step in done}) - 1
+        again = f" (and {more} more edits)" if more and newest.kind is StepKind.WROTE else ""
+        line = f"- {_cite(material, [step.index for step in done])} {describe(_telling(done))}{again}"
+        if len(line) + 1 > room:
             if room < _MIN_ROOM:
                 break
             continue
-        if told in where and len(where[told]) == _MAX_CITES:
-            continue
-        room -= size
-        where.setdefault(told, []).append(step.index)
-    told_in_order = sorted(where.items(), key=lambda entry: (max(entry[1]), entry[0]))
-    return [f"- {_cite(material, indexes)} {told}" for told, indexes in told_in_order]
+        room -= len(line) + 1
+        lines.append((newest.index, line))
+    return [line for _, line in sorted(lines)]
+
+
+def _alike(steps: Sequence[Step]) -> list[tuple[int, list[Step]]]:
+    """Steps that one line can tell: edits of one file, and the same thing done again."""
+    groups: dict[tuple[bool, str], list[Step]] = {}
+    for step in steps:
+        edited = step.subject if step.kind is StepKind.WROTE and not step.failed and not step.command else ""
+        groups.setdefault((bool(edited), edited or describe(step)), []).append(step)
+    return [(max(map(_step_weight, done)), done) for done in groups.values()]
+
+
+def _telling(done: Sequence[Step]) -> Step:
+    """The newest of these steps that brings in more than an import."""
+    changes = (step for step in reversed(done) if not edit_of(step.arguments).startswith(_IMPORTS))
+    return next(changes, done[-1])
 
 
 def _cite(material: Material, indexes: Sequence[int]) -> str:
-    return "[" + ", ".join(f"m{material.positions[index]}" for index in sorted(set(indexes))) + "]"
+    at = [f"m{material.positions[index]}" for index in sorted(set(indexes))]
+    return f"[{at[0]}-{at[-1]}]" if len(at) > _MAX_CITES else f"[{', '.join(at)}]"
 
 
 def _step_weight(step: Step) -> int:
@@ -52,10 +68,10 @@ def _step_weight(step: Step) -> int:
 def describe(step: Step, limit: int = 150) -> str:
     """One step in words: `edited src/a.py: …`, `ran \\`pytest\\` → exit 1`, `book_flight(HAT041) failed`."""
     ending = f" → {step.status}" if step.status and step.status != "exit 0" else ""
-    if step.command and "<<" in step.command and step.kind is StepKind.WROTE and step.subject:
+    if step.writes_its_text and step.subject:
         return one_line(f"{'tried to write' if step.failed else 'wrote'} {step.subject}", limit) + ending
     if step.command:
-        verb = step.kind.value if step.kind is not StepKind.WROTE else "ran" if step.failed else "changed"
+        verb = "read" if step.kind is StepKind.READ else "ran"
         return f"{verb} `{one_line(step.command, limit)}`{ending}"
     if step.kind is StepKind.WROTE and step.subject:
         change = edit_of(step.arguments)
