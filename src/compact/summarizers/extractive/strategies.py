@@ -19,7 +19,7 @@ _ROOMY = 6_000
 _SMALL = 2_000
 _STEPS_SHARE = 0.5
 """Share of the story's room that steps take in an agent's run."""
-_LEAST_PROSE = (0.12, 0.3)
+_LEAST_PROSE = (0.12, 0.2)
 """The more of the evidence fits, the less it may crowd out what was done and why."""
 _FORMED = frozenset({"decisions", "changes"})
 _FORMED_SHARE = 0.4
