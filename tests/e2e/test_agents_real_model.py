@@ -3,7 +3,7 @@
 The server reads every prompt with the model's own tokenizer and refuses those that are too long; what the
 agent does next is scripted, because so small a model cannot work. It reads some 130 tokens a second: in the
 suite most of the history is there when it is asked first, and `make test-model` lets it read all of it, some
-31,000 tokens: four minutes where it has a core to itself.
+31,000 tokens: some minutes where it has a core to itself.
 """
 
 from __future__ import annotations

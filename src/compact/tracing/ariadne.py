@@ -41,7 +41,7 @@ class AriadneExporter:
         clean: Callable[[str], str] = str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        headers = {"authorization": f"Bearer {token}"} if token else {}
+        headers = {"authorization": f"Bearer {token.strip()}"} if token else {}
         self._where = url.rstrip("/").removesuffix("/ingest") + "/ingest"
         self._poster = Poster(self._where, min(timeout, 2.0), headers)
         self._tenant = tenant

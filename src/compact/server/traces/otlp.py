@@ -15,6 +15,7 @@ from compact.server.traces.fields import BadBody, label, moment, optional_identi
 PROTOBUF = "application/x-protobuf"
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _KINDS = {1: "internal", 2: "server", 3: "client", 4: "producer", 5: "consumer"}
+_STATUSES = {"1": "ok", "2": "error", "STATUS_CODE_OK": "ok", "STATUS_CODE_ERROR": "error"}
 _KIND_ATTRIBUTES = ("openinference.span.kind", "gen_ai.operation.name")
 _GROUP_ATTRIBUTES = ("gen_ai.conversation.id", "session.id")
 
@@ -72,7 +73,6 @@ def _event(span: Any, resource: Mapping[str, Any], scope: Any) -> TraceEvent:
         raise ValueError("a span is an object")
     attributes = _attributes(span.get("attributes"))
     outcome = _object(span.get("status"))
-    code = outcome.get("code")
     parent = _any(span, "parentSpanId", "parent_span_id")
     data = {
         "attributes": attributes,
@@ -92,7 +92,7 @@ def _event(span: Any, resource: Mapping[str, Any], scope: Any) -> TraceEvent:
         group_id=optional_identity({"group": next((g for g in groups if isinstance(g, str)), None)}, "group"),
         started=_time(span, "startTimeUnixNano", "start_time_unix_nano"),
         ended=_time(span, "endTimeUnixNano", "end_time_unix_nano"),
-        status={1: "ok", 2: "error", "STATUS_CODE_OK": "ok", "STATUS_CODE_ERROR": "error"}.get(code or 0),
+        status=_STATUSES.get(str(outcome.get("code"))),
         data={key: value for key, value in data.items() if value},
     )
 

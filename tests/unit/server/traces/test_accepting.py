@@ -181,6 +181,23 @@ def test_a_bad_span_of_opentelemetry_is_refused_alone() -> None:
     assert problems == ["traceId must be 32 hexadecimal digits", "spanId is missing", "a span is an object"]
 
 
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (1, "ok"),
+        ("STATUS_CODE_ERROR", "error"),
+        (0, None),
+        (None, None),
+        ([2], None),
+        ({}, None),
+        ("x", None),
+    ],
+)
+def test_a_status_that_opentelemetry_does_not_know_is_none(code: Any, status: str | None) -> None:
+    span = {"traceId": "a" * 32, "spanId": "b" * 16, "status": {"code": code}}
+    assert one(otlp(span)).status == status
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
