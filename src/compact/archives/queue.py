@@ -81,7 +81,7 @@ class QueuedArchive:
         return sent
 
     def _queue(self, transcript: Transcript, unreachable: ArchiveError) -> str:
-        used = sum(path.stat().st_size for path in self._waiting())
+        used = sum(map(_size, self._waiting()))
         if used >= self._max_bytes:
             raise ArchiveError(
                 f"The archive is unreachable and its queue at {self._spool.root} is full ({used} bytes). "
@@ -97,7 +97,7 @@ class QueuedArchive:
             path
             for folder in root.iterdir()
             if folder.is_dir() and not folder.is_symlink()
-            for path in folder.iterdir()
+            for path in _listed(folder)
             if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
         ]
         # By step, a transcript before its summary ("t" before "s"), events last, as they were written.
@@ -132,6 +132,21 @@ class QueuedArchive:
                 rest.replace(path)
                 raise
         path.unlink()
+
+
+def _listed(folder: Path) -> list[Path]:
+    # Another process may send what waits, and remove the folder, while this one looks.
+    try:
+        return list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _step(path: Path) -> int:

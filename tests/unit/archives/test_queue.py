@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -68,6 +68,26 @@ def test_the_queue_survives_a_restart(tmp_path: Path) -> None:
     inner.down = False
     assert QueuedArchive(inner, tmp_path / "spool").flush() == 2
     assert f"demo/{TRANSCRIPT}" in inner.files
+
+
+def test_another_process_that_sends_meanwhile_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = Unsteady()
+    archive, other = (QueuedArchive(inner, tmp_path / "spool") for _ in range(2))
+    archive.write(transcript())
+    listing = Path.iterdir
+
+    def overtaken(folder: Path) -> Iterator[Path]:
+        if folder.name == "demo":
+            monkeypatch.setattr(Path, "iterdir", listing)
+            assert other.flush() == 2
+        return listing(folder)
+
+    inner.down = False
+    monkeypatch.setattr(Path, "iterdir", overtaken)
+    assert archive.write(transcript(step=2)) == "memory:demo/transcript-pre-compact-002.jsonl"
+    assert f"demo/{TRANSCRIPT}" in inner.files and archive.pending() == []
 
 
 def test_a_full_or_unwritable_spool_is_an_error_never_a_skip(tmp_path: Path) -> None:
