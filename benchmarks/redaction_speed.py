@@ -78,6 +78,9 @@ HOSTILE = {
     "base64 lines": "ABCDEFGHIJKL\n",
     "commands": "ldapsearch -w ",
     "header lists": '"name":"token","value":"',
+    "settings": "smtp_pass=",
+    "quoted settings": "jwt_secret: '",
+    "header names": "x-token:",
     "mixed quotes and digits": "token=\"secret='" * 6 + "1",
 }
 

@@ -86,7 +86,15 @@ NAMED: tuple[Rule, ...] = (
     ),
     quoted("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", _NEEDS_WEAK, _weak_quoted, True, 7, _WEAK_HOLDS),
     quoted("assignment", rf"(?i){_WEAK}{ANNOTATED}", _NEEDS_WEAK, _weak_quoted, True, 7, _WEAK_HOLDS),
-    Rule("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", LONG_BARE, _NEEDS_WEAK, _weak_bare, retry_inside=True),
+    Rule(
+        "assignment",
+        rf"(?i){_WEAK}{CLOSE}{SEP}",
+        LONG_BARE,
+        _NEEDS_WEAK,
+        _weak_bare,
+        retry_inside=True,
+        holds=_WEAK_HOLDS,
+    ),
     quoted(
         "environment",
         rf"[A-Z0-9]_(?:KEY|PAT|PASS|PSW|CREDS?|AUTH|SALT|DSN){CLOSE}{SEP}",
