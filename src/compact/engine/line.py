@@ -136,13 +136,13 @@ class Line:
         replaced.difference_update([id(item.message) for item in self.view])
         if not replaced:
             return messages[:head] + self.copy
-        watched, start = messages[:head], 0
-        for given, copy, end in zip(messages[head:], self.copy, self.ends, strict=False):
-            decoded = self.messages[start:end]
+        watched, start = messages[:head] + self.copy, 0
+        for at, end in enumerate(self.ends, head):
+            if replaced.issuperset(map(id, self.messages[start:end])) and end > start:
+                origin = self.messages[start].origin
+                if origin is not None and origin.source is messages[at]:
+                    watched[at] = origin.source
             start = end
-            is_gone = decoded and replaced.issuperset(map(id, decoded))
-            origin = decoded[0].origin if is_gone else None
-            watched.append(given if origin is not None and origin.source is given else copy)
         return watched
 
     def extend(

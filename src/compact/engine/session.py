@@ -214,7 +214,7 @@ class Session:
             fresh,
             previous=line.source_at(start),
             format=self.format_name,
-            sizes=[self._size_of(message) for message in fresh],
+            sizes=list(map(self._size_of, fresh)),
             keys=line.keys_from(start),
         )
 

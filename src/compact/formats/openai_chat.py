@@ -75,7 +75,7 @@ class OpenAIChat(SourceFormat):
             elif size == 3 and content is None and raw_role == "assistant" and "content" in item:
                 calls = item.get("tool_calls")
                 if type(calls) is list and len(calls) == 1:
-                    call = _call(calls[0], index, "tool_calls[0]")
+                    call = _plain_call(calls[0]) or _call(calls[0], index, "tool_calls[0]")
                     digest = call_digest(call.call_id, call.name, arguments_text(call.arguments))
                     return (Message(_ASSISTANT, (call,), digest, Origin(index, item)),)
         return super().decode(item, index)
@@ -211,6 +211,17 @@ def _read_assistant_fields(
         arguments = call_arguments(legacy, "arguments", index, "function_call")
         parts.append(ToolCall(_LEGACY + name, name, arguments))
         places.append(Place("function_call"))
+
+
+def _plain_call(raw: Any) -> ToolCall | None:
+    """A function call just as it should be; None where there is anything to say about it."""
+    if type(raw) is not dict or raw.get("type") != "function" or type(raw.get("function")) is not dict:
+        return None
+    call_id, function = raw.get("id"), raw["function"]
+    name, arguments = function.get("name"), function.get("arguments")
+    if not call_id or not name or not type(call_id) is type(name) is type(arguments) is str:
+        return None
+    return ToolCall(call_id, name, arguments)
 
 
 def _call(raw: Any, index: int, where: str) -> ToolCall:
