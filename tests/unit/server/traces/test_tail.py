@@ -65,6 +65,20 @@ def test_a_tree_shows_marks_durations_and_facts() -> None:
     assert lines[4].endswith("200 ms  no file") and lines[5].startswith("    └─ ● leaf")
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "shown"),
+    [
+        ("compact.lease", "lease", " ✓ compact.lease"),
+        ("lease", "lease", " ✓ lease"),
+        (None, "lease", " ✓ lease"),
+        ("compact.lease", "custom", " ✓ compact.lease  custom"),
+    ],
+)
+def test_a_kind_that_the_name_tells_is_not_told_again(name: str | None, kind: str, shown: str) -> None:
+    lines = text(Traces().add(span("a", name=name, kind=kind, started=0, ended=2_000)))
+    assert lines[1] == f"{shown}       2 ms"
+
+
 def test_what_was_printed_is_not_printed_again() -> None:
     trace = ShownTrace("t")
     for number in range(3):

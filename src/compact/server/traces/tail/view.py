@@ -205,10 +205,10 @@ def _label(place: Placed, branch: str) -> Text:
     mark, style = _MARKS[state_of(span)]
     label = Text(f" {branch}", "dim")
     label.append(f"{mark} ", style)
-    label.append(
-        one_line(span.name or span.kind or span.span_id or "?", 80), "bold" if place.depth == 0 else ""
-    )
-    if span.kind and span.kind != span.name:
+    name = span.name or span.kind or span.span_id or "?"
+    label.append(one_line(name, 80), "bold" if place.depth == 0 else "")
+    # `compact.lease` is of the kind `lease`: once is enough.
+    if span.kind and span.kind != name.rpartition(".")[2]:
         label.append(f"  {one_line(span.kind, 24)}", "cyan")
     return label
 
