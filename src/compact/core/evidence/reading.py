@@ -61,18 +61,15 @@ def split_sentences(text: str) -> tuple[str, ...]:
     found: list[str] = []
     start = 0
     for match in _END.finditer(text):
-        end = match.end()
-        ending = match.group()
+        at, end = match.span()
+        mark = text[at]
         following = text[end : end + 1]
-        if following.islower() and ending[0] not in "。！？" and ending.count("\n") < 2:
+        if following.islower():
+            if mark not in "。！？" and text.count("\n", at, end) < 2:
+                continue
+        elif following in _OPERATORS and following and "\n" not in match.group():
             continue
-        if following in _OPERATORS and following and "\n" not in ending:
-            continue
-        if (
-            ending[0] == "."
-            and "\n" not in ending
-            and text[start : match.start() + 1].endswith(_ABBREVIATIONS)
-        ):
+        if mark == "." and text.endswith(_ABBREVIATIONS, start, at + 1) and "\n" not in match.group():
             continue
         piece = text[start:end].strip()
         if piece:

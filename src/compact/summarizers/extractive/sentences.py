@@ -146,21 +146,27 @@ def units_of(reading: Reading, names: Container[str] = (), focus: str = "") -> t
 
 def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> None:
     speaker = ""
+    named_here = bool(reading.speakers)
     for sentence in _spoken_sentences(reading, index):
-        if reading.speakers:
+        if named_here and ": " in sentence:
             named, sentence = reading.after_speaker(sentence)
             speaker = named or speaker
         if sentence[0] in _MARKED or "**" in sentence or "<" in sentence:
             sentence = _MARKUP.sub("", sentence).strip()
         if "\n" in sentence:
             sentence = " ".join(sentence.split())
-        pieces = _CLAUSE.split(sentence) if len(sentence) > LONG_SENTENCE else (sentence,)
-        for piece in pieces:
-            # A character of Chinese tells as much as three letters.
-            if len(piece) > _SHORTEST or (
-                not piece.isascii() and len(piece.encode(errors="replace")) > _SHORTEST
-            ):
+        if len(sentence) <= LONG_SENTENCE:
+            if len(sentence) > _SHORTEST or _tells_much(sentence):
+                units.append(Unit(index, len(units), role, speaker, sentence))
+            continue
+        for piece in _CLAUSE.split(sentence):
+            if len(piece) > _SHORTEST or _tells_much(piece):
                 units.append(Unit(index, len(units), role, speaker, piece))
+
+
+def _tells_much(text: str) -> bool:
+    """A character of Chinese tells as much as three letters."""
+    return not text.isascii() and len(text.encode(errors="replace")) > _SHORTEST
 
 
 def _spoken_sentences(reading: Reading, index: int) -> tuple[str, ...]:
@@ -274,7 +280,7 @@ class _Words(dict[str, str]):
     def read(self, unit: Unit) -> None:
         """Set the unit's content words, and its weight for what kind of unit it is."""
         text = unit.text
-        words = text.split() if text.isascii() else _words(text)
+        words = text.split() if text.isascii() or not _CJK.search(text) else _pairs(text.split())
         # The loop over words runs inside `map`: there are about as many of them as tokens.
         found = dict.fromkeys(map(self.__getitem__, words))
         found.pop("", None)
@@ -309,13 +315,10 @@ def _names(word: str) -> bool:
     return bare[:1].isupper() or bare[:1].isdigit() or "_" in bare
 
 
-def _words(text: str) -> list[str]:
-    words = text.split()
-    if _CJK.search(text):
-        # No blanks between words: pairs of characters stand in for them.
-        return [
-            piece
-            for word in words
-            for piece in ([word[at : at + 2] for at in range(len(word) - 1)] if _CJK.search(word) else [word])
-        ]
-    return words
+def _pairs(words: list[str]) -> list[str]:
+    """No blanks between words: pairs of characters stand in for them."""
+    return [
+        piece
+        for word in words
+        for piece in ([word[at : at + 2] for at in range(len(word) - 1)] if _CJK.search(word) else [word])
+    ]
