@@ -25,6 +25,7 @@ _REASON = re.compile(
 )
 _NONE = "-"
 _KEY_VALUES = 14
+_SAID_OPEN = re.compile(r"(?<=\] )(?:still )?open: ", re.IGNORECASE)
 _INNER_STOP = re.compile(r"(?<=\S)[.!?…]+(?=\s)")
 
 
@@ -178,5 +179,5 @@ def brief(material: Material, room: int) -> Draft:
     if shown:
         add("Key values: " + ", ".join(blocks.one_line(item.value) for item in shown) + cite(shown))
     if waiting:
-        add("Open: " + "; ".join(line[2:].rstrip(".") for line in waiting))
+        add("Open: " + "; ".join(_SAID_OPEN.sub("", line[2:]).rstrip(".") for line in waiting))
     return Draft(" ".join(told), "", ())
