@@ -134,15 +134,17 @@ def test_what_could_not_be_sent_goes_out_when_the_service_is_back_and_only_then(
 @pytest.mark.parametrize("moment", ["rest", "close"])
 def test_what_waits_does_not_need_another_event_to_go_out(moment: str) -> None:
     now = [0.0]
-    with serving(status(503, {}), *MANY) as server:
+    with serving(*[status(503, {})] * 4, *MANY) as server:
         exporter = AriadneExporter(server.url, clock=lambda: now[0])
         for event in events_of_a_compaction():
             exporter.export(event)
-        exporter.flush()
-        # At the end there is no later: not even the pause after a failure is kept.
-        now[0] = 10.0 if moment == "rest" else 0.0
+        for _ in range(4):
+            now[0] += 10.0
+            exporter.flush()
+        # The pause is five seconds now; at the end there is no later.
+        now[0] += 6.0 if moment == "rest" else 1.0
         getattr(exporter, moment)()
-        assert len(server.received) == 2 and not exporter._waiting
+        assert len(server.received) == 5 and not exporter._waiting
         exporter.close()
 
 

@@ -52,7 +52,7 @@ class AriadneExporter:
         self._waiting: deque[str] = deque()
         self._lost = 0
         self._failures = 0
-        self._not_before = 0.0
+        self._not_before = self._failed_at = 0.0
 
     def export(self, event: Event) -> None:
         for span in self._spans.of(event):
@@ -109,7 +109,8 @@ class AriadneExporter:
     def _failed(self, problem: str) -> bool:
         pause = _PAUSES[min(self._failures, len(_PAUSES) - 1)]
         self._failures += 1
-        self._not_before = self._clock() + pause
+        self._failed_at = self._clock()
+        self._not_before = self._failed_at + pause
         lost = f", {self._lost:,} were dropped" if self._lost else ""
         self._tell("failed", f"{problem}; {len(self._waiting):,} records wait{lost}")
         return False
@@ -124,8 +125,8 @@ class AriadneExporter:
         self._poster.close()
 
     def close(self) -> None:
-        # The last chance, also for a service that has just failed.
-        self._not_before = 0.0
+        # The last chance, unless it failed this very moment: then leaving would only take longer.
+        self._not_before = min(self._not_before, self._failed_at + _PAUSES[0])
         self.flush()
         self._poster.close()
         if self._waiting and self._failures:
