@@ -285,20 +285,23 @@ async def test_a_summarizer_that_fails_costs_the_summary_not_the_run() -> None:
 
 
 async def test_reported_usage_corrects_the_estimate() -> None:
-    manager = manager_for()
+    manager = manager_for(window=32_000)
     steps = [
         ModelStep(
-            output=step, usage=Usage(requests=1, input_tokens=2_000, output_tokens=5, total_tokens=2_005)
+            output=step, usage=Usage(requests=1, input_tokens=9_000, output_tokens=5, total_tokens=9_005)
         )
         for step in reading(2)
     ]
+    # Long enough that the provider's count is taken at its word.
+    task = TASK + " Every lamp has a keeper and every keeper has a book." * 300
     options = RunConfig(call_model_input_filter=compact_filter(manager, "s"))
     await Runner.run(
-        reader(scripted(steps)), TASK, run_config=options, hooks=CompactHooks(manager, "s"), max_turns=9
+        reader(scripted(steps)), task, run_config=options, hooks=CompactHooks(manager, "s"), max_turns=9
     )
     told = [event.data["t_est"] for event in manager.events if event.name == "compact.token_estimate"]
-    plain = count_tokens(history(1), tools=[read_page], system=INSTRUCTIONS)
-    assert told[0] < 200 and told[1] > 2 * plain, "the second prompt is measured with the provider's scale"
+    plain = count_tokens([user(task), *history(1)[1:]], tools=[read_page], system=INSTRUCTIONS)
+    assert told[0] < 4_500, "the first prompt is measured by our own count"
+    assert told[1] > 1.5 * plain, "the second prompt is measured with the provider's scale"
 
 
 async def test_hooks_without_usage_or_with_a_store_that_is_down_harm_nothing() -> None:

@@ -22,6 +22,7 @@ _STEPS_SHARE = 0.5
 _LEAST_PROSE = (0.12, 0.2)
 """The more of the evidence fits, the less it may crowd out what was done and why."""
 _FORMED = frozenset({"decisions", "changes"})
+_PROSE = ("decisions", "changes", "steps", "story")
 _FORMED_SHARE = 0.4
 """A ledger or a list of changes is what was asked for; facts come second there."""
 _GOAL_CHARS = 200
@@ -146,7 +147,8 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
         spare = left - block.size
         if spare < max(_SLIVER, room // 25):
             break
-        prose_room += spare  # evidence ran out before its room did: the story gets the rest
+        # Evidence ran out before its room did: the story gets the rest, beside what it took itself.
+        prose_room = _prose_size(filled) + spare
     filled["facts"] = block.trusted
     trusted = [
         line
@@ -212,6 +214,10 @@ def _fill_prose(
 def _size(filled: dict[str, list[str]], sections: Sequence[Section]) -> int:
     headings = sum(len(section.heading) + 1 for section in sections if filled.get(section.block))
     return headings + sum(len(line) + 1 for lines in filled.values() for line in lines)
+
+
+def _prose_size(filled: dict[str, list[str]]) -> int:
+    return sum(len(line) + 1 for block in _PROSE for line in filled.get(block, ()))
 
 
 def _coverage(filled: dict[str, list[str]]) -> Coverage:
