@@ -196,6 +196,8 @@ def _label_beside(text: str, seen: Sighting) -> str:
         return ""
     words = _WORDS_BEFORE.search(before)
     said = _OTHERS_UNIT.sub("", words.group()) if words else ""
+    while said and said.split(" ", 1)[0].lower() in _OPENERS:  # "That is some 200 euros" is 200 euros
+        said = said.split(" ", 1)[1]
     phrase = f"{said}…{unit.group() if unit else ''}"
     return phrase if len(phrase) > 1 else ""
 
@@ -209,6 +211,11 @@ _LINKS = frozenset(
     "get got euro euros dollar dollars percent january february march april june july august september "
     "october november december monday tuesday wednesday thursday friday saturday sunday".split()
 )
+
+_OPENERS = (_LINKS | frozenset("is be in to of at on an so it or".split())) - frozenset(
+    "about around over under than more less most least between until since before after".split()
+)
+"""What a phrase around a figure may do without at its beginning; "about" and "over" change the figure."""
 
 
 def _without_partial_paths(sightings: Iterable[Sighting]) -> list[Sighting]:
