@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -19,3 +20,7 @@ settings.register_profile(
 )
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts its background jobs like that, and every process that a test starts would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
