@@ -13,6 +13,7 @@ from compact.errors import StoreError
 
 if TYPE_CHECKING:
     from compact.manager import CompactManager
+    from compact.redaction import Redactor
     from compact.stores.sql import SqlStore
 
 DEFAULT_URL = "sqlite:///.compact/sessions.db"
@@ -44,6 +45,16 @@ def manager_on(context: Context, store: SqlStore) -> CompactManager:
     from compact.manager import CompactManager
 
     return CompactManager(context.config(), store=store, archive=MemoryArchive())
+
+
+def redactor_of(context: Context) -> Redactor:
+    """What goes out of a store passes this; with redaction switched off, a warning says so first."""
+    from compact.wiring import redactor_for
+
+    redactor = redactor_for(context.config())
+    if warning := redactor.warning_when_disabled():
+        context.warn(warning)
+    return redactor
 
 
 def known(store: SqlStore, session_id: str) -> str:

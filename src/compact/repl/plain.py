@@ -10,7 +10,7 @@ from typing import TextIO
 from compact.cli.context import to_json
 from compact.cli.exits import ExitCode
 from compact.errors import FormatError
-from compact.repl.chat import Chat
+from compact.repl.chat import Chat, failed
 from compact.repl.commands import is_command, run
 from compact.repl.driving import drive
 from compact.repl.exchange import say
@@ -69,8 +69,8 @@ class TextVoice:
                 self._err.write(text)
 
 
-def messages_of(lines: Iterable[str], one_a_line: bool) -> Iterator[str]:
-    """Messages and commands of what was piped in.
+def messages_of(lines: Iterable[str], one_a_line: bool) -> Iterator[str | FormatError]:
+    """Messages and commands of what was piped in, and what is wrong with a line that is neither.
 
     A line that begins with a slash and a word is a command; the lines between are one message. For programs
     each line is one message, and a JSON object's `content` may hold several lines.
@@ -95,24 +95,31 @@ def _joined(lines: list[str]) -> Iterator[str]:
         yield text
 
 
-def _content(line: str) -> str:
+def _content(line: str) -> str | FormatError:
     if not line.startswith("{"):
         return line
     try:
-        found = json.loads(line)
+        content = json.loads(line).get("content")
     except ValueError:
         return line
-    if not isinstance(found.get("content"), str):
-        raise FormatError('A line that is a JSON object needs a "content" that is text. Nothing was sent.')
-    return str(found["content"])
+    except RecursionError:
+        content = None
+    if isinstance(content, str):
+        return content
+    return FormatError('A line that is a JSON object needs a "content" that is text. It was not sent.')
 
 
-def converse(chat: Chat, messages: Iterable[str], voice: JsonVoice | TextVoice) -> int:
+def _happenings(chat: Chat, given: str | FormatError) -> Iterator[Happening]:
+    if isinstance(given, FormatError):
+        return iter([failed(given)])
+    return run(chat, given, Canvas()) if is_command(given) else say(chat, given)
+
+
+def converse(chat: Chat, messages: Iterable[str | FormatError], voice: JsonVoice | TextVoice) -> int:
     """Send all messages in turn; the exit code is that of the first that failed."""
     code, asked = int(ExitCode.OK), False
-    for text in messages:
+    for given in messages:
         asked = True
-        happenings = run(chat, text, Canvas()) if is_command(text) else say(chat, text)
 
         def show(happening: Happening) -> None:
             nonlocal code
@@ -121,7 +128,7 @@ def converse(chat: Chat, messages: Iterable[str], voice: JsonVoice | TextVoice) 
                 code = code or happening.exit_code
 
         try:
-            if drive(happenings, show):
+            if drive(_happenings(chat, given), show):
                 return ExitCode.INTERRUPTED
         except Leave:
             break

@@ -150,6 +150,12 @@ def test_compact_pin_undo_and_presets(chat: Chat, server: ChatServer) -> None:
     assert found[-1]["type"] == "error" and "turn N of" in found[-1]["text"]
 
 
+def test_a_trace_tells_no_secret(chat: Chat) -> None:
+    said = "".join(f"message {n} is about number {n} {'and more ' * 40}\n" for n in range(8))
+    ended = chat("talk", "--json", given=f"{said}/compact keep password=swordfish-9\n/trace\n")
+    assert "password=<REDACTED>" in ended.out and "swordfish" not in ended.out
+
+
 def test_switching_the_model_keeps_the_session(chat: Chat, server: ChatServer) -> None:
     found = objects(chat("talk", "--json", given="hello\n/model gpt-4.1\nagain\n"))
     assert found[1]["window"] == 1_000_000 and found[2]["agent"] == "gpt-4.1"
@@ -252,10 +258,19 @@ def test_what_a_model_says_cannot_drive_a_terminal(chat: Chat) -> None:
     assert objects(ended)[0]["content"] == f"You said: {said}"
 
 
-def test_what_ends_a_run_is_one_object_too(chat: Chat, server: ChatServer) -> None:
-    ended = chat("--json", given='first\n{"x": 1}\nthird\n')
-    assert ended.code == 2 and len(server.requests) == 1
-    assert [found["type"] for found in objects(ended)] == ["reply", "error"]
+@pytest.mark.parametrize("bad", ['{"x": 1}', '{"content": 5}', '{"content": ' + "[" * 100_000])
+def test_a_line_that_is_no_message_is_told_and_later_ones_are_tried(
+    chat: Chat, server: ChatServer, bad: str
+) -> None:
+    ended = chat("--json", given=f"first\n{bad}\nthird\n")
+    assert ended.code == 2 and len(server.requests) == 2
+    said, problem, later = objects(ended)
+    assert (said["type"], problem["type"], later["type"]) == ("reply", "error", "reply")
+    assert problem["error"] == "FormatError" and problem["exit_code"] == 2
+    assert later["content"] == "You said: third"
+
+
+def test_what_ends_a_run_is_one_object_too(chat: Chat) -> None:
     ended = chat("--preset", "no-such", given="hello")
     assert ended.code == 2
     assert objects(ended)[0]["type"] == "error" and "no-such" in objects(ended)[0]["text"]

@@ -14,7 +14,7 @@ from compact.cli import main
 from compact.cli.exits import ExitCode
 from compact.stores import open_store
 from support.cli import Compact, Ended
-from support.raw import Desk, assistant, pairs, system, user
+from support.raw import LONG_ENOUGH, Desk, assistant, pairs, system, user
 
 LONG = [*pairs(16), user("the newest, about conf/keys.toml")]
 
@@ -51,6 +51,23 @@ def test_history_lists_sessions_and_their_compactions(compact: Compact, session:
     assert "  1  " in compact("history", "talk").out
     (record,) = compact("history", "talk", "--json").json["compactions"]
     assert record["step"] == 1 and not record["undone"]
+
+
+def test_history_tells_no_secret(compact: Compact, url: str) -> None:
+    secret = "sk-abc123def456ghi789jkl"
+    with open_store(url) as store:
+        desk = Desk("chat", 2_000, store=store, summarizer=lambda request: f"{LONG_ENOUGH} api_key={secret}")
+        desk.manager.manual_compact("talk", LONG, note=f"keep api_key={secret}")
+        store.put_session("talk", title=f"api_key={secret}")
+        assert secret in store.records("talk")[0].summary
+    for asked in (["history"], ["history", "--json"], ["history", "talk"], ["history", "talk", "--json"]):
+        told = compact(*asked)
+        assert told.code == ExitCode.OK and secret not in told.out, asked
+    (record,) = compact("history", "talk", "--json").json["compactions"]
+    assert record["note"] == "keep api_key=<REDACTED>" and record["summary"].endswith("api_key=<REDACTED>")
+    # As with every other way out, only who switches redaction off sees it, and is warned.
+    told = compact("history", "--json", "--set", "redaction.enabled=false")
+    assert secret in told.out and "Redaction is disabled" in told.err
 
 
 def test_restore_undoes_and_history_says_so(compact: Compact, session: list[Any], url: str) -> None:

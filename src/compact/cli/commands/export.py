@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from compact.cli.context import Context, to_json
 from compact.cli.exits import ExitCode
-from compact.cli.stored import add_store, known, opened
+from compact.cli.stored import add_store, known, opened, redactor_of
 from compact.cli.terminal import plural
 from compact.errors import StoreError
 from compact.model.message import Message
@@ -25,11 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(context: Context) -> ExitCode:
-    from compact.wiring import redactor_for
-
-    redactor = redactor_for(context.config())
-    if warning := redactor.warning_when_disabled():
-        context.warn(warning)
+    redactor = redactor_of(context)
     with opened(context) as store:
         session = known(store, context.args.session)
         objects = (redactor.value(as_plain(item)) for item in objects_of(store.originals(session)))

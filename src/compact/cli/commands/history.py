@@ -1,18 +1,21 @@
-"""`compact history`: the stored sessions, or the compactions of one."""
+"""`compact history`: the stored sessions, or the compactions of one; redacted like all that leaves."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
-from compact.cli.stored import add_store, known, opened
+from compact.cli.stored import add_store, known, opened, redactor_of
 from compact.cli.terminal import one_line, plural
 from compact.model.record import Record, RecordKind
 from compact.stores.sql import SqlStore
+
+Redact = Callable[[str], str]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,16 +27,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(context: Context) -> ExitCode:
+    redact = redactor_of(context).text
     with opened(context) as store:
         if context.args.session is None:
-            _sessions(context, store)
+            _sessions(context, store, redact)
         else:
-            _compactions(context, store, known(store, context.args.session))
+            _compactions(context, store, known(store, context.args.session), redact)
     return ExitCode.OK
 
 
-def _sessions(context: Context, store: SqlStore) -> None:
-    threads = store.sessions(max(1, context.args.limit))
+def _sessions(context: Context, store: SqlStore, redact: Redact) -> None:
+    threads = [
+        replace(thread, title=redact(thread.title), summary=thread.summary and redact(thread.summary))
+        for thread in store.sessions(max(1, context.args.limit))
+    ]
     if context.args.json:
         context.print_json({"sessions": [asdict(thread) for thread in threads]})
         return
@@ -45,8 +52,11 @@ def _sessions(context: Context, store: SqlStore) -> None:
         context.note("no sessions yet")
 
 
-def _compactions(context: Context, store: SqlStore, session_id: str) -> None:
-    records = store.records(session_id)
+def _compactions(context: Context, store: SqlStore, session_id: str, redact: Redact) -> None:
+    records = [
+        replace(record, note=redact(record.note), summary=redact(record.summary))
+        for record in store.records(session_id)
+    ]
     undone = {record.revokes for record in records}
     if context.args.json:
         context.print_json({"session": session_id, "compactions": [_as_json(r, undone) for r in records]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
 
@@ -13,6 +14,8 @@ from compact.policies import PRESETS
 from compact.repl.chat import Chat, failed
 from compact.repl.commands import COMMANDS, unknown
 from compact.repl.saying import Canvas, Happening, Leave, info, result
+from compact.tracing.redacting import redacted_data
+from compact.wiring import redactor_for
 
 KEYS = (
     ("Enter", "send"),
@@ -87,9 +90,9 @@ def run_model(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
 
 def run_trace(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     count = int(argument) if argument.isdigit() else 20
-    events = [event for event in chat.manager.events if event.session_id in ("", chat.conversation.id)][
-        -count:
-    ]
+    own = [event for event in chat.manager.events if event.session_id in ("", chat.conversation.id)]
+    redactor = redactor_for(chat.config)
+    events = [replace(event, data=redacted_data(event.data, redactor)) for event in own[-count:]]
     if not events:
         yield info("No events yet; they come with the first message.")
         return
