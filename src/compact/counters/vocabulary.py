@@ -121,7 +121,7 @@ def _build(source: Source) -> Encoding:
     from tiktoken import Encoding
 
     name = "r50k_base" if source.encoding == "gpt2" else source.encoding
-    definition = _definition(name, _read(source))
+    definition = _definition(name, read(source))
     return Encoding(**{**definition, "pat_str": _with_one_group(definition["pat_str"])})
 
 
@@ -140,7 +140,8 @@ def _with_one_group(pattern: str) -> str:
     return f"(?:{pattern.removesuffix(_BLANKS_LAST)}){_BLANKS_LAST}"
 
 
-def _read(source: Source) -> bytes:
+def read(source: Source) -> bytes:
+    """The rank file's plain bytes, checked by hash."""
     import gzip
     import hashlib
 

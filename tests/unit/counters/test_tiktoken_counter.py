@@ -11,6 +11,7 @@ from tiktoken import Encoding
 
 from compact.counters import tiktoken_counter, vocabulary
 from compact.counters.estimator import CL100K, estimate
+from compact.counters.lengths import of_encoding
 from compact.counters.tiktoken_counter import BLOCK, SAMPLE_ABOVE, TiktokenCounter
 from unit.counters.sample_texts import sample_texts
 
@@ -36,7 +37,7 @@ def test_large_text_is_counted_in_blocks_without_a_token_of_difference(encoding:
 
 
 def as_tiktoken_defines(encoding: str) -> Encoding:
-    return Encoding(**vocabulary._definition(encoding, vocabulary._read(found(encoding))))
+    return Encoding(**vocabulary._definition(encoding, vocabulary.read(found(encoding))))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,9 @@ def test_a_blocks_failure_is_answered_with_smaller_blocks() -> None:
     spaces = " " * 1_000_000
     with pytest.raises(ValueError, match=r"(?i)stack"):
         encoding.encode(spaces, disallowed_special=())
-    assert tiktoken_counter._count_block(encoding, spaces) == pytest.approx(1_000_000 / 128, rel=0.01)
+    assert tiktoken_counter._count_block(of_encoding(encoding), spaces) == pytest.approx(
+        1_000_000 / 128, rel=0.01
+    )
 
 
 def test_a_damaged_vocabulary_means_estimates_and_one_warning(tmp_path: Path) -> None:
@@ -106,4 +109,4 @@ def test_a_damaged_vocabulary_means_estimates_and_one_warning(tmp_path: Path) ->
 def test_warming_loads_once_for_all_counters() -> None:
     first, second = counter(), counter()
     assert first.warm() and second.warm()
-    assert first._encoding is second._encoding
+    assert first._length is second._length
