@@ -16,7 +16,7 @@ from compact.core.render import FRAME_TAGS
 from compact.model.summary import Summary
 from support.standing_rules import RULES, TAKEN_BACK
 
-SESSIONS = Path(__file__).parents[1] / "golden" / "summaries" / "sessions"
+SESSIONS = Path(__file__).parent / "sessions"
 ROUNDS = 3
 
 

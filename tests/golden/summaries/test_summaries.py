@@ -1,7 +1,8 @@
 """What the embedded summarizer writes of three recorded sessions, strategy by strategy, as files to be read.
 
-Everything that a tool says in `../sessions` is the output of a command that ran. After a change on purpose,
-write the summaries anew with `UPDATE_GOLDENS=1 pytest tests/golden` and read the difference.
+Everything that a tool says in `../sessions` is the output of a command that ran; the size is what the agent
+preset grants a summary. After a change on purpose, write the summaries anew with
+`UPDATE_GOLDENS=1 pytest tests/golden` and read the difference.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from compact.model.summary import Summary
 HERE = Path(__file__).parent
 SESSIONS = {path.stem: path for path in sorted((HERE.parent / "sessions").glob("*.json"))}
 STRATEGIES = ("brief", "code_delta", "continuation", "decision_log", "rolling", "site_building", "task_state")
-MAX_TOKENS = 1_000
+MAX_TOKENS = 2_000
 CASES = [(session, strategy) for session in SESSIONS for strategy in STRATEGIES]
 # The words that the summarizer says itself, beside headings.
 OWN_WORDS = frozenset(
@@ -100,10 +101,10 @@ def test_every_line_cites_and_is_supported_by_what_it_cites(session: str, strate
 
 
 def test_the_check_finds_what_no_message_says() -> None:
-    said = text_of(messages_of("birthday")[6])
-    assert _unsupported("- [m6] User: De Berkenhof near Otterlo, 26 beds", said) == set()
-    assert _unsupported("- [m6] User: De Berkenhof near Arnhem, 26 beds", said) == {"arnhem"}
-    assert _unsupported("- [m6] User: De Berkenhof near Otterlo, 27 beds", said) == {"27"}
+    said = text_of(messages_of("move")[2])
+    assert _unsupported("- [m2] User: the Old Dairy, 1,850 a month", said) == set()
+    assert _unsupported("- [m2] User: the Old Brewery, 1,850 a month", said) == {"brewery"}
+    assert _unsupported("- [m2] User: the Old Dairy, 1,840 a month", said) == {"840"}
 
 
 def _unsupported(claim: str, source: str) -> set[str]:

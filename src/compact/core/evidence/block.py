@@ -22,6 +22,7 @@ PLACE = "…"
 """Stands for the value in a context that has the words around it."""
 _LENGTH_POWER = 0.3
 _LEAST_CITED = 900
+_LEAST_CITED_CROWDED = 6_000
 _LEAST_NUMBERED = 3_000
 """From so many characters on, files get their line numbers: in less room one more value is worth more."""
 _LEAST_TOGETHER = 3
@@ -94,6 +95,8 @@ class _Form:
     """How much is said about each value; the more values compete for the room, the less."""
 
     cites: bool
+    phrased: bool
+    """Figures with the words around them."""
     numbered: bool
     together: int
 
@@ -102,10 +105,12 @@ class _Form:
         """The fullest form at which about everything could still be told."""
         wanted = sum(len(item.value) + 2 for item in items)
         roomy = whole >= wanted
+        told = roomy and whole > _LEAST_CITED
         return cls(
-            cites=roomy and whole > _LEAST_CITED,
+            cites=told or whole > _LEAST_CITED_CROWDED,
+            phrased=told,
             numbered=roomy and whole > _LEAST_NUMBERED,
-            together=1 if roomy and whole > _LEAST_CITED else _LEAST_TOGETHER,
+            together=1 if told else _LEAST_TOGETHER,
         )
 
 
@@ -142,7 +147,7 @@ def build(
         if item.kind in kinds and item.kind is not EvidenceKind.RULE and not _is_bare(item)
     ]
     form = _Form.fitting(able, max(room, whole))
-    if not form.cites:
+    if not form.phrased:
         # Room is scarce: a long value must be worth more to take the place of two short ones.
         able.sort(key=lambda item: -item.rank / (len(item.value) + 2) ** _LENGTH_POWER)
     picker = _Picker(covered, int(room * _LONG_KINDS_SHARE), form)
@@ -322,7 +327,7 @@ def _value(item: Evidence, form: _Form) -> str:
         return f"{_safe(item.value)}:{lines}"
     if _is_phrased(item):
         before, _, unit = item.context.partition(PLACE)
-        return _safe(f"{before if form.cites else ''}{item.value}{unit}")
+        return _safe(f"{before if form.phrased else ''}{item.value}{unit}")
     return _safe(item.value)
 
 
