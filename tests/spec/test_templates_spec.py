@@ -161,5 +161,5 @@ def test_the_examples_obey_the_form_that_they_show(strategy: str) -> None:
             assert headings(answer) == headings(form(strategy))
         if strategy == "decision_log":
             assert all(line.count(" :: ") == 3 for line in answer.splitlines())
-        request = asking(strategy=strategy, previous_summary=source, max_tokens=2_000)
+        request = asking(user(source), strategy=strategy, previous_summary=source, max_tokens=2_000)
         assert check_summary(answer, request, lambda text: len(text.split())) == answer

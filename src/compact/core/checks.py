@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 from compact.core.citations import cited_positions, drop_false_citations, order_ledger
 from compact.core.language import is_other_language
-from compact.core.quotes import invented_quotes
+from compact.core.quotes import Said, invented_quotes, quote_others_apart, quotes_in
 from compact.core.refusals import is_refusal, is_tool_call, says_nothing
-from compact.core.render import neutralize, request_positions
+from compact.core.render import UNTRUSTED_HEADING, neutralize, request_positions
 from compact.errors import SummaryRefused
 from compact.model.message import MessageKind, Role, arguments_text
 from compact.model.summary import RefusalReason, SummaryRequest
@@ -67,11 +67,12 @@ def check_summary(
     _refuse_size(count(cleaned), request.max_tokens, replaced_tokens)
     if is_other_language(cleaned, _spoken(request)):
         raise _refused(RefusalReason.OTHER_LANGUAGE, "it is in another language than the conversation")
-    invented = invented_quotes(cleaned, list(_what_the_user_may_be_quoted_from(request)))
+    said = _said(request)
+    invented = invented_quotes(cleaned, said)
     if invented:
         shown = invented[0] if len(invented[0]) <= 80 else invented[0][:80] + "…"
         raise _refused(RefusalReason.INVENTED_QUOTE, f"the user never wrote “{shown}”")
-    return cleaned
+    return quote_others_apart(cleaned, said)
 
 
 def clean_summary(text: str) -> str:
@@ -153,19 +154,26 @@ def _spoken(request: SummaryRequest) -> list[str]:
 _ASKS_THE_USER = re.compile(r"(?:ask|request|prompt).{0,10}(?:user|human|question|input)|human_?input", re.I)
 
 
-def _what_the_user_may_be_quoted_from(request: SummaryRequest) -> Iterator[str]:
-    """All but tool output: a text that only a tool returned must not pass as the user's word."""
-    yield request.previous_summary or ""
-    yield request.focus
-    yield from (item.value for item in request.previous_evidence if not item.untrusted)
+def _said(request: SummaryRequest) -> Said:
+    """Whose words quotes may be. Of an earlier summary only what it quotes: the rest is nobody's word."""
+    user = [request.focus, *(item.value for item in request.previous_evidence if not item.untrusted)]
+    user += _prefix_texts(request)
+    others: list[str] = []
+    tools: list[str] = []
     asking: set[str] = set()
+    earlier = [request.previous_summary or ""]
     for message in request.messages:
-        if message.role is not Role.TOOL:
-            yield message.text
-            yield from (arguments_text(call.arguments) for call in message.calls)
+        if message.kind is MessageKind.SUMMARY:
+            earlier.append(message.text)
+        elif message.role is not Role.TOOL:
+            (others if message.role is Role.ASSISTANT else user).append(message.text)
+        others += (arguments_text(call.arguments) for call in message.calls)
         asking.update(call.call_id for call in message.calls if _ASKS_THE_USER.search(call.name))
-        yield from (result.text for result in message.results if result.call_id in asking)
-    yield from _prefix_texts(request)
+        for result in message.results:
+            (user if result.call_id in asking else tools).append(result.text)
+    for summary in earlier:
+        user += quotes_in(summary.partition(UNTRUSTED_HEADING)[0])
+    return Said(user, others, tools)
 
 
 def _prefix_texts(request: SummaryRequest) -> Iterator[str]:

@@ -175,7 +175,7 @@ def _problem(answer: Summary, job: Job, allowance: int) -> Refusal | None:
 def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     ours: list[Message] = []
     if summary is not None:
-        text, version = _summary_text(job, plan, summary), next_version(job.base)
+        text, version = _summary_text(job, summary), next_version(job.base)
         made = summary_messages(text, version, job.policy, handle_for(job, plan, summary))
         ours = [_as_provider_takes_it(message, job.provider) for message in made]
     elif plan.mode is Mode.DISCARD and job.policy.rest == "discard":
@@ -197,10 +197,11 @@ def _as_provider_takes_it(message: Message, provider: str) -> Message:
     return make(message.kind, Role.USER, message.text)
 
 
-def _summary_text(job: Job, plan: Plan, summary: Summary) -> SummaryText:
+def _summary_text(job: Job, summary: Summary) -> SummaryText:
     if job.policy.placement is not Placement.SYSTEM:
         return SummaryText(summary.text)
-    return split_summary(summary, [job.items[index] for index in plan.replaced])
+    # All of them, not only what it replaces: a summary asked for on the cached prompt saw the rest as well.
+    return split_summary(summary, job.items)
 
 
 def _broken(job: Job, items: Sequence[Item]) -> str | None:

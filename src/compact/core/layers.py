@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from compact.core.boundaries import GroupKind
+from compact.core.render import disarm
 from compact.core.select import Layout
 from compact.core.view import Item, clear_outputs, recall_hint
 from compact.model.message import Message, MessageKind, Role, make
@@ -38,8 +39,7 @@ class SummaryText:
 
 def tagged(text: str, version: int, handle: str = "") -> str:
     """The text inside its delimiters, which nothing inside can close; behind them how to recall the rest."""
-    safe = text.replace(f"</{_TAG}", f"<\\/{_TAG}").replace(f"<{_TAG}", f"<\\{_TAG}")
-    return f"<{_TAG} v{version}>\n{safe}\n</{_TAG}>{recall_hint(handle)}"
+    return f"<{_TAG} v{version}>\n{disarm(text)}\n</{_TAG}>{recall_hint(handle)}"
 
 
 def summary_messages(summary: SummaryText, version: int, policy: Policy, handle: str = "") -> list[Message]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compact.core.seeming import plain
 
 _MIN_WORDS = 4
 _MIN_IDEOGRAPHS = 8
 
 _QUOTED = r'"([^"\n]{8,600})"|“([^”\n]{8,600})”|„([^“”\n]{8,600})[“”]|«([^»\n]{8,600})»|「([^」\n]{4,600})」'
 _QUOTE = re.compile(_QUOTED)
+_CODE_OR_QUOTE = re.compile(rf"```.*?(?:```|\Z)|`[^`\n]+`|{_QUOTED}", re.DOTALL)
 
 _USER = (
     r"(?:\b(?:users?|customers?|clients?|benutzer(?:in)?|nutzer(?:in)?|kund(?:e|in)|utilisat(?:eur|rice)|"
@@ -40,23 +44,73 @@ _GAP = re.compile(r"\[?(?:…|\.\.\.)\]?|\[[^\]]*\]|\(\.\.\.\)")
 _IDEOGRAPH = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
 
 
-def invented_quotes(text: str, sources: Sequence[str]) -> list[str]:
-    """Quotes of four words and more that `text` attributes to the user and none of `sources` holds."""
-    normalized: str | None = None
-    found = []
-    for quote in _user_quotes(text):
-        if normalized is None:
-            normalized = "\n".join(_normalize(source) for source in sources)
-        if not _holds(normalized, quote):
-            found.append(quote)
-    return found
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Who said what, for quotes to be looked up in."""
+
+    user: Sequence[str]
+    others: Sequence[str] = ()
+    """What the user may have agreed to: the assistant's words and calls."""
+    tools: Sequence[str] = ()
+    """What tools returned: never the user's word, also where the assistant repeats it."""
+
+
+def invented_quotes(text: str, said: Said) -> list[str]:
+    """Quotes of four words and more that `text` attributes to the user and that are not the user's."""
+    look_up = _LookUp(said)
+    return [quote for quote in _user_quotes(text) if not look_up.may_be_the_users(quote)]
+
+
+def quote_others_apart(text: str, said: Said) -> str:
+    """The text with backticks for quotation marks around what nobody said in the conversation.
+
+    A later summary may take the user's words from quotation marks in this one, so what tools returned, or
+    nobody at all, must not stand in any.
+    """
+    look_up = _LookUp(said)
+
+    def marked(match: re.Match[str]) -> str:
+        quote = _content(match)
+        if not _is_long(quote) or look_up.may_be_the_users(quote):
+            return match.group()
+        return quote if "`" in quote else f"`{quote}`"
+
+    return _CODE_OR_QUOTE.sub(marked, text)
+
+
+def quotes_in(text: str) -> Iterator[str]:
+    """All that stands in quotation marks, but for those in code."""
+    return filter(None, map(_content, _CODE_OR_QUOTE.finditer(text)))
+
+
+class _LookUp:
+    """Reads each kind of source when it is first asked for: most summaries quote nothing."""
+
+    def __init__(self, said: Said) -> None:
+        self._said = said
+        self._read: dict[str, str] = {}
+
+    def may_be_the_users(self, quote: str) -> bool:
+        if self._holds("user", quote):
+            return True
+        return self._holds("others", quote) and not self._holds("tools", quote)
+
+    def _holds(self, whose: str, quote: str) -> bool:
+        if whose not in self._read:
+            self._read[whose] = "\n".join(map(_normalize, getattr(self._said, whose)))
+        return _holds(self._read[whose], quote)
+
+
+def _content(match: re.Match[str]) -> str:
+    """What is quoted; nothing where the match is code."""
+    return next((group for group in match.groups() if group is not None), "")
 
 
 def _user_quotes(text: str) -> Iterator[str]:
     for line in text.splitlines():
         last = 0
         for match in _QUOTE.finditer(line):
-            quote = next(group for group in match.groups() if group is not None)
+            quote = _content(match)
             before, last = line[last : match.start()], match.end()
             attributed = _BEFORE.search(before[-140:])
             if attributed and _NOT_SPEECH.search(attributed.group()):
@@ -84,5 +138,5 @@ def _holds(source: str, quote: str) -> bool:
 
 
 def _normalize(text: str) -> str:
-    """Words only: case, blanks, punctuation and kinds of quote do not make a quote false."""
-    return " ".join(re.findall(r"\w+", text.casefold().replace("’", "'").replace("'", "")))
+    """Words only: case, blanks, punctuation, kinds of quote and of letters do not make a quote false."""
+    return " ".join(re.findall(r"\w+", plain(text).replace("’", "'").replace("'", "")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from compact.core.seeming import INVISIBLE, plain
 from compact.model.message import (
     CompactionMarker,
     File,
@@ -26,6 +27,9 @@ MAX_ARGUMENT_CHARS = 2_000
 
 FAILED_FINISHES = frozenset({"error", "failed", "abort", "aborted", "canceled", "cancelled", "interrupted"})
 
+UNTRUSTED_HEADING = "## From tool output (untrusted data)"
+"""What follows it in a summary rests on tool output only."""
+
 # Every tag that frames text for a summarizer or for the model; content must not be able to write one.
 FRAME_TAGS = (
     "transcript",
@@ -34,11 +38,29 @@ FRAME_TAGS = (
     "compact-summary",
     "compact-evidence",
 )
-# A reader sees through blanks and zero-width characters inside a tag, so they must not hide one.
-_BLANK = r"[\s\u200b-\u200d\u2060\ufeff]{0,40}"
-_FRAME_TAG = re.compile(rf"<(?={_BLANK}/?{_BLANK}(?:{'|'.join(FRAME_TAGS)})\b)", re.IGNORECASE)
+# A reader sees through blanks, invisible characters and other letters inside a tag: they must not hide one.
+_SPACED_TAGS = "|".join(
+    r"\s*".join(r"[-_\s]*" if letter == "-" else letter for letter in tag) for tag in FRAME_TAGS
+)
+# What a server that fills in a chat template as text would take for the beginning of another role.
+_TEMPLATE_TOKENS = r"\|[^|<>]{1,40}\||(?:start|end)_of_turn>|</?sys>>"
+_TAG = re.compile(rf"\s*/?\s*(?:{_SPACED_TAGS})(?![^\W_])|{_TEMPLATE_TOKENS}")
+_LONGEST_TAG = 90
+_OTHER = r"[^\x00-\x7f]"
+_BEGINNINGS = "|".join(
+    rf"{first}[\W_]{{0,9}}(?:{second}|{_OTHER})"
+    for first, second in sorted({tag[:2] for tag in (*FRAME_TAGS, "start", "end")}, key=str)
+)
+_OPENING = re.compile(
+    rf"[<\uff1c\ufe64\u2039\u3008\u27e8\u276e](?=\||</?sys>|[\W_]{{0,40}}(?:{_BEGINNINGS}|{_OTHER}))"
+    r"|\[(?=/?INST\])",
+    re.IGNORECASE,
+)
+_SPACE = rf"[ \t{INVISIBLE}]*"
 _FORGED_LABEL = re.compile(
-    r"^(?=[ \t]*\[m\d+\][ \t]*(?:system|developer|user|assistant|tool)\b)", re.IGNORECASE | re.MULTILINE
+    rf"^(?={_SPACE}[\[\uff3b]{_SPACE}[m\uff4d]{_SPACE}\d+{_SPACE}[\]\uff3d]{_SPACE}"
+    rf"(?:system|developer|user|assistant|tool)\b)",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -91,8 +113,23 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def neutralize(text: str) -> str:
-    """Disarm our own frame tags and message labels in text that is about to be framed."""
-    return _FORGED_LABEL.sub("> ", _FRAME_TAG.sub("&lt;", text))
+    """Disarm frame tags, roles of chat templates and message labels in text that is about to be framed."""
+    return _FORGED_LABEL.sub("> ", disarm(text))
+
+
+def disarm(text: str) -> str:
+    """The text, unable to open or close a frame of ours or to begin a role, in whatever letters."""
+
+    def escaped(opening: re.Match[str]) -> str:
+        if opening.group() == "[":
+            return "&#91;"
+        seen = text[opening.end() : opening.end() + _LONGEST_TAG]
+        if not seen.isascii():  # what takes no room may take many characters
+            seen = text[opening.end() : opening.end() + 5 * _LONGEST_TAG]
+        seen = plain(seen)
+        return "&lt;" if _TAG.match(seen) else opening.group()
+
+    return _OPENING.sub(escaped, text)
 
 
 def frame(tag: str, text: str) -> str:

@@ -1,14 +1,20 @@
 """Which lines of a summary came from tools. Tool output must not gain the authority of a system message.
 
-A summarizer may say so itself (`Summary.untrusted`); this is the check for what it did not say.
+A summarizer may say so itself (`Summary.untrusted`); this is the check for what it did not say. Where tools
+have spoken, a line loses its authority if it says what a tool said first, or if it gives an order most of
+whose words nobody spoke: a model that was taken in may put a tool's order into words of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 
+from compact.core.evidence.reading import split_sentences, without_bullet
+from compact.core.evidence.rules import is_rule
 from compact.core.layers import SummaryText
+from compact.core.seeming import plain
 from compact.core.view import Item
 from compact.model.message import MessageKind, Role, arguments_text
 from compact.model.summary import Summary
@@ -19,74 +25,143 @@ _RUN = 4
 _PER_NEEDLE = 50
 _DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]")
 """A path, id, address or value: one of them is enough."""
+_SUPPORT = 0.6
+"""Share of an order's words that must have been spoken."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CITED = re.compile(r"\[m\d[^\]]*\]", re.IGNORECASE)
+_STOCK = frozenset(
+    "a about after all also an and answers are as asked asks assistant at be because been before but by "
+    "calls chat constraints conversation current decided decision decisions did do does done earlier "
+    "entities errors evidence fact facts for from goal goals had has have he her his how i ids in into "
+    "is it its key may messages must names next no none not now of on only open or our outstanding "
+    "preference preferences previous progress question questions rule rules said says session she "
+    "should so sources standing state steps summary than that the their them then there these they this "
+    "those to told user users values wants was were what when where which who why will with work you "
+    "your".split()
+)
+"""Words that any summary has, its headings among them; they say nothing for or against a line."""
 
 
-def split_summary(summary: Summary, replaced: Sequence[Item]) -> SummaryText:
-    """The summary's two halves: as its maker says, and by what only tools returned in the replaced span."""
+class Voice(Enum):
+    PERSON = "person"
+    """The user, the system prompt, and what of an earlier summary had authority already."""
+    MODEL = "model"
+    TOOL = "tool"
+
+
+def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
+    """The summary's two halves: as its maker says, and by what came from tools in the view it was made of."""
     text = summary.text
     if summary.untrusted:
         text = text.replace(summary.untrusted, "").strip()
-    spoken: list[str] = []
-    returned: list[str] = []
-    for message in (item.message for item in replaced):
-        if message.kind is MessageKind.SUMMARY and message.role is Role.ASSISTANT:
-            returned.append(message.text)  # the earlier summary's own untrusted half, or all of it
-        elif message.kind in (MessageKind.ORIGINAL, MessageKind.SUMMARY):
-            spoken.append(message.text)
-            spoken.extend(arguments_text(call.arguments) for call in message.calls)
-            returned.extend(result.text for result in message.results)
-    text, found = split_lines(text, spoken, returned)
-    return SummaryText(text, "\n".join(filter(None, (summary.untrusted.strip(), found))))
+    text, found = split_lines(text, list(_voices(items)))
+    # Found lines are still part of the story, so they stand before the heading that begins tool data.
+    return SummaryText(text, "\n".join(filter(None, (found, summary.untrusted.strip()))))
 
 
-def split_lines(text: str, spoken: Iterable[str], returned: Iterable[str]) -> tuple[str, str]:
-    """The text as (what people and the model said, what only tools returned), line by line.
+def split_lines(text: str, said: Sequence[tuple[Voice, str]]) -> tuple[str, str]:
+    """The text as (what people and the model said, what came from tools), line by line.
 
-    `spoken` is what was said in the conversation, `returned` what tools gave back.
+    `said` is the conversation in its order. What a person said is theirs, whoever else says it; of a tool
+    and the model, who said it first: a model that repeats a tool makes nothing truer.
     """
-    lines = text.splitlines()
-    marks = [_marks(line) for line in lines]
-    asked = set().union(*marks)
-    from_tools, any_words = _said(returned, asked)
-    if not any_words:
+    returned = [text for voice, text in said if voice is Voice.TOOL]
+    if not any(map(_WORD.search, returned)):
         return text, ""
-    only_tools = from_tools - _said(spoken, from_tools)[0] if from_tools else from_tools
-    trusted = [line for line, own in zip(lines, marks, strict=True) if only_tools.isdisjoint(own)]
-    untrusted = [line for line, own in zip(lines, marks, strict=True) if not only_tools.isdisjoint(own)]
-    return "\n".join(trusted).strip(), "\n".join(untrusted).strip()
+    lines = text.splitlines()
+    marks = _marks(lines)
+    from_tools = _held(returned, set(marks))
+    from_tools -= _held((text for voice, text in said if voice is Voice.PERSON), from_tools)
+    from_tools -= _held_first(said, from_tools)
+    tainted = {number for mark in from_tools for number in marks[mark]}
+    spoken = _vocabulary(text for voice, text in said if voice is not Voice.TOOL)
+    kept: tuple[list[str], list[str]] = ([], [])
+    for number, line in enumerate(lines):
+        kept[number in tainted or (_orders(line) and not _is_supported(line, spoken))].append(line)
+    return "\n".join(kept[0]).strip(), "\n".join(kept[1]).strip()
 
 
 Mark = tuple[str, ...]
 
 
-def _marks(line: str) -> set[Mark]:
-    """What a line can be recognized by: runs of words, and single ones that are hard to say by chance."""
-    words = _words(line.casefold())
-    return {(word,) for word in words if _DISTINCT.fullmatch(word)}.union(_runs(words))
+def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
+    for message in (item.message for item in items):
+        if message.kind is MessageKind.SUMMARY:
+            # An earlier summary, or the half of it that came from tools, stands as the assistant's.
+            yield Voice.TOOL if message.role is Role.ASSISTANT else Voice.PERSON, message.text
+        elif message.kind is MessageKind.ORIGINAL:
+            by_model = message.role in (Role.ASSISTANT, Role.TOOL)
+            yield Voice.MODEL if by_model else Voice.PERSON, message.text
+            yield from ((Voice.MODEL, arguments_text(call.arguments)) for call in message.calls)
+            yield from ((Voice.TOOL, result.text) for result in message.results)
 
 
-def _said(texts: Iterable[str], marks: set[Mark]) -> tuple[set[Mark], bool]:
-    """Those of the marks that the texts hold, and whether the texts have any words at all."""
+def _marks(lines: Sequence[str]) -> dict[Mark, set[int]]:
+    """What lines can be told by: runs of words, also across lines, and single ones hard to say by chance."""
+    found: dict[Mark, set[int]] = {}
+    words = [(word, number) for number, line in enumerate(lines) for word in _words(plain(line))]
+    for word, number in words:
+        if _DISTINCT.fullmatch(word):
+            found.setdefault((word,), set()).add(number)
+    for run in zip(*(words[n:] for n in range(_RUN)), strict=False):
+        found.setdefault(tuple(word for word, _ in run), set()).update(number for _, number in run)
+    return found
+
+
+def _held(texts: Iterable[str], marks: set[Mark]) -> set[Mark]:
+    """Those of the marks that the texts hold."""
     single = {mark[0] for mark in marks if len(mark) == 1}
     runs = {mark for mark in marks if len(mark) > 1}
     found: set[Mark] = set()
-    any_words = False
     # A text without the longest word of any run holds none; to look for many costs more than to read it.
     needles = single.union(max(run, key=len) for run in runs)
-    for text in texts:
-        folded = text.casefold()
-        if any_words and len(needles) * _PER_NEEDLE < len(text) and not any(n in folded for n in needles):
+    for text in texts if needles else ():
+        shown = plain(text)
+        if len(needles) * _PER_NEEDLE < len(shown) and not any(needle in shown for needle in needles):
             continue
-        words = _words(folded)
-        any_words = any_words or bool(words)
+        words = _words(shown)
         found.update((word,) for word in single.intersection(words))
-        found |= runs.intersection(_runs(words))
-    return found, any_words
+        found |= runs.intersection(zip(*(words[n:] for n in range(_RUN)), strict=False))
+    return found
 
 
-def _words(folded: str) -> list[str]:
-    return [word for raw in _WORD.findall(folded) if (word := raw.strip(".:!?*=-"))]
+def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark]:
+    """Those of the marks that the model said before any tool did."""
+    open_marks, found = set(marks), set[Mark]()
+    for voice, text in said:
+        if not open_marks:
+            break
+        if voice is not Voice.PERSON:
+            held = _held((text,), open_marks)
+            open_marks -= held
+            if voice is Voice.MODEL:
+                found |= held
+    return found
 
 
-def _runs(words: list[str]) -> Iterable[tuple[str, ...]]:
-    return zip(*(words[n:] for n in range(_RUN)), strict=False)
+def _vocabulary(texts: Iterable[str]) -> set[str]:
+    words = {word for text in texts for word in _LETTERS.findall(plain(text))} - _STOCK
+    return {piece for word in words for piece in _pieces(word)}
+
+
+def _orders(line: str) -> bool:
+    return any(is_rule(without_bullet(said)) for said in split_sentences(_CITED.sub("", line)))
+
+
+def _is_supported(line: str, spoken: set[str]) -> bool:
+    words = [word for word in _LETTERS.findall(plain(_CITED.sub("", line))) if word not in _STOCK]
+    pieces = [piece for word in words for piece in _pieces(word)]
+    known = sum(piece in spoken or piece[:4] in spoken or piece[:3] in spoken for piece in pieces)
+    return known >= _SUPPORT * len(pieces)
+
+
+def _pieces(word: str) -> Iterable[str]:
+    """A word without its ending; of scripts without blanks, pairs of letters."""
+    if _UNSPACED.search(word):
+        return (word[at : at + 2] for at in range(max(1, len(word) - 1)))
+    return (word[:5],)
+
+
+def _words(shown: str) -> list[str]:
+    return [word for raw in _WORD.findall(shown) if (word := raw.strip(".:!?*=-"))]

@@ -9,14 +9,13 @@ from compact.core.checks import check_summary
 from compact.core.evidence import extract, merge
 from compact.core.evidence.block import Coverage, build
 from compact.core.evidence.focus import focused
-from compact.core.render import neutralize, request_positions
+from compact.core.render import UNTRUSTED_HEADING, neutralize, request_positions
 from compact.core.survival import Holder, room_for, survival
 from compact.errors import SummaryRefused
 from compact.model.summary import Evidence, EvidenceKind, RefusalReason, Summary, SummaryRequest
 from compact.ports import Summarizer, TokenCounter
 from compact.summarizers._running import as_summary, summarize_async
 from compact.summarizers.extractive import ExtractiveSummarizer
-from compact.summarizers.extractive.material import UNTRUSTED_HEADING
 
 RULES_HEADING = "## Standing rules"
 EVIDENCE_HEADING = "## Evidence"

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from compact.core.render import UNTRUSTED_HEADING
 from compact.counters.chars4 import CharsCounter
 from compact.errors import SummaryRefused
 from compact.model.summary import EvidenceKind, RefusalReason, Summary, SummaryRequest
 from compact.summarizers.callable import CallableSummarizer
 from compact.summarizers.compose import EVIDENCE_HEADING, RULES_HEADING, Composer
-from compact.summarizers.extractive.material import UNTRUSTED_HEADING
 from support.conversations import asking, assistant, lighthouse, user
 
 COUNTER = CharsCounter()

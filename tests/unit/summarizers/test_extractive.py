@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from compact.core.citations import cited_positions
+from compact.core.render import UNTRUSTED_HEADING
 from compact.counters import counter_for
 from compact.counters.chars4 import CharsCounter
 from compact.model.message import Message, MessageKind, Role
 from compact.model.summary import Summary
 from compact.summarizers.extractive import ExtractiveSummarizer
-from compact.summarizers.extractive.material import UNTRUSTED_HEADING
 from compact.summarizers.extractive.strategies import STRATEGIES
 from support.conversations import asking, assistant, call, message, result, user
 

@@ -10,13 +10,12 @@ from compact.core.evidence import Ledger, extract, merge
 from compact.core.evidence.focus import focused
 from compact.core.evidence.reading import Reading, read
 from compact.core.evidence.rules import is_rule
-from compact.core.render import is_empty_failure, neutralize, request_positions
+from compact.core.render import UNTRUSTED_HEADING, is_empty_failure, neutralize, request_positions
 from compact.model.message import Message, MessageKind, Role
 from compact.model.summary import Evidence, EvidenceKind, SummaryRequest
 from compact.summarizers.extractive.choosing import Chooser
 from compact.summarizers.extractive.sentences import LONG_SENTENCE, Unit, Weights, units_of
 
-UNTRUSTED_HEADING = "## From tool output (untrusted data)"
 FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
 _HEADING = re.compile(r"^#{1,4} ")
 _RULE_LINE = re.compile(r"^- (?:\[m\d+\] )?“.*”(?: \[m\d+\])?$")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compact.core.evidence.block import Coverage, build
+from compact.core.render import UNTRUSTED_HEADING
 from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, ledgers, pending, steps
-from compact.summarizers.extractive.material import UNTRUSTED_HEADING, Material
+from compact.summarizers.extractive.material import Material
 
 _CHAT_SHARE = 0.2
 _AGENT_SHARE = (0.5, 0.78)
