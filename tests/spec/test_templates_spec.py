@@ -9,7 +9,7 @@ import pytest
 from compact.core.checks import check_summary
 from compact.core.citations import cited_positions
 from compact.summarizers.templates import instructions_for, load_template, template_names
-from support.conversations import asking, lighthouse
+from support.conversations import asking, lighthouse, user
 
 
 def told(strategy: str) -> str:
