@@ -205,6 +205,10 @@ class CompactManager:
         delete = getattr(self._engine.store, "delete_session", None)
         return bool(delete(session_id)) if delete is not None else False
 
+    def reload(self, session_id: str) -> None:
+        """Forget what this process holds of the session in memory; the next call reads the store again."""
+        self._engine.forget(session_id)
+
     async def apreflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:

@@ -14,9 +14,9 @@ import pytest
 TESTS = Path(__file__).parents[1]
 
 
-def killed_everywhere(url: str, folder: Path) -> dict[str, Any]:
+def killed_everywhere(url: str, folder: Path, script: str = "store_kills") -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "support.store_kills", url, str(folder)],
+        [sys.executable, "-m", f"support.{script}", url, str(folder)],
         env={**os.environ, "PYTHONPATH": str(TESTS)},
         capture_output=True,
         text=True,
@@ -43,3 +43,15 @@ def test_killed_anywhere_the_session_is_wholly_old_or_wholly_new(store_url: str,
         (40, 2),
         (42, 2),
     }
+
+
+@pytest.mark.spec("S1.14")
+def test_an_import_that_is_killed_is_there_whole_or_not_at_all(store_url: str, tmp_path: Path) -> None:
+    found = killed_everywhere(store_url, tmp_path, "import_kills")
+    texts = [f"message {n}" for n in range(251)]
+    command, chat = found["by_command"], found["by_chat"]
+    assert command["ended"] == chat["ended"] == 0
+    # A question that a file ends with waits for its answer; the chat's own import takes it for said.
+    assert command["states"] == [[[], [], "", ""], [texts[:-1], [], "", texts[-1]]]
+    assert chat["states"] == [[[], [], "", ""], [texts, ["Be brief."], "a title", ""]]
+    assert command["killed"] >= 15 and chat["killed"] >= 20

@@ -153,13 +153,14 @@ class Chat:
 
     def caught_up(self) -> Iterator[Said]:
         """Tell what another chat or door has added to this session meanwhile, and go on from there."""
-        before = len(self.conversation.turns)
+        conversation = self.conversation
         # A store that cannot be read now is told of by what needs it.
         with suppress(CompactError):
-            if self.conversation.catch_up():
+            if conversation.catch_up() or conversation.came_in:
+                came, conversation.came_in = conversation.came_in, 0
                 self.reset()
-                more = plural(len(self.conversation.turns) - before, "message")
-                yield info(f"The session went on elsewhere: {more} came in.")
+                if came:
+                    yield info(f"The session went on elsewhere: {plural(came, 'message')} came in.")
 
     def refresh(self) -> ContextUsage:
         self.usage = self.conversation.usage()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from compact.engine.inspect import objects_of
@@ -12,7 +13,7 @@ from compact.formats import recognize
 from compact.manager import CompactManager
 from compact.model.event import EventName
 from compact.model.message import Message
-from compact.model.outcome import ContextUsage, Prepared
+from compact.model.outcome import ContextUsage
 from compact.model.record import Record, RecordKind
 from compact.repl.turns import Turn, from_message, stamp, text_of, user_turn
 from compact.stores.sql import SqlStore
@@ -42,10 +43,13 @@ class Conversation:
         """A message that was sent and never answered; it is no turn."""
         self.title = ""
         self.settings: dict[str, Any] = {}
+        self.came_in = 0
+        """Turns that other doors added, and of which nobody was told yet."""
         self._load()
 
     def _load(self) -> None:
-        self._seen()
+        self._end = self.store.end(self.id)
+        self._stored = len(self.turns)
         thread = self.store.session(self.id)
         if thread is None:
             return
@@ -62,20 +66,35 @@ class Conversation:
                 self.turns[position] = _pinned(self.turns[position], True)
         self._stored = len(self.turns)
 
-    def _seen(self) -> None:
-        """The session is now as this chat knows it."""
-        self._end = self.store.end(self.id)
-        self._stored = len(self.turns)
-
     def catch_up(self) -> bool:
         """Take in what another door has added meanwhile; says whether there was anything."""
         end = self.store.end(self.id)
         if end == self._end or end[0] == 0:  # deleted elsewhere: what is here is stored anew
             return False
         waiting = self.turns[self._stored :]  # turns that the store did not take
+        known, draft = self._stored, self.draft
         self._load()
+        self.came_in += max(0, self._stored - known)
         self.turns += waiting
+        self.draft = draft  # a question that waits there is the other's
         return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else writes to the session within; what others wrote until now was taken in before.
+
+        So turns come behind those of another chat, never in their place, and are stored all or none.
+        """
+        try:
+            with self.store.exclusively(self.id):
+                self.catch_up()
+                yield
+                end = self.store.end(self.id)
+        except BaseException:
+            # The engine may hold for stored what is not.
+            self.manager.reload(self.id)
+            raise
+        self._end, self._stored = end, len(self.turns)
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -102,18 +121,20 @@ class Conversation:
 
     def usage(self) -> ContextUsage:
         """What would be sent now. Turns that the store does not have yet are stored by this."""
-        found = self.manager.usage(self.id, self.history)
-        self._seen()
-        return found
-
-    def prepared(self, prepare: Callable[[str, list[Turn]], Prepared], asked: list[Turn]) -> Prepared:
-        """What goes out with a question, which is stored by this: after a crash it can be asked again."""
-        found = prepare(self.id, asked)
-        self._end = self.store.end(self.id)
-        return found
+        if len(self.turns) == self._stored:
+            return self.manager.usage(self.id, self.history)
+        with self._alone():
+            return self.manager.usage(self.id, self.history)
 
     def ask(self, text: str, agent: str) -> Turn:
         return user_turn(text, self.clock(), self.id, agent)
+
+    def asked(self, question: Turn) -> list[Turn]:
+        """The history with a question, which is stored by this: after a crash it can be asked again."""
+        with self._alone():
+            history = [*self.history, question]
+            self.manager.usage(self.id, history)
+        return history
 
     # -- changing ------------------------------------------------------------------------------------------
 
@@ -122,25 +143,30 @@ class Conversation:
         self.turns += turns
         return self.usage()
 
-    def take_in(self, head: Sequence[Turn], turns: Sequence[Turn], agent: str) -> ContextUsage:
-        """Append turns from elsewhere, all or none."""
+    def take_in(
+        self, head: Sequence[Turn], turns: Sequence[Turn], agent: str, title: str = ""
+    ) -> ContextUsage:
+        """Append turns from elsewhere, all or none; a session without a title gets this one."""
         now = stamp(self.clock())
         told = {"timestamp": now, "session_id": self.id, "agent": agent}
         fresh = [turn if told.keys() <= turn.keys() else {**told, **turn} for turn in turns]
         leading = [turn if told.keys() <= turn.keys() else {**told, **turn} for turn in head]
-        # What leads a history counts as its system prompt, which the store does not keep among the turns.
-        if self.turns or self.head:
-            fresh, leading = [*leading, *fresh], []
-        if not self.turns and self.head:
-            while fresh and fresh[0].get("role") in ("system", "developer"):
-                leading.append(fresh.pop(0))
-        usage = self.manager.usage(self.id, [*self.head, *leading, *self.turns, *fresh])
-        self.turns += fresh
-        self._seen()
-        if leading:
-            self.set_head([*self.head, *leading])
-        # A question that ends a file is a turn of it, not one that this session has still to answer.
-        self.remember(imported=len(self.turns))
+        with self._alone():
+            # What leads a history counts as its system prompt, which the store does not keep among the turns.
+            if self.turns or self.head:
+                fresh, leading = [*leading, *fresh], []
+            if not self.turns and self.head:
+                while fresh and fresh[0].get("role") in ("system", "developer"):
+                    leading.append(fresh.pop(0))
+            leads, all_turns = [*self.head, *leading], [*self.turns, *fresh]
+            title = self.title or _titled(title)
+            # A question that ends a file is a turn of it, not one that this session has still to answer.
+            settings = {**self.settings, "imported": len(all_turns)} | ({"head": leads} if leading else {})
+            usage = self.manager.usage(self.id, [*leads, *all_turns])
+            self.store.add_event(self.id, EventName.SETTINGS, settings)
+            self.store.put_session(self.id, title=title)
+        self.head, self.turns, self.title, self.settings = leads, all_turns, title, settings
+        self._stored = len(all_turns)
         return usage
 
     def set_head(self, head: Sequence[Turn]) -> None:
@@ -163,7 +189,7 @@ class Conversation:
         self.remember(pins=[n for n, turn in enumerate(self.turns) if is_pinned(turn)])
 
     def name(self, text: str) -> None:
-        self.title = " ".join(text.split())[:_TITLE]
+        self.title = _titled(text)
         self.store.put_session(self.id, title=self.title)
 
     def remember(self, **settings: Any) -> None:
@@ -172,6 +198,10 @@ class Conversation:
         if changed != self.settings:
             self.store.add_event(self.id, EventName.SETTINGS, changed)
             self.settings = changed
+
+
+def _titled(text: str) -> str:
+    return " ".join(text.split())[:_TITLE]
 
 
 def is_pinned(turn: Mapping[str, Any]) -> bool:

@@ -45,7 +45,8 @@ class _Exchange:
         interrupted = False
         try:
             yield from self.chat.caught_up()
-            self.asked = [*self.conversation.history, self.turn]
+            self.asked = self.conversation.asked(self.turn)
+            yield from self.chat.caught_up()
             self.state = self.chat.state
             yield Preparing(self.chat.model.label)
             yield from self._replied()
@@ -83,21 +84,21 @@ class _Exchange:
             # The server counts more than was estimated: learn that, and compact by its count.
             manager = self.chat.manager
             manager.observe(self.conversation.id, self.asked, overflow.tokens)
-            yield from self._pieces(self._noted(self.conversation.prepared(manager.prepare, self.asked)))
+            yield from self._pieces(self._noted(manager.prepare(self.conversation.id, self.asked)))
 
     def _prepared(self) -> Prepared:
         """What goes out with this message: a due trim runs now, or waits for its one further turn."""
         chat, manager, conversation = self.chat, self.chat.manager, self.conversation
         if chat.trims:
             with suppress(InsufficientBudget):
-                view = conversation.prepared(manager.view, self.asked)
+                view = manager.view(conversation.id, self.asked)
                 usage = chat.usage
                 self.state, how = sending(
                     chat.state, usage.tokens, view.tokens.final, usage.trigger, usage.budget
                 )
                 if how is not Sending.COMPACT:
                     return view
-        return self._noted(conversation.prepared(manager.prepare, self.asked))
+        return self._noted(manager.prepare(conversation.id, self.asked))
 
     def _noted(self, prepared: Prepared) -> Prepared:
         """Remember what preparing did, to be told after the reply."""
@@ -176,6 +177,7 @@ class _Exchange:
                 if "usage" in answer and not told:
                     chat.manager.observe(conversation.id, self.asked, answer["usage"])
                 chat.usage = conversation.keep([self.turn, answer])
+                told += chat.caught_up()
                 if not conversation.title:
                     conversation.name(self.text)
             except CompactError as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -37,6 +38,7 @@ class Database:
         self.url = database_url(url)
         self.wait_seconds = wait_seconds
         self._monotonic = monotonic
+        self._joined = threading.local()
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.shown = self.url.render_as_string(hide_password=True)
         self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
@@ -57,16 +59,31 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
+        open: Connection | None = getattr(self._joined, "connection", None)
+        if open is not None:
+            yield open
+            return
         with self._told("read"), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """All or nothing, and visible to everybody once it is left."""
+        """All or nothing, and visible to everybody once it is left.
+
+        What the same thread reads and writes within is part of it.
+        """
+        open: Connection | None = getattr(self._joined, "connection", None)
+        if open is not None:
+            yield open
+            return
         with self._told("written"), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True})
             with connection.begin():
-                yield connection
+                self._joined.connection = connection
+                try:
+                    yield connection
+                finally:
+                    self._joined.connection = None
 
     def close(self) -> None:
         self.engine.dispose()

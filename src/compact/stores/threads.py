@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +77,17 @@ class Threads:
         fresh = {"tenant": self.tenant, "name": session_id, "created_at": now, "updated_at": now}
         connection.execute(self.insert_absent(sessions).values(**fresh))
         return connection.execute(wanted).one()
+
+    @contextmanager
+    def exclusively(self, session_id: str) -> Iterator[None]:
+        """Nobody else writes to this session within; what is written takes effect all at once or not at all.
+
+        For what this thread does with the store. Others wait, with SQLite also those of other sessions: so
+        nothing slow belongs in here.
+        """
+        with self.database.writing() as connection:
+            self.session_row(connection, session_id)
+            yield
 
     def _named(self, session_id: str) -> tuple[Any, Any]:
         return sessions.c.tenant == self.tenant, sessions.c.name == session_id

@@ -18,7 +18,7 @@ def stall() -> None:
 
 
 def in_commit_of(method: str, only: Any = lambda *args, **named: True) -> None:
-    """Stand still inside the database's commit, when it belongs to this method of the store."""
+    """Stand still inside the database's commit of what this method of the store does."""
     from sqlalchemy import Engine, event
 
     from compact.stores.sql import SqlStore
@@ -33,13 +33,9 @@ def in_commit_of(method: str, only: Any = lambda *args, **named: True) -> None:
     original = getattr(SqlStore, method)
 
     def watched(self: Any, *args: Any, **named: Any) -> Any:
-        if not only(*args, **named):
-            return original(self, *args, **named)
-        inside.append(True)
-        try:
-            return original(self, *args, **named)
-        finally:
-            inside.pop()
+        if only(*args, **named):
+            inside.append(True)  # the next commit is its, even where it comes only after it has returned
+        return original(self, *args, **named)
 
     setattr(SqlStore, method, watched)
 

@@ -1,4 +1,4 @@
-"""`compact import`: messages from JSONL into a stored session. All of it is checked before any is stored."""
+"""`compact import`: messages from JSONL into a stored session, all or none, and checked before."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def run(context: Context) -> ExitCode:
                 f"{path} is larger than {MAX_BYTES >> 20} MiB; split it first. Nothing was stored."
             )
         format = checked(path, context.args.format)
-        with opened(context, create=True) as store, path.open("rb") as stream:
-            count = _stored(store, context.args.session, stream, path, format)
+        session = context.args.session
+        with opened(context, create=True) as store, path.open("rb") as stream, store.exclusively(session):
+            count = _stored(store, session, stream, path, format)
     except OSError as error:
         raise FormatError(f"{path} could not be read: {error.strerror}. Nothing was stored.") from None
     if context.args.json:

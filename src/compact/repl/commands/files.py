@@ -37,9 +37,7 @@ def run_import(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
     try:
         path = path_of(argument)
         head, turns = imported(str(path))
-        chat.usage = conversation.take_in(head, turns, chat.agent)
-        if not conversation.title:
-            conversation.name(f"imported from {path.name}")
+        chat.usage = conversation.take_in(head, turns, chat.agent, f"imported from {path.name}")
     except CompactError as problem:
         yield failed(problem)
         return
