@@ -131,19 +131,26 @@ class Line:
 
     def _to_watch(self, messages: list[Any], head: int) -> list[Any]:
         """The copy of each object that goes out, and the caller's own object where a record replaced it."""
-        covered = self.base.source_length - self._offset if self.base is not None else 0
-        replaced = {id(message) for message in self._since[: max(0, covered)]}
-        replaced.difference_update([id(item.message) for item in self.view])
-        if not replaced:
-            return messages[:head] + self.copy
-        watched, start = messages[:head] + self.copy, 0
-        for at, end in enumerate(self.ends, head):
-            if replaced.issuperset(map(id, self.messages[start:end])) and end > start:
-                origin = self.messages[start].origin
-                if origin is not None and origin.source is messages[at]:
-                    watched[at] = origin.source
-            start = end
+        watched = messages[:head] + self.copy
+        self._leave_out(watched, head, 0)
         return watched
+
+    def _leave_out(self, watched: list[Any], head: int, first: int) -> None:
+        """Watch no longer what the base record replaced, from the `first` original behind the offset on."""
+        covered = self.base.source_length - self._offset if self.base is not None else 0
+        replaced = {id(message) for message in self._since[first : max(0, covered)]}
+        replaced.difference_update([id(item.message) for item in self.view])
+        at = bisect_right(self.ends, first)
+        start = self.ends[at - 1] if at else 0
+        left = len(replaced)
+        while left > 0 and at < len(self.ends):
+            end = self.ends[at]
+            if end > start and replaced.issuperset(map(id, self.messages[start:end])):
+                left -= end - start
+                origin = self.messages[start].origin
+                if origin is not None:
+                    watched[head + at] = origin.source
+            start, at = end, at + 1
 
     def extend(
         self, items: Sequence[Any], format: Format, first_index: int, known: Remembered | None = None
@@ -251,8 +258,14 @@ class Line:
 
     def adopt_view(self, record: Record, items: Sequence[Item]) -> None:
         """A compaction of this line was committed: from now on this is what it sends."""
+        covered = self.base.source_length - self._offset if self.base is not None else 0
+        watched = self._watched
         self.base = record
         self._set_view(list(items))
+        if watched is not None:
+            # What was replaced before is so still; looking at it again with each compaction would be dear.
+            self._leave_out(watched, self._watched_head, max(0, covered))
+            self._watched = watched
 
     def key_for(self, length: int) -> str:
         """The policy and what is protected among the first `length` originals: they decide what is kept."""
