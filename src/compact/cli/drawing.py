@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compact.cli.terminal import Screen, one_line
 from compact.core.measure import PRIMING
@@ -21,7 +21,8 @@ from compact.model.message import (
     ToolResult,
     arguments_text,
 )
-from compact.model.plan import Action, Mode, Plan
+from compact.model.outcome import ContextUsage
+from compact.model.plan import Action, Limits, Mode, Plan
 
 _COLORS = {
     Action.KEEP: "green",
@@ -60,6 +61,20 @@ def rows(plan: Plan, head: Sequence[Message] = (), head_tokens: Sequence[int] = 
         message = plan.messages[step.index]
         yield Row(_index(message), message.role.value, step.tokens, step.action, snippet(message))
     yield from (_injected(plan, other.tokens) for other in injected)
+
+
+def as_provider_counts(plan: Plan, usage: ContextUsage) -> Plan:
+    """The plan in the model's own window and tokens; it was made in ours, which may count differently."""
+    real = plan.limits.real
+    limits = Limits(
+        usage.window,
+        usage.budget,
+        usage.trigger,
+        real(plan.limits.fixed - PRIMING) + PRIMING,
+        real(plan.limits.summary),
+    )
+    steps = tuple(replace(step, tokens=real(step.tokens), saves=real(step.saves)) for step in plan.steps)
+    return replace(plan, limits=limits, steps=steps, before=real(plan.before), after=real(plan.after))
 
 
 def _injected(plan: Plan, tokens: int) -> Row:

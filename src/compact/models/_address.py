@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
@@ -14,19 +13,18 @@ from compact.errors import ChatError, ContextOverflow
 from compact.model.chat import ReplyPiece
 from compact.models._http import (
     CONNECT_SECONDS,
-    FIRST_WAIT,
     HINTS,
-    LONGEST_WAIT,
+    BadRequest,
     Trouble,
     certificates,
-    detail_of,
     hide_keys,
     host_of,
     is_this_machine,
     load_httpx,
+    pause,
     retry_after,
     status_in,
-    trouble_of,
+    told,
 )
 from compact.models._line import Line
 from compact.models._sse import data_of
@@ -50,12 +48,8 @@ _WINDOW = re.compile(
 )
 
 
-class BadRequest(ChatError):
-    """The server does not take the request as it is; `detail` is its own explanation."""
-
-    def __init__(self, message: str, detail: str) -> None:
-        super().__init__(message)
-        self.detail = detail
+class NotTaken(BadRequest, ChatError):
+    """The chat request has to look different."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +154,14 @@ class Address:
         return self.error(f"could not be reached ({type(error).__name__})", retryable=True)
 
     def _wait(self, attempt: int, failure: ChatError, line: Line) -> None:
-        """As long as the server asks for, within reason; else longer each time, never all at once."""
-        asked = line.asked_to_wait
-        if asked is not None and asked > LONGEST_WAIT:
-            raise ChatError(
-                f"{failure} (It asks for {asked:.0f} s, more than the {LONGEST_WAIT:.0f} s waited here.)",
-                retryable=True,
-            ) from failure
-        seconds = FIRST_WAIT * 2**attempt * random.uniform(0.8, 1.2) if asked is None else asked
+        seconds = pause(attempt, line.asked_to_wait, failure, ChatError)
         if self.on_wait:
             self.on_wait(seconds, failure)
         line.closed.wait(seconds)
 
     def failure(self, status: int, raw: bytes) -> ChatError:
         """What a reply with this status means."""
-        detail = hide_keys(detail_of(raw), self.secrets)
-        said = f"answered {status}" + (f" ({detail})" if detail else "")
-        trouble = trouble_of(status, detail)
+        trouble, said, detail = told(status, raw, self.secrets)
         if trouble is Trouble.TOO_LONG:
             tokens, window = _counts(raw, detail)
             problem = f"{said}: the prompt is too long for it"
@@ -186,7 +171,7 @@ class Address:
             message = f"{self._who} {problem}. {_UNCHANGED}; {advice}."
             return ContextOverflow(message, tokens=tokens, window=window)
         if trouble is Trouble.BAD_REQUEST:
-            return BadRequest(f"{self._who} {said}. {_UNCHANGED}.", detail)
+            return NotTaken(f"{self._who} {said}. {_UNCHANGED}.", detail)
         return self.error(said + HINTS.get(trouble, ""), retryable=trouble is Trouble.BUSY)
 
     def error(self, problem: str, *, retryable: bool = False) -> ChatError:

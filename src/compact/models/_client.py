@@ -11,7 +11,7 @@ from typing import Any
 
 from compact.errors import ChatError
 from compact.model.chat import ReplyPiece
-from compact.models._address import Address, BadRequest
+from compact.models._address import Address, NotTaken
 from compact.models._line import Line, Reply
 
 _UNSUPPORTED = re.compile(
@@ -88,7 +88,7 @@ class ChatClient(ABC):
             try:
                 yield from self._address.reply(payload, line, self._read)
                 return
-            except BadRequest as error:
+            except NotTaken as error:
                 name = self._blamed(payload, error.detail)
                 if name is None or line.started:
                     raise

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from compact.errors import MissingExtra
+from compact.errors import ChatError, CompactError, MissingExtra, SummarizerError
+
+E = TypeVar("E", ChatError, SummarizerError)
 
 CONNECT_SECONDS = 10.0
-FIRST_WAIT = 0.5
-LONGEST_WAIT = 30.0
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 30.0
 _DETAIL_CHARS = 300
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|xai|gsk|key)-[\w*-]{6,}|Bearer\s+\S+", re.IGNORECASE)
@@ -38,6 +41,14 @@ class Trouble(StrEnum):
     OTHER = "other"
 
 
+class BadRequest(CompactError):
+    """The server does not take the request as it is; `detail` is its own explanation."""
+
+    def __init__(self, message: str, detail: str) -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
 def trouble_of(status: int, detail: str) -> Trouble:
     if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(detail)):
         return Trouble.TOO_LONG
@@ -57,6 +68,26 @@ HINTS = {
     Trouble.KEY: "; check the API key",
     Trouble.NOT_FOUND: "; check the model's name and base_url",
 }
+
+
+def told(status: int, raw: bytes, secrets: tuple[str, ...]) -> tuple[Trouble, str, str]:
+    """What a reply with this status means, in words of ours, and in the server's own."""
+    detail = hide_keys(detail_of(raw), secrets)
+    said = f"answered {status}" + (f" ({detail})" if detail else "")
+    return trouble_of(status, detail), said, detail
+
+
+def pause(attempt: int, asked: float | None, failure: E, kind: type[E]) -> float:
+    """Seconds until the next try: as the server asks, else longer each time, and never all at once.
+
+    Where it asks for too much, `failure` is raised with that.
+    """
+    if asked is None:
+        return _FIRST_WAIT * float(2**attempt) * random.uniform(0.8, 1.2)
+    if asked > _LONGEST_WAIT:
+        more = f"(It asks for {asked:.0f} s, more than the {_LONGEST_WAIT:.0f} s waited here.)"
+        raise kind(f"{failure} {more}", retryable=True) from failure
+    return asked
 
 
 def load_httpx(extra: str) -> Any:

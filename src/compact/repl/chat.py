@@ -61,6 +61,8 @@ class Chat:
         self.model = model
         self.told: list[str] = []
         """Warnings of the engine that are still to be shown."""
+        self._notice = ""
+        """What the last compaction has to tell, in the engine's words (S1.11)."""
         self.manager = self._managed()
         self.open(session_id)
 
@@ -70,8 +72,14 @@ class Chat:
         )
 
     def _hear(self, event: Event) -> None:
-        if event.name is EventName.WARNING and event.data.get("message") not in self.told:
-            self.told.append(str(event.data.get("message")))
+        if event.name is not EventName.WARNING:
+            return
+        message = str(event.data.get("message"))
+        if event.step:
+            # It belongs to a compaction, and is told with it.
+            self._notice = message
+        elif message not in self.told:
+            self.told.append(message)
 
     # -- which session, model and policy -------------------------------------------------------------------
 
@@ -144,12 +152,8 @@ class Chat:
 
     def compacted(self, before: int, after: int) -> list[Said]:
         """What a compaction that was just made tells: the engine's own words where it has any (S1.11)."""
-        data = {"tokens_before": before, "tokens_after": after}
-        lines = [line for line in self.told if line.startswith("Context trimmed")]
-        self.told = [line for line in self.told if line not in lines]
-        if lines:
-            return [info(line, **data) for line in lines[-1:]]
-        return [info(f"Context compacted: {before:,} → {after:,} tokens.", **data)]
+        told, self._notice = self._notice or f"Context compacted: {before:,} → {after:,} tokens.", ""
+        return [info(told, tokens_before=before, tokens_after=after)]
 
     def caught_up(self) -> Iterator[Said]:
         """Tell what another chat or door has added to this session meanwhile, and go on from there."""

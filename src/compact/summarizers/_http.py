@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -13,18 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from compact.errors import SummarizerError
 from compact.models._http import (
     CONNECT_SECONDS,
-    FIRST_WAIT,
     HINTS,
-    LONGEST_WAIT,
+    BadRequest,
     Trouble,
     certificates,
-    detail_of,
     hide_keys,
     host_of,
     load_httpx,
+    pause,
     retry_after,
     status_in,
-    trouble_of,
+    told,
 )
 
 if TYPE_CHECKING:
@@ -40,12 +38,8 @@ class InputTooLong(SummarizerError):
     """The transcript does not fit the summarizer's window; smaller pieces may."""
 
 
-class BadRequest(SummarizerError):
-    """The endpoint does not take the request as it is; `detail` is its own explanation."""
-
-    def __init__(self, message: str, detail: str) -> None:
-        super().__init__(message)
-        self.detail = detail
+class NotTaken(BadRequest, SummarizerError):
+    """The request for a summary has to look different."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +85,7 @@ class Endpoint:
                     failure = error
                 if not failure.retryable or attempt >= self.retries:
                     raise failure
-                await self._wait(wait, attempt, failure)
+                await self.sleep(pause(attempt, wait, failure, SummarizerError))
         raise AssertionError("unreachable")
 
     async def _send(
@@ -107,15 +101,6 @@ class Endpoint:
                 if len(raw) > _MOST_BYTES:
                     raise self.error(f"answered with more than {_MOST_BYTES:,} bytes")
             return response.status_code, response.headers, bytes(raw)
-
-    async def _wait(self, asked: float | None, attempt: int, failure: SummarizerError) -> None:
-        """As long as the server asks for, within reason; else longer each time, never all at once."""
-        if asked is not None and asked > LONGEST_WAIT:
-            raise SummarizerError(
-                f"{failure} (It asks for {asked:.0f} s, more than the {LONGEST_WAIT:.0f} s waited here.)",
-                retryable=True,
-            ) from failure
-        await self.sleep(FIRST_WAIT * 2**attempt * random.uniform(0.8, 1.2) if asked is None else asked)
 
     def parse(self, headers: Mapping[str, str], raw: bytes) -> Body:
         text = raw.decode("utf-8", "replace")
@@ -153,28 +138,25 @@ class Endpoint:
 
     def failure(self, status: int, raw: bytes) -> SummarizerError:
         """What a reply with this status means."""
-        detail = self._clean(detail_of(raw))
-        said = f"answered {status}" + (f" ({detail})" if detail else "")
-        trouble = trouble_of(status, detail)
+        trouble, said, detail = told(status, raw, self.secrets)
         if trouble is Trouble.TOO_LONG:
             text = (
                 f"{self._who} {said}: the input is too long for it. {_UNCHANGED}; summarize smaller pieces."
             )
             return InputTooLong(text)
         if trouble is Trouble.BAD_REQUEST:
-            return BadRequest(f"{self._who} {said}. {_UNCHANGED}.", detail)
+            return NotTaken(f"{self._who} {said}. {_UNCHANGED}.", detail)
         return self.error(said + HINTS.get(trouble, ""), retryable=trouble is Trouble.BUSY)
 
     def error(self, problem: str, *, retryable: bool = False) -> SummarizerError:
         hint = "; try again later." if retryable else "."
-        return SummarizerError(f"{self._who} {self._clean(problem)}. {_UNCHANGED}{hint}", retryable=retryable)
+        return SummarizerError(
+            f"{self._who} {hide_keys(problem, self.secrets)}. {_UNCHANGED}{hint}", retryable=retryable
+        )
 
     @property
     def _who(self) -> str:
         return f"{self.service} at {host_of(self.url)}"
-
-    def _clean(self, text: str) -> str:
-        return hide_keys(text, self.secrets)
 
 
 def _plain_client(httpx: Any) -> Any:

@@ -14,7 +14,7 @@ from compact.errors import FormatError, SummarizerError, SummaryRefused
 from compact.formats.fields import as_mapping
 from compact.model.message import Usage
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
-from compact.summarizers._http import BadRequest, Body, Endpoint, InputTooLong
+from compact.summarizers._http import Body, Endpoint, InputTooLong, NotTaken
 from compact.summarizers._running import run_sync
 from compact.summarizers.templates import input_for, instructions_for, prefix_instructions_for
 
@@ -130,7 +130,7 @@ class ModelSummarizer(ABC):
         except (FormatError, TimeoutError, TypeError, ValueError):
             return None  # the caller's objects may hold what JSON does not
         except SummarizerError as error:
-            if error.retryable or isinstance(error, InputTooLong | BadRequest):
+            if error.retryable or isinstance(error, InputTooLong | NotTaken):
                 return None
             raise
         except SummaryRefused as refused:
@@ -147,7 +147,7 @@ class ModelSummarizer(ABC):
         while True:
             try:
                 return await self._endpoint.post(payload, self._read)
-            except BadRequest as error:
+            except NotTaken as error:
                 adapted = self._adapt(payload, error.detail) if _UNSUPPORTED.search(error.detail) else None
                 if adapted is None:
                     raise

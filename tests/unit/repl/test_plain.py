@@ -156,6 +156,18 @@ def test_a_trace_tells_no_secret(chat: Chat) -> None:
     assert "password=<REDACTED>" in ended.out and "swordfish" not in ended.out
 
 
+def test_a_plan_is_told_in_the_models_window_and_tokens(chat: Chat, server: ChatServer) -> None:
+    # A provider that counts half as much again as we do.
+    server.rule = lambda body: Answer("fine", usage={"prompt_tokens": 1_500, "completion_tokens": 7})
+    said = "wxyz" * 993  # 1,000 tokens with what goes around them
+    ended = chat("talk", "--json", *SMALL[2:], "--window", "10000", given=f"{said}\n/stats\n/plan\n")
+    _, stats, plan, _ = objects(ended)
+    assert stats["window"] == plan["window"] == 10_000 and "window 10,000 · budget 9,950" in plan["text"]
+    assert f"trigger {stats['trigger']:,}" in plan["text"]
+    assert plan["before"] == stats["tokens"] and 1_500 < plan["before"] < 1_520
+    assert " 1,496 " in plan["text"] and "apart" not in plan["text"]
+
+
 def test_switching_the_model_keeps_the_session(chat: Chat, server: ChatServer) -> None:
     found = objects(chat("talk", "--json", given="hello\n/model gpt-4.1\nagain\n"))
     assert found[1]["window"] == 1_000_000 and found[2]["agent"] == "gpt-4.1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compact.cli.drawing import draw_plan, rows
+from compact.cli.drawing import as_provider_counts, draw_plan, rows
 from compact.cli.terminal import Screen, one_line, plural
 from compact.errors import CompactError
 from compact.model.plan import Mode
@@ -109,7 +109,7 @@ def run_compact(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
 def run_plan(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
     try:
-        plan = chat.manager.plan(conversation.id, conversation.history)
+        plan = as_provider_counts(chat.manager.plan(conversation.id, conversation.history), chat.refresh())
     except CompactError as problem:
         yield failed(problem)
         return
@@ -125,8 +125,8 @@ def run_plan(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         if left_out:
             screen.line(screen.styled(f"({plural(left_out, 'message')} in the middle not shown)", "dim"))
 
-    data = {"mode": plan.mode.value, "reason": plan.reason.value, "before": plan.before, "after": plan.after}
-    yield result(canvas.drawn(draw), **data)
+    sizes = {"before": plan.before, "after": plan.after, "window": plan.limits.window}
+    yield result(canvas.drawn(draw), mode=plan.mode.value, reason=plan.reason.value, **sizes)
     if plan.mode is Mode.NONE:
         yield info("/compact compacts now, whatever the usage.")
 
