@@ -68,6 +68,13 @@ def test_errors_and_failing_tests_are_untrusted_evidence() -> None:
     assert all(item.untrusted and item.message == 1 for item in errors.values())
 
 
+def test_a_key_that_names_a_file_is_a_value() -> None:
+    hits = json.dumps({"src/login/pool.ts": ["12: const size = 4"], "matched_files": 1})
+    items = found(extract((call("c1", "search", {"query": "size"}), result("c1", hits))))
+    assert items["src/login/pool.ts"].kind is EvidenceKind.PATH
+    assert "matched_files" not in items
+
+
 def test_json_values_carry_their_key_and_keys_are_no_values() -> None:
     output = json.dumps(
         {

@@ -15,6 +15,9 @@ from compact.model.summary import EvidenceKind
         ("~/notes/plan.md", EvidenceKind.PATH),
         ("schema.sql", EvidenceKind.PATH),
         ("src/old.py.backup", EvidenceKind.PATH),
+        (".github/workflows", EvidenceKind.PATH),
+        (".env.local", EvidenceKind.PATH),
+        (".gitignore", EvidenceKind.PATH),
         ("https://example.org/a?b", EvidenceKind.URL),
         ("ada@example.org", EvidenceKind.ID),
         ("HAT112", EvidenceKind.ID),
@@ -32,6 +35,8 @@ from compact.model.summary import EvidenceKind
         ("get_object", EvidenceKind.SYMBOL),
         ("RawDataElement", EvidenceKind.SYMBOL),
         ("Subquery.as_sql", EvidenceKind.SYMBOL),
+        ("q.as_sql", EvidenceKind.SYMBOL),
+        ("m.searchQuery", EvidenceKind.SYMBOL),
         ("MIGRATION_MODULES", EvidenceKind.SYMBOL),
         ("--dry-run", EvidenceKind.SYMBOL),
         ("NATO", EvidenceKind.NAME),
@@ -56,6 +61,12 @@ def test_runs_keep_inner_punctuation_and_lose_the_sentence() -> None:
     values = [trim(run) for run in RUN.findall(text)]
     assert {"src/a.py", "table_ref.raw", "$7,908.85", "#W12345"} <= set(values)
     assert "/output" not in values
+
+
+def test_a_dot_is_kept_where_it_belongs_to_the_name() -> None:
+    text = "Read `.data/graph/node.json` and .gitignore. rows().length/2 and items().map are code."
+    values = [trim(run) for run in RUN.findall(text)]
+    assert {".data/graph/node.json", ".gitignore", "length/2", "map"} <= set(values)
 
 
 @pytest.mark.parametrize(

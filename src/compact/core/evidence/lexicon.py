@@ -110,13 +110,18 @@ _COMMON_ERROR = re.compile(
     r"NotImplemented|StopIteration|Deprecation|User|Future|Reference|Range)(?:Error|Warning)?"
 )
 _SEGMENT = re.compile(r"[\w.@+~$-]+")
+_HIDDEN = re.compile(
+    r"\.[a-z][\w-]+(?:/[\w.-]*[A-Za-z]|\.(?:json|ya?ml|toml|[cm]?js|local|example)$)"
+    r"|\.(?:env|[a-z]+(?:rc|ignore|config|attributes|modules))$"
+)
+"""`.github/workflows`, `.env.local`, `.gitignore`: their dot belongs to the name."""
 
 
 def trim(run: str) -> str:
     """The value inside a run: sentence punctuation and dangling signs taken off."""
     value = run.rstrip(".:/-+@#~$€£") if run[-1] in ".:-+@#~$€£" else run
     if value[:1] in ".@:" and not value.startswith(("./", "../")) and "/" not in value[:3]:
-        value = value.lstrip(".@:")
+        value = value if _HIDDEN.match(value) else value.lstrip(".@:")
     return _OWN.sub("", value, count=1) if value[:5] in ("self.", "this.") else value
 
 
@@ -199,6 +204,8 @@ def _classify_slashed(value: str) -> EvidenceKind | None:
 
 
 def _classify_dotted(value: str) -> EvidenceKind | None:
+    if value[0] == ".":
+        return EvidenceKind.PATH if _HIDDEN.match(value) else None
     stem, _, extension = value.rpartition(".")
     bare = extension.split(":")[0].lower()
     if bare in _EXTENSIONS and stem and "." not in stem[1:].replace(".", "", 1):
@@ -206,8 +213,10 @@ def _classify_dotted(value: str) -> EvidenceKind | None:
     if value.partition(".")[0] in _COMMON_ROOTS or _is_idiom(value):
         return None
     if _DOTTED.fullmatch(value.split("::")[0].rstrip(":")):
-        # "e.g" and "f.read" are words of prose and of the language; "Model.save" is a name.
-        return EvidenceKind.SYMBOL if min(map(len, value.split(".")[:2])) > 1 else None
+        # "e.g" and "f.read" are words of prose and of the language; "Model.save" and "q.as_sql" are names.
+        first, second = value.split(".")[:2]
+        named = len(first) > 1 or "_" in second or _CAMEL.search(second)
+        return EvidenceKind.SYMBOL if len(second) > 1 and named else None
     return EvidenceKind.ID if any(map(str.isdigit, value)) and any(map(str.isalpha, value)) else None
 
 

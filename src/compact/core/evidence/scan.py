@@ -294,10 +294,11 @@ def _is_bare_number(kind: EvidenceKind, value: str) -> bool:
 
 def _leaves(value: Any, label: str, parent: str) -> Iterator[tuple[str, str]]:
     """Leaf strings with the key they stand under. Keys are the tool's vocabulary, not values, unless
-    they hold a digit (`{"card_123": {...}}`), as ids do."""
+    they hold a digit (`{"card_123": {...}}`), as ids do, or name a file."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if sum(map(str.isdigit, key)) > 2 and classify(key) is not None:
+            kind = classify(key) if not key.isalpha() else None
+            if kind is EvidenceKind.PATH or (kind is not None and sum(map(str.isdigit, key)) > 2):
                 yield label, key
                 yield from _leaves(inner, label, parent)
             else:
