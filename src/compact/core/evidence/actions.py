@@ -75,11 +75,15 @@ _FUSED = re.compile(r"(?:files?|dir|text)$")
 _COMMAND_HEAD = 2_000
 """What a command does stands at its start; what follows is the text that it writes."""
 _CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)+")
-_WRITING_COMMAND = re.compile(
+_CHANGING = (
     r"(?:^|[\s;&|])(?:sed\s+-i|perl\s+-\w*i|tee|mv|cp|rm|touch|mkdir|patch|git\s+(?:apply|commit|checkout|"
     r"mv|rm))\b"
-    r"|(?<![<>0-9&=-])>{1,2}\s*(?!/dev/null|&)\S"
 )
+_CHANGING_COMMAND = re.compile(_CHANGING)
+_WRITING_COMMAND = re.compile(_CHANGING + r"|(?<![<>0-9&=-])>{1,2}\s*(?!/dev/null|&)\S")
+_REMOVING = re.compile(r"\s*rm\s")
+_PASSING = re.compile(r"\$|^/tmp/|^/dev/|\.(?:log|out|err|tmp)$")
+"""What a command's output goes to for a moment is no file that was worked on."""
 _REDIRECT = re.compile(r"(?<![<>0-9&=-])>{1,2}\s*([^\s;&|<>'\"]+)")
 _HEREDOC = re.compile(r"(<<-?\s*)['\"]?(\w+)['\"]?([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.S | re.M)
 _HEREDOC_TO_FILE = re.compile(r"(?:cat|tee)\b[^|;]*<<")
@@ -195,12 +199,17 @@ def _bare(command: str) -> str:
 def _command_subject(command: str, kind: StepKind) -> str:
     """The file a command is about: where it writes to, else the last file it names on its first line."""
     if kind is StepKind.WROTE:
-        target = _REDIRECT.search(_unquoted(command))
-        if target and classify(trim(target.group(1))) is EvidenceKind.PATH:
-            return trim(target.group(1))
+        bare = _unquoted(command)
+        pieces = _COMMANDS.split(bare)
+        gone = {name for piece in pieces if _REMOVING.match(piece) for name in piece.split()[1:]}
+        for target in map(trim, _REDIRECT.findall(bare)):
+            if target not in gone and not _PASSING.search(target) and classify(target) is EvidenceKind.PATH:
+                return target
         # Of several commands in a row, the one that writes names the file: "compile a.py && rm b.log".
-        pieces = _COMMANDS.split(_unquoted(command))
-        command = next((piece for piece in pieces if _WRITING_COMMAND.search(piece)), "")
+        changing = (
+            piece for piece in pieces if _CHANGING_COMMAND.search(piece) and not _REMOVING.match(piece)
+        )
+        command = next((piece for piece in changing if gone.isdisjoint(piece.split())), "")
     first = _bare(command).split("\n", 1)[0]
     for run in reversed(RUN.findall(first[:400])):
         value = trim(run)

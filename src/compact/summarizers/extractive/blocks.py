@@ -98,15 +98,13 @@ def _request_line(material: Material, units: Sequence[Unit], room: int, *, whole
         return head + text
     telling = [unit for unit in units if unit.weight] or list(units)
     # People say what they want first; what follows is detail that the story and the facts may pick up.
-    said = ""
+    taken: list[Unit] = []
     for unit in telling:
-        piece = sentence(unit)
-        if said and len(said) + len(piece) + 1 > room:
+        if taken and sum(len(one.text) + 2 for one in (*taken, unit)) > room:
             break
-        if len(said) < room:
-            material.told.add(unit.number)
-        said += f"{' ' if said else ''}{piece}"
-    return head + one_line(said, room)
+        taken.append(unit)
+        material.told.add(unit.number)
+    return head + one_line(sentences(taken), room)
 
 
 def story(material: Material, room: int, wanted: frozenset[str] | None = None) -> list[str]:
@@ -156,7 +154,7 @@ def _minutes(material: Material, chosen: Sequence[Unit]) -> list[str]:
     units = sorted(chosen, key=lambda unit: unit.number)
     lines: list[str] = []
     body = speaker = ""
-    first = last = -1
+    first = last = before = -1
     people = material.is_dialogue
 
     def flush() -> None:
@@ -177,7 +175,11 @@ def _minutes(material: Material, chosen: Sequence[Unit]) -> list[str]:
             body += f"{' ' if body else ''}{who}:"
         speaker = who
         last = unit.index
-        body += f"{' ' if body else ''}{sentence(unit)}"
+        if body and unit.joint and unit.number == before + 1:
+            body = f"{body.removesuffix('.')}{unit.joint}{_ended(neutralize(unit.text))}"
+        else:
+            body += f"{' ' if body else ''}{sentence(unit)}"
+        before = unit.number
     flush()
     return lines
 
@@ -185,4 +187,23 @@ def _minutes(material: Material, chosen: Sequence[Unit]) -> list[str]:
 def sentence(unit: Unit) -> str:
     """A unit as a sentence of its own."""
     text = unit.told
+    if unit.joint:
+        text = text[:1].upper() + text[1:]
+    return _ended(text)
+
+
+def _ended(text: str) -> str:
     return text if text[-1:] in ".!?…。！？:" else text + "."
+
+
+def sentences(units: Sequence[Unit]) -> str:
+    """Units as prose: clauses that followed each other are one sentence again."""
+    said = ""
+    before = -1
+    for unit in units:
+        if said and unit.joint and unit.number == before + 1:
+            said = f"{said.removesuffix('.')}{unit.joint}{_ended(neutralize(unit.text))}"
+        else:
+            said += f"{' ' if said else ''}{sentence(unit)}"
+        before = unit.number
+    return said

@@ -14,6 +14,7 @@ from compact.core.render import UNTRUSTED_HEADING, is_empty_failure, neutralize,
 from compact.model.message import Message, MessageKind, Role
 from compact.model.summary import Evidence, EvidenceKind, SummaryRequest
 from compact.summarizers.extractive.choosing import Chooser
+from compact.summarizers.extractive.labels import reports_of
 from compact.summarizers.extractive.sentences import LONG_SENTENCE, Unit, Weights, units_of
 
 FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
@@ -37,6 +38,8 @@ class Material:
     earlier_goal: Sequence[str]
     tool_share: float
     """How much of the span is tool output and code: 0 in a chat, near 1 in an agent's run."""
+    reports: frozenset[int]
+    """Indexes of what the assistant told the user after it had worked."""
     choosers: dict[object, Chooser] = field(default_factory=dict)
     """What was chosen so far, so that a second try at another size need not begin anew."""
     told: set[int] = field(default_factory=set)
@@ -77,7 +80,7 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
     return Material(
         request, messages, positions, ledger, evidence, units,
         weights, story, goal,
-        _tool_share(reading),
+        _tool_share(reading), reports_of(messages),
     )  # fmt: skip
 
 

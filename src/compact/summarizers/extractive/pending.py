@@ -7,8 +7,10 @@ import re
 from compact.core.evidence.reading import indexes_holding
 from compact.model.message import Role
 from compact.model.summary import EvidenceKind
-from compact.summarizers.extractive.blocks import one_line, sentence, take
+from compact.summarizers.extractive.blocks import one_line, sentence, sentences, take
+from compact.summarizers.extractive.labels import OPEN
 from compact.summarizers.extractive.material import Material
+from compact.summarizers.extractive.sentences import Unit
 from compact.summarizers.extractive.steps import describe
 
 _OPEN = re.compile(
@@ -17,6 +19,9 @@ _OPEN = re.compile(
     r"waiting|will (?:need|have) to|need to|have to|should (?:also|still|now)|plan to|going to)\b",
     re.IGNORECASE,
 )
+_GUESSED_SHARE = 0.6
+"""Plans that nobody called open get less room."""
+_SAID_OPEN = re.compile(r"^open: ", re.IGNORECASE)
 _OPEN_CUES = (
     "todo", "next", "remaining", "still ", "not yet", "pending", "blocked", "later", "unresolved",
     "open question", "follow", "waiting", "will ", "open:", "need to", "have to", "should ", "plan to",
@@ -26,13 +31,19 @@ _OPEN_CUES = (
 
 
 def open_items(material: Material, room: int) -> list[str]:
-    """What is not finished: the newest step if it failed, and plans said in the last fifth, newest first."""
+    """What is not finished: the newest step if it failed, what the assistant's last words leave open, and
+    where they name nothing so, plans said in the last fifth, newest first."""
     lines: list[str] = []
     where = material.positions
-    if material.ledger.steps and material.ledger.steps[-1].failed:
+    steps = material.ledger.steps
+    if steps and steps[-1].failed and steps[-1].index > max(material.reports, default=-1):
         step = material.ledger.steps[-1]
         lines.append(f"- [m{where[step.index]}] last step did not succeed: {describe(step, 100)}")
     lines += in_progress(material, room)
+    left_open = _left_open(material, room - sum(len(line) + 1 for line in lines))
+    if left_open:
+        return lines + left_open
+    room = int(room * _GUESSED_SHARE)
     late = len(material.messages) * 0.8
     size = sum(len(line) + 1 for line in lines)
     recent = [unit for unit in material.units if unit.index >= late]
@@ -48,6 +59,29 @@ def open_items(material: Material, room: int) -> list[str]:
             if size <= room:
                 material.told.add(unit.number)
     return take(dict.fromkeys(lines), room)
+
+
+def _left_open(material: Material, room: int) -> list[str]:
+    """What the last words say is open, a line for each of their lines."""
+    last = max((unit.index for unit in material.units), default=0)
+    lines: list[list[Unit]] = []
+    for unit in material.units:
+        if unit.index != last or unit.label is not OPEN:
+            continue
+        if lines and not unit.opens:
+            lines[-1].append(unit)
+        else:
+            lines.append([unit])
+    told: list[str] = []
+    for units in lines:
+        text = one_line(sentences(units))
+        line = f"- [m{material.positions[last]}] {_SAID_OPEN.sub('', text)}"
+        if len(line) + 1 > room:
+            break
+        room -= len(line) + 1
+        told.append(line)
+        material.told.update(unit.number for unit in units)
+    return told
 
 
 def in_progress(material: Material, room: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import chain
 from math import log
 
@@ -13,6 +13,7 @@ from compact.core.evidence.focus import focus_words
 from compact.core.evidence.reading import Reading, indexes_holding, split_sentences
 from compact.core.render import neutralize
 from compact.model.message import Role
+from compact.summarizers.extractive.labels import DECIDED, OPEN, Labels, reports_of
 
 _CLAUSE = re.compile(
     r", (?=(?:and|but|so|because|since|especially|which|where|while|although|though|then|can|could|how|"
@@ -102,6 +103,12 @@ _WITHDRAWN = re.compile(
 _WITHDRAWN_REACH = 8
 _WITHDRAWN_WEIGHT = 0.15
 _ASSISTANT_WEIGHT = 0.7
+_REPORT_WEIGHT = 1.6
+_DECIDED_WEIGHT = 1.6
+_ANSWERED_WEIGHT = 0.4
+_ORDER_WEIGHT = 1.6
+_ROW_WEIGHT = 0.2
+"""A row of a table, without its head, tells little."""
 """Users state facts about themselves and what they want; assistants also give advice that anyone could."""
 
 
@@ -112,14 +119,33 @@ Weights = dict[str, float]
 class Unit:
     """One piece of prose that is kept or dropped as a whole."""
 
-    __slots__ = ("_told", "gain", "index", "number", "role", "speaker", "text", "weight", "words")
+    __slots__ = (
+        "_told",
+        "gain",
+        "index",
+        "joint",
+        "label",
+        "number",
+        "opens",
+        "role",
+        "speaker",
+        "text",
+        "weight",
+        "words",
+    )
 
-    def __init__(self, index: int, number: int, role: Role, speaker: str, text: str) -> None:
+    def __init__(self, index: int, number: int, role: Role, speaker: str, text: str, label: str = "") -> None:
         self.index = index
         self.number = number
         self.role = role
         self.speaker = speaker
         self.text = text
+        self.label = label
+        """Under what heading of its message it stands: decided, open, done, found, or none of these."""
+        self.joint = ""
+        """What parts it from the clause before it in its sentence."""
+        self.opens = True
+        """False for what goes on with the line or the sentence before."""
         self.words: list[str] = []
         self.weight = 1.0
         self.gain = 0.0
@@ -141,13 +167,38 @@ def units_of(reading: Reading, names: Container[str] = (), focus: str = "") -> t
     for index, message in enumerate(reading.messages):
         if message.role in _SPEAKING and reading.texts[index] and reading.is_original(index):
             _add_units(units, reading, index, message.role)
-    return units, _weigh(units, reading.speakers, names, focus)
+    weights = _weigh(units, reading.speakers, names, focus)
+    _weigh_labelled(units, reports_of(reading.messages))
+    return units, weights
+
+
+def _weigh_labelled(units: list[Unit], reports: frozenset[int]) -> None:
+    """What an assistant reports after its work, and what it says was decided, outlasts how it got there."""
+    newest = max(reports, default=-1)
+    for unit in units:
+        if unit.index in reports:
+            unit.weight *= _REPORT_WEIGHT
+        if unit.label is DECIDED:
+            unit.weight *= _DECIDED_WEIGHT
+        elif unit.label is OPEN and unit.index < newest:
+            unit.weight *= _ANSWERED_WEIGHT
+        elif reports and unit.role is Role.USER:
+            unit.weight *= _ORDER_WEIGHT
 
 
 def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> None:
-    speaker = ""
+    speaker = label = ""
     named_here = bool(reading.speakers)
+    text = reading.texts[index]
+    labels = Labels(text) if ":" in text and not named_here else None
+    at = 0
+    opens = True
     for sentence in _spoken_sentences(reading, index):
+        if labels:
+            found = text.find(sentence, at)
+            opens = found <= at or "\n" in text[at:found]
+            at = found + len(sentence) if found >= 0 else at
+            label = labels.at(found)
         if named_here and ": " in sentence:
             named, sentence = reading.after_speaker(sentence)
             speaker = named or speaker
@@ -157,11 +208,24 @@ def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> N
             sentence = " ".join(sentence.split())
         if len(sentence) <= LONG_SENTENCE:
             if len(sentence) > _SHORTEST or _tells_much(sentence):
-                units.append(Unit(index, len(units), role, speaker, sentence))
+                units.append(Unit(index, len(units), role, speaker, sentence, label))
+                units[-1].opens = opens
             continue
-        for piece in _CLAUSE.split(sentence):
+        for joint, piece in _clauses(sentence):
             if len(piece) > _SHORTEST or _tells_much(piece):
-                units.append(Unit(index, len(units), role, speaker, piece))
+                units.append(Unit(index, len(units), role, speaker, piece, label))
+                units[-1].opens = opens
+                units[-1].joint = joint
+                opens = False
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
+    """The clauses of a long sentence, each with what parts it from the one before."""
+    joint, start = "", 0
+    for found in _CLAUSE.finditer(sentence):
+        yield joint, sentence[start : found.start()]
+        joint, start = found.group(), found.end()
+    yield joint, sentence[start:]
 
 
 def _tells_much(text: str) -> bool:
@@ -295,6 +359,8 @@ class _Words(dict[str, str]):
             unit.weight = 0.0
         elif obliges or not _FINDING.isdisjoint(found):
             unit.weight = _FINDING_WEIGHT
+        if text.count(" | ") > 1:
+            unit.weight *= _ROW_WEIGHT
         if len(text) < 120 and not _COURTEOUS.isdisjoint(found) and _COURTESY.search(text):
             unit.weight *= _COURTESY_WEIGHT
 

@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compact.core.evidence import Step, StepKind
-from compact.summarizers.extractive.blocks import clip, one_line
+from compact.summarizers.extractive.blocks import clip, one_line, sentences
+from compact.summarizers.extractive.labels import DECIDED, OPEN
 from compact.summarizers.extractive.material import Material
+from compact.summarizers.extractive.sentences import Unit
 
 _MIN_ROOM = 40
 _MAX_CITES = 4
+_LEAD_SENTENCES = 2
+_LEAD_CHARS = 120
+_REMOVED = re.compile(r"(?:^|[;&|] *)rm ([^;&|]+)")
 _IMPORTS = ("`import ", "`from ", "`use ", "`#include ", "`require")
 _TESTS = re.compile(
     r"\b(?:pytest|unittest|runtests|npm (?:run )?test|jest|vitest|cargo test|go test|tox|make test|check|"
@@ -19,10 +24,20 @@ _TESTS = re.compile(
 )
 
 
-def steps(material: Material, room: int) -> list[str]:
-    """What was done, in order: changes first, one line a file, then checks and failures, then the newest."""
-    lines: list[tuple[int, str]] = []
-    ranked = sorted(_alike(material.ledger.steps), key=lambda entry: (-entry[0], -entry[1][-1].index))
+def steps(material: Material, room: int, *, reported: bool = True) -> list[str]:
+    """What was done, in order: what the assistant reported, if that is wanted, and the steps after it.
+
+    Of steps changes come first, one line a file, then checks and failures, then the newest.
+    """
+    lines = _reported(material, room * 2 // 3) if reported else []
+    room -= sum(len(line) + 1 for _, line in lines)
+    if lines:
+        edited = _edited_before(material, max(material.reports), room)
+        lines += edited
+        room -= sum(len(line) + 1 for _, line in edited)
+    since = max(material.reports, default=-1) if lines else -1
+    steps = [step for step in material.ledger.steps if step.index > since]
+    ranked = sorted(_alike(steps), key=lambda entry: (-entry[0], -entry[1][-1].index))
     for _, done in ranked:
         newest = done[-1]
         more = len({step.call_id for step in done}) - 1
@@ -35,6 +50,49 @@ def steps(material: Material, room: int) -> list[str]:
         room -= len(line) + 1
         lines.append((newest.index, line))
     return [line for _, line in sorted(lines)]
+
+
+def _reported(material: Material, room: int) -> list[tuple[int, str]]:
+    """What came of each turn, in the words with which the assistant reported it; the newest stay."""
+    leads: dict[int, list[Unit]] = {}
+    for unit in material.units:
+        if unit.index in material.reports and unit.weight and unit.label not in (DECIDED, OPEN):
+            told = leads.setdefault(unit.index, [])
+            if len(told) < _LEAD_SENTENCES and sum(len(one.text) for one in told) < _LEAD_CHARS:
+                told.append(unit)
+    lines: list[tuple[int, str]] = []
+    for index in sorted(leads, reverse=True):
+        line = f"- [m{material.positions[index]}] {one_line(sentences(leads[index]))}"
+        if len(line) + 1 > room:
+            break
+        room -= len(line) + 1
+        lines.append((index, line))
+        material.told.update(unit.number for unit in leads[index])
+    return lines
+
+
+def _edited_before(material: Material, until: int, room: int) -> list[tuple[int, str]]:
+    """Which files were changed up to the last report, and how often; how, the reports tell."""
+    edits: dict[str, list[int]] = {}
+    for step in material.ledger.steps:
+        if step.index < until and step.kind is StepKind.WROTE and step.subject and not step.failed:
+            edits.setdefault(step.subject, []).append(step.index)
+    for step in material.ledger.steps:
+        for path in _REMOVED.findall(step.command) if "rm " in step.command else ():
+            for name in path.split():
+                edits.pop(name, None)
+    told: list[str] = []
+    at: list[int] = []
+    room -= len("- [m000-m000] edited ")
+    for path in sorted(edits, key=lambda path: (-len(edits[path]), path)):
+        times = len(edits[path])
+        piece = one_line(path) + (f" ({times} times)" if times > 1 else "")
+        if len(piece) + 2 > room:
+            break
+        room -= len(piece) + 2
+        told.append(piece)
+        at += edits[path]
+    return [(until, f"- {_cite(material, at)} edited {', '.join(told)}")] if told else []
 
 
 def _alike(steps: Sequence[Step]) -> list[tuple[int, list[Step]]]:
@@ -123,10 +181,11 @@ _NEW_TEXT = (
     "new_str",
     "newText",
     "new_text",
+    "new",
     "replacement",
     "content",
     "file_text",
     "text",
     "insert_text",
 )
-_OLD_TEXT = ("old_string", "old_str", "oldText", "old_text", "search", "original")
+_OLD_TEXT = ("old_string", "old_str", "oldText", "old_text", "old", "search", "original")

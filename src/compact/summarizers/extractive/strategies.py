@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from compact.core.evidence.block import Coverage, build
 from compact.core.render import UNTRUSTED_HEADING
+from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, ledgers, pending, steps
 from compact.summarizers.extractive.material import Material
@@ -22,6 +23,8 @@ _STEPS_SHARE = 0.5
 """Share of the story's room that steps take in an agent's run."""
 _LEAST_PROSE = (0.12, 0.2)
 """The more of the evidence fits, the less it may crowd out what was done and why."""
+_REPORTED_SHARE = 0.42
+_REPORTED_FROM = 3_000
 _FORMED = frozenset({"decisions", "changes"})
 _PROSE = ("decisions", "changes", "steps", "story")
 _FORMED_SHARE = 0.4
@@ -133,9 +136,10 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
             filled[name] = writer(material, int(room * share))
     formed = not names.isdisjoint(_FORMED)
     least = _FORMED_SHARE if formed else _between(_LEAST_PROSE, max(0.0, 2 * _ease(material, room) - 1))
+    least = max(least, _reported_share(material, room))
     prose_room = max(int(room * least), room - evidence_room - _size(filled, sections))
     for _ in range(2):
-        _fill_prose(filled, material, sections, prose_room)
+        _fill_prose(filled, material, sections, prose_room, reported=room >= _REPORTED_FROM)
         left = room - _size(filled, sections) - len(facts_heading) - len(UNTRUSTED_HEADING) - 2
         block = build(
             material.evidence,
@@ -167,6 +171,18 @@ def _evidence_share(material: Material, room: int) -> float:
     return _CHAT_SHARE + (agent - _CHAT_SHARE) * min(1.0, 4 * material.tool_share)
 
 
+def _reported_share(material: Material, room: int) -> float:
+    """What the user asked for on the way and what the assistant reported is the story of an agent's run."""
+    if not material.reports or room < _REPORTED_FROM:
+        return 0.0
+    telling = sum(
+        len(unit.text)
+        for unit in material.units
+        if unit.weight and (unit.index in material.reports or unit.role is Role.USER)
+    )
+    return _REPORTED_SHARE * min(1.0, telling / room)
+
+
 def _ease(material: Material, room: int) -> float:
     """From 0, when the evidence by far exceeds the room, to 1, when all of it would fit twice."""
     wanted = sum(len(item.value) + 2 for item in material.evidence if item.kind in _KINDS)
@@ -184,16 +200,21 @@ def _rules_share(room: int) -> float:
 
 _SMALL_BLOCKS = (
     ("goal", blocks.goal, 0.13),
-    ("open", pending.open_items, 0.07),
+    ("open", pending.open_items, 0.12),
     ("progress", pending.in_progress, 0.05),
-    ("questions", pending.open_questions, 0.08),
+    ("questions", pending.open_questions, 0.12),
     ("answers", pending.answers, 0.10),
 )
 _KINDS = frozenset(EvidenceKind) - {EvidenceKind.RULE, EvidenceKind.COMMAND, EvidenceKind.APPROVAL}
 
 
 def _fill_prose(
-    filled: dict[str, list[str]], material: Material, sections: Sequence[Section], room: int
+    filled: dict[str, list[str]],
+    material: Material,
+    sections: Sequence[Section],
+    room: int,
+    *,
+    reported: bool,
 ) -> None:
     for section in sections:
         if section.block == "decisions":
@@ -205,7 +226,7 @@ def _fill_prose(
         share = _STEPS_SHARE * min(1.0, 4 * material.tool_share)
         if room * share < _SLIVER and share:
             share = 1.0
-        filled["steps"] = steps.steps(material, int(room * share))
+        filled["steps"] = steps.steps(material, int(room * share), reported=reported)
         room -= sum(len(line) + 1 for line in filled["steps"])
     for section in sections:
         if section.block == "story":
