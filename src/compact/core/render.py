@@ -113,6 +113,8 @@ def cut_middle(text: str, limit: int) -> str:
 
 def neutralize(text: str) -> str:
     """Disarm frame tags, roles of chat templates and message labels in text that is about to be framed."""
+    if text.isascii() and "<" not in text and "[" not in text:
+        return text  # as nearly every value and sentence of a summary is
     return _FORGED_LABEL.sub("> ", disarm(text))
 
 

@@ -169,6 +169,8 @@ class Message:
     @property
     def text(self) -> str:
         """The prose of the message: text parts and marker summaries, joined by newlines."""
+        if len(self.parts) == 1 and type(self.parts[0]) is Text:
+            return self.parts[0].text
         found = [part.text for part in self.parts if isinstance(part, Text)]
         found += [part.summary for part in self.parts if isinstance(part, CompactionMarker)]
         return found[0] if len(found) == 1 else "\n".join(found)

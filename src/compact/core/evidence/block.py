@@ -14,7 +14,6 @@ NEWEST_SHARE = 0.4
 _LONG_KINDS_SHARE = 0.10
 _ROUNDS = 4
 _SLIVER = 16
-_SEPARATORS = "./:"
 _MAX_PIECES = 12
 _MAX_CITES = 2
 _CITE_CHARS = 9
@@ -43,6 +42,8 @@ _TITLES = {
 _ORDER = tuple(_TITLES)
 _SPOKEN = frozenset({EvidenceKind.DATE, EvidenceKind.NAME})
 _OWN_LINE = frozenset({EvidenceKind.COMMAND, EvidenceKind.ERROR, EvidenceKind.APPROVAL})
+_UNTITLED = _OWN_LINE | {EvidenceKind.URL}
+"""Kinds whose context is no heading of theirs."""
 
 
 class Coverage:
@@ -55,9 +56,10 @@ class Coverage:
 
     def add(self, text: str) -> None:
         held = self._held
-        held.add(text)
         # No run holds a blank, and most words are one: the pattern is only for what has marks in it.
-        for word in set(text.split()) - held:
+        words = set(text.split()) - held
+        held.add(text)
+        for word in words:
             if word.isalnum():
                 held.add(word)
                 continue
@@ -65,14 +67,11 @@ class Coverage:
                 value = run if run.isalnum() else trim(run)
                 if value and value not in held:
                     held.add(value)
-                    self._add_pieces(value)
+                    held.update(_pieces(value))
 
     def add_inside(self, value: str) -> None:
         """Only what stands within the value, not the value itself."""
-        inside = Coverage()
-        inside._add_pieces(value)
-        inside._held.discard(value)
-        self._held |= inside._held
+        self._held.update(piece for piece in _pieces(value) if piece != value)
 
     def forget(self, value: str) -> None:
         self._held.discard(value)
@@ -80,14 +79,16 @@ class Coverage:
     def holds(self, value: str) -> bool:
         return value in self._held
 
-    def _add_pieces(self, value: str) -> None:
-        cuts = [at for at, char in enumerate(value) if char in _SEPARATORS]
-        if not cuts or len(cuts) > _MAX_PIECES:
-            return
-        starts = [0, *(at + 1 for at in cuts)]
-        ends = [*cuts, len(value)]
-        for start in starts:
-            self._held.update(value[start:end] for end in ends if end > start)
+
+def _pieces(value: str) -> list[str]:
+    """What stands between any two separators of the value."""
+    if "." not in value and "/" not in value and ":" not in value:
+        return []
+    cuts = [at for at, char in enumerate(value) if char in "./:"]
+    if len(cuts) > _MAX_PIECES:
+        return []
+    ends = [*cuts, len(value)]
+    return [value[start:end] for start in (0, *(at + 1 for at in cuts)) for end in ends if end > start]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +178,12 @@ class _Picker:
         self._long_room = long_room
         self._form = form
         self._groups: set[tuple[bool, str]] = set()
-        self._seen: set[tuple[EvidenceKind, str]] = set()
 
     def pick(self, items: Iterable[Evidence], room: int) -> bool:
         """Take what fits `room`; False when nothing did."""
         before = len(self.chosen)
         for item in items:
-            key = (item.kind, item.value)
-            if key in self._seen or self._covered.holds(item.value):
+            if self._covered.holds(item.value):
                 continue
             cost = self._cost(item)
             if cost > room or (item.kind in _OWN_LINE and cost > self._long_room):
@@ -195,7 +194,6 @@ class _Picker:
                 self._long_room -= cost
             room -= cost
             self._groups.add((item.untrusted, _title(item)))
-            self._seen.add(key)
             self.chosen.append(item)
             self._covered.add(item.value)
         return len(self.chosen) > before
@@ -204,6 +202,7 @@ class _Picker:
         """Leave out what a longer value that came in later holds: `app.db` beside `app.db.models`."""
         longer = Coverage()
         phrases: list[str] = []
+        titles: set[str] = set()
         for item in self.chosen:
             if item.kind in _SPOKEN and " " in item.value:
                 longer.add(item.value)
@@ -211,7 +210,9 @@ class _Picker:
                 phrases.append(item.value)
             elif item.kind not in _OWN_LINE:
                 longer.add_inside(item.value)
-                longer.add(_title(item))  # "item_id" is said when it heads the values
+                titles.add(_title(item))
+        for title in titles:
+            longer.add(title)  # "item_id" is said when it heads the values
         spoken = "\n".join(phrases)
         self.chosen = [
             item
@@ -237,13 +238,13 @@ class _Picker:
 
 
 def _title(item: Evidence) -> str:
-    kind = item.kind
-    if kind is EvidenceKind.PATH:
-        state = item.context.split(" ", 1)[0]
-        return f"Files {state}" if state in ("edited", "read", "failed") else _TITLES[kind]
-    if kind in _OWN_LINE or kind is EvidenceKind.URL or not item.context or _is_phrased(item):
+    kind, context = item.kind, item.context
+    if not context:
         return _TITLES[kind]
-    return item.context
+    if kind is EvidenceKind.PATH:
+        state = context.split(" ", 1)[0]
+        return f"Files {state}" if state in ("edited", "read", "failed") else _TITLES[kind]
+    return _TITLES[kind] if kind in _UNTITLED or _is_phrased(item) else context
 
 
 def _is_phrased(item: Evidence) -> bool:
@@ -322,9 +323,10 @@ def _own_line(item: Evidence) -> str:
 
 
 def _value(item: Evidence, form: _Form) -> str:
-    state, _, lines = item.context.partition(" ")
-    if form.numbered and item.kind is EvidenceKind.PATH and lines[:1].isdigit() and state != "in":
-        return f"{_safe(item.value)}:{lines}"
+    if form.numbered and item.kind is EvidenceKind.PATH:
+        state, _, lines = item.context.partition(" ")
+        if lines[:1].isdigit() and state != "in":
+            return f"{_safe(item.value)}:{lines}"
     if _is_phrased(item):
         before, _, unit = item.context.partition(PLACE)
         return _safe(f"{before if form.phrased else ''}{item.value}{unit}")

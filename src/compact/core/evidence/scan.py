@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import filterfalse
 from typing import Any
 
 from compact.core.evidence.actions import Step, StepKind, steps_of
 from compact.core.evidence.hiding import Hiding
+from compact.core.evidence.leaves import Labels, Leaves
 from compact.core.evidence.lexicon import DATE_WORDS, MONTH, NAMES, RUN, classify, trim
 from compact.core.evidence.reading import Reading
 from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
@@ -17,9 +18,12 @@ from compact.model.summary import EvidenceKind
 
 USER, CALL, ASSISTANT, TOOL = range(4)
 """Who brought a value up, strongest claim first."""
-_SOURCES = {Role.USER: USER, Role.TOOL: TOOL}
+_SOURCES = {Role.USER: USER, Role.ASSISTANT: ASSISTANT, Role.TOOL: TOOL}
+"""Others instruct: their rules count, their words are no facts of the conversation."""
 
-_SKIPPED_KINDS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER})
+_SKIPPED_KINDS = frozenset(
+    {MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY}
+)
 _FOUND_IN = re.compile(r"(.+?\.\w+):(\d+)[:-](.+)", re.DOTALL)
 """A line of a search: path, number, and the text that stands there."""
 _LISTING = re.compile(r"^\S{1,300}\.\w{1,12}:\d+[:-]", re.MULTILINE)
@@ -29,15 +33,6 @@ _SHORT_OPTION = re.compile(r"-[a-z]\d[\w-]*")
 _PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 """The sides of a diff and the current folder say nothing of the file."""
 _ESCAPES = re.compile(r'\\[nrt"]')
-_GENERIC_LABELS = frozenset(
-    {"id", "ids", "name", "value", "values", "key", "item", "items", "data", "result"}
-)
-_TEXT_KEYS = re.compile(
-    r"command|cmd|code|script|content|text|input|query|message|thought|str(?:ing)?$|^old|^new|body|diff|"
-    r"patch",
-    re.I,
-)
-"""Keys whose values are prose or code: they say nothing of what stands in them."""
 _PROSE_IN_JSON = 60
 _LONGEST_KNOWN = 200
 _LONGEST_RUN = 300
@@ -85,6 +80,7 @@ class Sighting:
 
 Found = dict[str, tuple[EvidenceKind, str, str]]
 """Value → kind, label, subject; in order of appearance."""
+_A_NAME = (EvidenceKind.NAME, "", "")
 
 
 class Scanner:
@@ -96,6 +92,8 @@ class Scanner:
         self._names: dict[str, str] = {}
         self._plain: set[str] = set()
         self._kinds: dict[str, tuple[tuple[str, EvidenceKind, str], ...]] = {}
+        self._leaves = Leaves()
+        self._labels = Labels()
 
     def scan(self, reading: Reading) -> list[Step]:
         """Take in every message; answer the tool steps, which tell what files and commands were about."""
@@ -105,11 +103,9 @@ class Scanner:
         # What a command says is not what the file holds that its output goes to.
         held_by = {step.call_id: step.subject for step in steps if not step.command or step.writes_its_text}
         for index, message in enumerate(messages):
-            if message.kind in _SKIPPED_KINDS or message.kind is MessageKind.SUMMARY:
+            source = _SOURCES.get(message.role)
+            if source is None or message.kind in _SKIPPED_KINDS:
                 continue
-            if message.role in (Role.SYSTEM, Role.DEVELOPER):
-                continue  # instructions: their rules count, their words are no facts of the conversation
-            source = _SOURCES.get(message.role, ASSISTANT)
             for part in message.parts:
                 if isinstance(part, Text):
                     self._take(self._prose_values(part.text), source, index)
@@ -123,8 +119,10 @@ class Scanner:
         return steps
 
     def _take(self, found: Found, source: int, index: int) -> None:
+        if not found:
+            return
         # A message that names three values is about them; one that lists three hundred is not.
-        density = 1.0 / max(1, len(found)) ** 0.5
+        density = 1.0 / len(found) ** 0.5
         sightings = self.sightings
         for value, (kind, label, subject) in found.items():
             seen = sightings.get(value)
@@ -151,7 +149,7 @@ class Scanner:
             if name is None:
                 name = names[run] = _bare_name(run)
             if name:
-                found[name] = (EvidenceKind.NAME, "", "")
+                found[name] = _A_NAME
         if self._add_runs(found, text, "", "", said=True):
             for match in DATE_WORDS.finditer(text):
                 found[match.group()] = (EvidenceKind.DATE, "", "")
@@ -163,10 +161,7 @@ class Scanner:
                 arguments = json.loads(arguments, parse_float=str, parse_int=str)
             except (ValueError, RecursionError):
                 arguments = {"": arguments}
-        try:
-            return self._json_values(self._hiding.data(arguments), subject)
-        except RecursionError:
-            return {}  # nested deeper than any tool's arguments are
+        return self._json_values(self._hiding.data(arguments), subject)
 
     def _output_values(self, text: str, subject: str) -> Found:
         start = text.lstrip()
@@ -185,10 +180,13 @@ class Scanner:
 
     def _json_values(self, value: Any, subject: str) -> Found:
         found: Found = {}
-        for label, leaf in _leaves(value, "", ""):
+        plain, labels = self._plain, self._labels
+        for label, leaf in self._leaves.of(value):
+            if leaf in plain:
+                continue
             before = len(found)
             # A long text under a key is prose or code; the key says nothing of the values in it.
-            named = label if len(leaf) <= _PROSE_IN_JSON and not _TEXT_KEYS.search(label) else ""
+            named = labels[label] if len(leaf) <= _PROSE_IN_JSON else ""
             self._add_runs(found, leaf, named, "" if named else subject)
             if len(found) == before + 1 and len(leaf) <= _PROSE_IN_JSON:
                 taken = next(reversed(found))
@@ -207,7 +205,7 @@ class Scanner:
             known = kinds.get(word)
             if known is None:
                 known = _values_in(word)
-                if not known and not MONTH.match(word):
+                if not known and (word.islower() or not MONTH.match(word)):
                     plain.add(word)
                     continue
                 if len(word) <= _LONGEST_KNOWN:
@@ -290,22 +288,3 @@ def _bare_name(run: str) -> str:
 def _is_bare_number(kind: EvidenceKind, value: str) -> bool:
     """Line numbers, offsets and a script's `$1` mean nothing; in speech or under a key a number does."""
     return kind is EvidenceKind.NUMBER and value.replace(",", "").lstrip("$").isdigit()
-
-
-def _leaves(value: Any, label: str, parent: str) -> Iterator[tuple[str, str]]:
-    """Leaf strings with the key they stand under. Keys are the tool's vocabulary, not values, unless
-    they hold a digit (`{"card_123": {...}}`), as ids do, or name a file."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            kind = classify(key) if not key.isalpha() else None
-            if kind is EvidenceKind.PATH or (kind is not None and sum(map(str.isdigit, key)) > 2):
-                yield label, key
-                yield from _leaves(inner, label, parent)
-            else:
-                named = f"{label} {key}".strip() if key.lower() in _GENERIC_LABELS else key
-                yield from _leaves(inner, named, label)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _leaves(inner, label, parent)
-    elif isinstance(value, str):
-        yield label, value

@@ -14,6 +14,8 @@ _LEAST_ROOM = 20
 _LENGTH_POWER = 0.6
 _FRAGMENT = 14
 """Added to every length, or shreds would look cheap."""
+_LITTLE = 170
+"""In so little room few of many units can fit."""
 
 
 @cache
@@ -31,46 +33,51 @@ class Chooser:
     def __init__(self, units: Sequence[Unit], weights: Weights, overhead: int) -> None:
         self._units = units
         self._overhead = overhead
+        self._costs = [len(unit.text) + overhead for unit in units]
         self._left = dict(weights)
         self._chosen: list[Unit] = []
         self._used = 0
         self._left_out: list[tuple[float, int]] = []
         self._heap = [
-            (-unit.gain * unit.weight / _price(len(unit.text) + overhead), number)
-            for number, unit in enumerate(units)
+            (-unit.gain * unit.weight / _price(cost), number)
+            for number, (unit, cost) in enumerate(zip(units, self._costs, strict=True))
             if unit.weight
         ]
-        heapq.heapify(self._heap)
 
     def choose(self, room: int) -> list[Unit]:
         """Units for `room` characters, best first."""
         if self._used > room:
             return self._prefix(room)
-        heap, units, overhead = self._heap, self._units, self._overhead
-        for entry in self._left_out:
-            heapq.heappush(heap, entry)
+        heap, units, costs, left = self._heap, self._units, self._costs, self._left
+        heap += self._left_out
+        heapq.heapify(heap)
         self._left_out = []
         while heap and room - self._used > _LEAST_ROOM:
             stale, number = heap[0]
             unit = units[number]
-            fresh = -self._worth(unit)
+            cost = costs[number]
+            fresh = -(sum(map(left.__getitem__, unit.words)) * unit.weight / _price(cost))
             if fresh > stale + 1e-12:
                 heapq.heapreplace(heap, (fresh, number))
-                continue
-            heapq.heappop(heap)
-            cost = len(unit.text) + overhead
-            if cost > room - self._used:
-                self._left_out.append((fresh, number))
-                continue
-            self._used += cost
-            self._chosen.append(unit)
-            for word in unit.words:
-                self._left[word] *= _REPEAT
+            elif cost > room - self._used:
+                self._leave_out(room - self._used)
+            else:
+                heapq.heappop(heap)
+                self._used += cost
+                self._chosen.append(unit)
+                for word in unit.words:
+                    left[word] *= _REPEAT
         return list(self._chosen)
 
-    def _worth(self, unit: Unit) -> float:
-        gain = sum(map(self._left.__getitem__, unit.words))
-        return gain * unit.weight / _price(len(unit.text) + self._overhead)
+    def _leave_out(self, room: int) -> None:
+        """Set the best unit aside, which does not fit; in little room, all that do not."""
+        if room > _LITTLE:
+            self._left_out.append(heapq.heappop(self._heap))
+            return
+        costs = self._costs
+        self._left_out += [entry for entry in self._heap if costs[entry[1]] > room]
+        self._heap[:] = [entry for entry in self._heap if costs[entry[1]] <= room]
+        heapq.heapify(self._heap)
 
     def _prefix(self, room: int) -> list[Unit]:
         taken: list[Unit] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from itertools import chain
 from math import log
 
@@ -146,7 +146,7 @@ class Unit:
         """What parts it from the clause before it in its sentence."""
         self.opens = True
         """False for what goes on with the line or the sentence before."""
-        self.words: list[str] = []
+        self.words: Collection[str] = ()
         self.weight = 1.0
         self.gain = 0.0
         self._told = ""
@@ -333,7 +333,8 @@ class _Words(dict[str, str]):
         self._ignored = ignored
 
     def __missing__(self, word: str) -> str:
-        low = word.strip(_PUNCTUATION).lower()
+        low = word if word.isalpha() else word.strip(_PUNCTUATION)
+        low = low.lower()
         if low in _STOP or low in self._ignored:
             low = _OBLIGES if low in _FINDING else ""
         elif low.endswith(_POSSESSIVE):
@@ -349,7 +350,7 @@ class _Words(dict[str, str]):
         found = dict.fromkeys(map(self.__getitem__, words))
         found.pop("", None)
         obliges = found.pop(_OBLIGES, 0) is None
-        unit.words = list(found)
+        unit.words = found
         ending = text[-1]
         if len(found) < 3 and not (unit.speaker and len(found) == 2 and any(map(_names, words))):
             unit.weight = 0.0
