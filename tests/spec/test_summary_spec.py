@@ -13,8 +13,9 @@ import compact
 from compact import CompactConfig, CompactManager
 from compact.core.citations import cited_positions
 from compact.core.render import FRAME_TAGS
+from compact.model.record import RecordKind
 from compact.model.summary import Summary
-from support.standing_rules import RULES, TAKEN_BACK
+from support.standing_rules import RULES, TAKEN_BACK, VARIED_RULES, VARIED_TAKEN_BACK
 
 SESSIONS = Path(__file__).parent / "sessions"
 ROUNDS = 3
@@ -259,7 +260,14 @@ def test_settings_that_make_no_sense_are_named() -> None:
 
 
 @pytest.mark.spec("S4.11")
-def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_compactions() -> None:
+@pytest.mark.parametrize(
+    ("rules", "taken_back"),
+    [(RULES, TAKEN_BACK), (VARIED_RULES, VARIED_TAKEN_BACK)],
+    ids=["english", "varied"],
+)
+def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_compactions(
+    rules: tuple[str, ...], taken_back: tuple[tuple[str, str], ...]
+) -> None:
     config = CompactConfig(
         model="gpt-4o",
         max_context_tokens=24_000,
@@ -268,9 +276,10 @@ def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_co
         summarizer={"name": "extractive"},
     )
     manager = CompactManager(config)
-    given = [*RULES, *(old for old, _ in TAKEN_BACK)]
-    newer = [new for _, new in TAKEN_BACK]
-    asked = [" ".join(given[at : at + 4]) for at in range(0, len(given), 4)]
+    given = [*rules, *(old for old, _ in taken_back)]
+    newer = [new for _, new in taken_back]
+    assert len(given) >= 40
+    asked = ["- " + "\n- ".join(given[at : at + 4]) for at in range(0, len(given), 4)]
     messages: list[dict[str, Any]] = []
     prompt: list[Any] = []
     part = 0
@@ -281,10 +290,16 @@ def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_co
         report = (
             f"Stage {part} of the import now reads batch {part * 37} and writes it back to the queue. " * 18
         )
-        messages.append({"role": "user", "content": " ".join(newer) if part == 60 else said})
+        messages.append({"role": "user", "content": "\n".join(newer) if part == 60 else said})
         messages.append({"role": "assistant", "content": report})
         prompt = manager.preflight("rules", messages)
-    assert 2 * len(asked) <= len(messages) / 9 and part > 60
+    made = manager.records("rules")
+    assert [(record.kind, record.version) for record in made] == [
+        (RecordKind.COMPACTION, n) for n in (1, 2, 3)
+    ]
+    assert made[0].source_length > 2 * len(asked), "the first compaction took all of the rules"
+    assert 2 * len(asked) <= len(messages) / 10 and part > 60
     sent = "\n".join(str(message["content"]) for message in prompt)
-    assert [rule for rule in (*RULES, *newer) if rule not in sent] == []
-    assert [old for old, _ in TAKEN_BACK if old in sent] == []
+    assert [rule for rule in (*rules, *newer) if rule not in sent] == []
+    assert [old for old, _ in taken_back if f"“{old}”" in sent] == []
+    assert not any(message["content"] in asked for message in prompt)

@@ -47,9 +47,7 @@ _TEMPLATE_TOKENS = r"\|[^|<>]{1,40}\||(?:start|end)_of_turn>|</?sys>>"
 _TAG = re.compile(rf"\s*/?\s*(?:{_SPACED_TAGS})(?![^\W_])|{_TEMPLATE_TOKENS}")
 _LONGEST_TAG = 90
 _OTHER = r"[^\x00-\x7f]"
-_BEGINNINGS = "|".join(
-    rf"{tag[0]}[\W_]{{0,9}}(?:{tag[1]}|{_OTHER})" for tag in (*FRAME_TAGS, "start", "end")
-)
+_BEGINNINGS = "|".join(rf"{tag[0]}[\W_]{{0,9}}(?:{tag[1]}|{_OTHER})" for tag in (*FRAME_TAGS, "start", "end"))
 _OPENING = re.compile(
     rf"[<\uff1c\ufe64\u2039\u3008\u27e8\u276e](?=\||</?sys>|[\W_]{{0,40}}(?:{_BEGINNINGS}|{_OTHER}))"
     r"|\[(?=/?INST\])",

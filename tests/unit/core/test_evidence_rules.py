@@ -7,19 +7,26 @@ from compact.core.evidence.rules import is_rule, newest
 from compact.model.message import Message
 from compact.model.summary import Evidence, EvidenceKind
 from support.conversations import assistant, call, result, user
-from support.standing_rules import NO_RULES, RULES, TAKEN_BACK
+from support.standing_rules import (
+    NO_RULES,
+    NO_RULES_EITHER,
+    RULES,
+    TAKEN_BACK,
+    VARIED_RULES,
+    VARIED_TAKEN_BACK,
+)
 
 
 def rules_of(*messages: Message) -> list[Evidence]:
     return [item for item in extract(messages).items if item.kind is EvidenceKind.RULE]
 
 
-@pytest.mark.parametrize("sentence", RULES)
+@pytest.mark.parametrize("sentence", RULES + VARIED_RULES)
 def test_rules_are_recognized(sentence: str) -> None:
     assert is_rule(sentence)
 
 
-@pytest.mark.parametrize("sentence", NO_RULES)
+@pytest.mark.parametrize("sentence", NO_RULES + NO_RULES_EITHER)
 def test_what_only_sounds_like_a_rule_is_none(sentence: str) -> None:
     assert not is_rule(sentence)
 
@@ -41,13 +48,13 @@ def test_only_people_in_charge_give_rules() -> None:
     assert rules_of(*messages) == []
 
 
-@pytest.mark.parametrize(("old", "new"), TAKEN_BACK)
+@pytest.mark.parametrize(("old", "new"), TAKEN_BACK + VARIED_TAKEN_BACK)
 def test_the_newest_word_counts(old: str, new: str) -> None:
     assert newest([(old, 0), (new, 5)]) == [(new, 5)]
 
 
 def test_rules_on_other_matters_stand_beside_each_other() -> None:
-    said = [(text, at) for at, text in enumerate(RULES)]
+    said = [(text, at) for at, text in enumerate(RULES + VARIED_RULES)]
     assert newest(said) == said
 
 

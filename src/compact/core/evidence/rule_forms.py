@@ -1,8 +1,10 @@
-"""How rules are stated but for imperatives: obligations in English; always, never and must elsewhere."""
+"""How rules are stated in English but for plain imperatives."""
 
 from __future__ import annotations
 
 import re
+
+from compact.core.evidence.rule_tongues import is_unspaced_rule, orders_elsewhere
 
 _THING = (
     r"(?:all|every|each|any|no|the|our|my|your|both|these|those|answers?|replies|commits?|tests?|files?|"
@@ -40,7 +42,8 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"left|done|made|sent|sorted|short|less|no))|"
         r"cannot\s+(?:exceed|be)|can['’]?t\s+(?:exceed|be)|(?:is|are)\s+(?:not\s+allowed|forbidden|"
         r"off[- ]limits|required|mandatory|read[- ]only|capped|never\s+to|to\s+be|not\s+to)|"
-        r"needs?\s+to\s+be\s+(?:in|under|at|written|named|approved|reviewed|formatted)|(?:has|have)\s+to\s+be)\b",
+        r"needs?\s+to\s+be\s+(?:in|under|at|written|named|approved|reviewed|formatted)|(?:has|"
+        r"have)\s+to\s+be)\b",
     ),
     (("get",), r"^(?:and\s+|also\s+)?(?:every|each)\s+(?:[\w-]+\s+){1,6}gets?\s+(?:an?|the|its|no)\b"),
     (
@@ -55,9 +58,10 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"\byou\s+(?:have\s+to|need\s+to|are\s+to|are\s+not\s+to|can\s+only|may\s+not|may\s+only)\b",
     ),
     (
-        ("budget", "deadline", "limit", "cap", "ceiling", "maximum", "minimum"),
-        r"\b(?:my|our|the|total|hard|maximum|monthly|weekly)\s+(?:[\w-]+\s+){0,3}(?:budget|deadline|limit|cap|"
-        r"ceiling|maximum|minimum)\s+(?:is|stays|remains|of)\b",
+        ("budget", "deadline", "limit", "cap", "ceiling", "maximum", "minimum", "hard stop", "quota"),
+        r"\b(?:my|our|the|total|hard|maximum|monthly|weekly)\s+(?:[\w-]+\s+){0,3}(?:budget|deadline|limit|"
+        r"cap|"
+        r"ceiling|maximum|minimum|hard\s+stop|quota)\s+(?:is|stays|remains|of)\b",
     ),
     (
         ("budget", "deadline", "max", "min", "limit"),
@@ -78,25 +82,106 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("mandatory", "forbidden", "prohibited", "compulsory", "obligatory"),
-        r"\b(?:is|are)\s+(?:strictly\s+|absolutely\s+)?(?:mandatory|forbidden|prohibited|compulsory|obligatory)\b"
+        r"\b(?:is|are)\s+(?:strictly\s+|absolutely\s+)?(?:mandatory|forbidden|prohibited|compulsory|"
+        r"obligatory)\b"
         r"|^(?:strictly\s+)?forbidden\b",
     ),
     (
         ("has to", "have to"),
-        r"^(?:(?:and|also|but|then|please),?\s+)*(?:all|every|each|any|no|the|our|my|your|both|these|those|it|"
-        r"this|everything|nothing|\w+s)\b(?:\s+[\w'’`/.-]+){0,5}?\s+(?:has|have)\s+to\s+(?!do\s+with)\w",
+        r"(?:^|[:;]\s+)(?:(?:and|also|but|then|please),?\s+)*(?:all|every|each|any|no|the|our|my|your|"
+        r"both|these|"
+        r"those|it|this|everything|anything|nothing|\w+s)\b(?:\s+[\w'’`/.-]+){0,5}?\s+(?:has|"
+        r"have)\s+to\s+(?!do\s+with)\w",
     ),
     (("refrain",), r"^(?!I\b|we\b)[^.!?]{0,80}\brefrain\s+from\b"),
     (
         ("over", "more than", "above", "beyond", "past", "longer than"),
-        r"\b(?:can['’]?t|cannot|can\s+not|must\s+not)\s+(?:spend|pay|go|cost|take|use|charge|order)\b[^.!?]{0,30}?"
+        r"\b(?:can['’]?t|cannot|can\s+not|must\s+not)\s+(?:spend|pay|go|cost|take|use|charge|"
+        r"order)\b[^.!?]{0,30}?"
         r"\b(?:over|more\s+than|above|beyond|past|longer\s+than)\b",
     ),
     (
         ("should",),
-        r"\b(?:tone|style|format|language|voice|outputs?|answers?|replies|responses?|reports?|headings?|titles?|"
+        r"\b(?:tone|style|format|language|voice|outputs?|answers?|replies|responses?|reports?|headings?|"
+        r"titles?|"
         r"dates?|comments?|summar(?:y|ies)|e-?mails?|texts?|copy|length|layout|wording)\s+should\s+(?:be|use|"
         r"follow|sound|stay|have)\b",
+    ),
+    (
+        ("must", "should", "may not", "cannot"),
+        r"^(?:(?:and|also|but|please),?\s+)?(?:(?!(?:I|we|he|she|it|they|there|you|that|this|what)\b)[\w'’-]+\s+)"
+        r"{1,4}(?:must\s+(?:be|have|use|stay|remain|contain|follow|start|end|go|pass|include|match|return|never|always|not)|should\s+not|shouldn['’]?t|must\s+not|mustn['’]?t|(?-i:may)\s+not)\s+\w",
+    ),
+    (
+        ("essential", "crucial", "vital", "imperative", "critical"),
+        r"\bit(?:['’]s|\s+is)\s+(?:\w+\s+)?(?:essential|crucial|vital|imperative|critical)\s+(?:that|to)\b",
+    ),
+    (
+        ("here on", "now on", "today on", "point on"),
+        r"^(?!.*\b(?:we|they|he|she)\b).*\bfrom\s+(?:here|now|today|this\s+point)\s+on(?:wards?)?\b",
+    ),
+    (
+        ("only",),
+        r"^(?:in\s+)?(?!it\b|he\b|she\b|they\b|this\b|that\b|"
+        r"if\b)[\w'’ .-]{2,40}\sonly(?:,?\s+please)?[.!]?$",
+    ),
+    ((", not ",), r"^[\w'’.-]+(?:\s[\w'’.-]+){0,2},\s+not\s+[\w'’.-]+(?:\s[\w'’.-]+){0,2}[.!]?$"),
+    (
+        ("no ",),
+        r"^(?:(?:and|also|please|but),?\s+)?no\s+(?!such|more\b|idea|one\b|doubt|wonder|way\b|need|matter|"
+        r"luck|clue|problem|errors|results|matches|changes|problems|worries|"
+        r"thanks|issues|questions|comments|plans|tests|files)(?:[\w-]+\s+){0,3}[\w-]+s(?:,?\s+please)?[.!]?$",
+    ),
+    (
+        ("needed", "required"),
+        r"\b(?:is|are)\s+(?:needed|required)\s+(?:for|before|on|in|to)\s+(?:every|each|all|any|merge|"
+        r"release)\b",
+    ),
+    (
+        ("untouched", "unchanged", "private", "confidential", "as it is", "as they are"),
+        rf"\b{_THING}\b[^.!?]{{1,40}}\b(?:stays?|remains?)\s+(?:untouched|unchanged|private|confidential|"
+        r"as\s+(?:it\s+is|they\s+are))\b",
+    ),
+    (
+        ("more than", "less than", "fewer than", "longer than"),
+        r"^(?:(?:and|also|please|but),?\s+)?(?:spend|pay|use|take|add|change|allow|send|make|order|book|"
+        r"write|invite|"
+        r"ask|wait|charge|call|show|try)\b[^.!?]{0,20}\b(?:no|not)\s+(?:more|fewer|less|longer)\s+than\b",
+    ),
+    (
+        ("allowed", "permitted", "supposed"),
+        r"\byou(?:['’]re|\s+are)\s+(?:not|only)\s+(?:allowed|permitted|supposed)\b",
+    ),
+    (
+        ("whenever",),
+        r"^(?:please,?\s+|and\s+|also,?\s+)?whenever\b[^.!?]{3,80},\s+(?!I\b|we\b|he\b|she\b|it\b)\w",
+    ),
+    (
+        ("refer to", "hands off", "stay ", "assume "),
+        r"^(?:please,?\s+|kindly\s+)?(?:refer\s+to\b[^.!?]{2,60}\b(?:as|by)\s|hands\s+off\s|"
+        r"stay\s+(?:under|below|"
+        r"within|away\s+from|out\s+of|off|clear)\s|assume\s+(?:that\s+)?(?:all|every|the|any|no)\b)",
+    ),
+    (
+        ("banned", "not permitted", "off the table", "taboo"),
+        r"\b(?:is|are)\s+(?:strictly\s+)?(?:banned|not\s+permitted|off\s+the\s+table|taboo)\b",
+    ),
+    (
+        ("by ",),
+        r"\b(?:gets?|is|are|be)\s+(?:reviewed|approved|checked|signed)\s+by\b[^.!?]{1,40}\bfirst\b",
+    ),
+    (
+        ("every", "each"),
+        r"^(?:(?:and|also|please),?\s+)?(?:double-?\s?check|verify|review|validate|proofread|"
+        r"sign)\s+(?:every|each)\b",
+    ),
+    (
+        ("don't", "don’t", "do not", "dont "),
+        r"^whatever\s[\w ]{2,20},\s+(?:do\s+not|don['’]?t)\b",
+    ),
+    (
+        ("kindly",),
+        r"^kindly\s+(?:use|avoid|keep|do\s+not|don['’]?t|refrain|answer|reply|respond|always|never)\b",
     ),
     (
         ("before",),
@@ -104,39 +189,12 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
 )
 _ENGLISH = tuple((cues, re.compile(pattern, re.IGNORECASE)) for cues, pattern in _FORMS)
-_SPACED = re.compile(
-    r"\b(?:immer|niemals|keinesfalls|auf keinen fall|unter keinen umständen|muss|müssen|"
-    r"darf (?:nicht|nur|kein\w*)|dürfen (?:nicht|nur|kein\w*)|verboten|zwingend|"
-    r"toujours|jamais|doit|doivent|il faut|il ne faut pas|interdit\w*|obligatoire\w*|en aucun cas|"
-    r"siempre|nunca|jamás|debe|deben|debes|prohibid[oa]s?|obligatori[oa]s?|bajo ninguna circunstancia|"
-    r"hay que|"
-    r"всегда|никогда|нельзя|долж(?:ен|на|но|ны)|запрещен[оаы]?|запрещено|обязательно|ни в коем случае)\b"
-    r"|^nie\b",
-    re.IGNORECASE,
-)
-_SPACED_CUES = (
-    "immer", "niemals", "keine", "muss", "müssen", "darf", "dürfen", "verboten", "zwingend", "nie",
-    "toujours", "jamais", "doit", "doivent", "faut", "interdit", "obligat", "aucun", "siempre", "nunca",
-    "jamás", "debe", "prohibid", "ninguna", "hay que", "всегда", "никогда", "нельзя", "долж", "запрещен",
-    "обязательно", "ни в коем",
-)  # fmt: skip
-_UNSPACED = re.compile(
-    r"必须|必須|不要|不得|禁止|务必|務必|始终|总是|總是|绝不|絕不|永远不|一定要|不许|请勿|切勿|"
-    r"必ず|決して|常に|絶対に|しないで|てはいけ|てはなら|なければな|ないでください"
-)
-_OF_ONESELF = re.compile(
-    r"^(?:ich|wir|er|sie|je|j['’]|nous|il a|elle|yo|nosotros|él|ella|я|мы|он|она)\b"
-    r"|^(?:我|我们|他|她|私|僕|彼)",
-    re.IGNORECASE,
-)
-"""Who tells of a person tells a habit, no rule."""
-_NON_ASCII_LEAST = 4
+_LEAST = 8
+_LEAST_UNSPACED = 4
 
 
 def states_rule(sentence: str) -> bool:
-    """True for a sentence in one of these forms."""
-    if not sentence.isascii() and _UNSPACED.search(sentence):
-        return not _OF_ONESELF.match(sentence)
+    """True for a sentence in one of these forms, or in one of another language."""
     low = " ".join(sentence.lower().split())
     for cues, pattern in _ENGLISH:
         for cue in cues:
@@ -144,14 +202,9 @@ def states_rule(sentence: str) -> bool:
                 if pattern.search(sentence):
                     return True
                 break
-    for cue in _SPACED_CUES:
-        if cue in low:
-            return _SPACED.search(low) is not None and not _OF_ONESELF.match(sentence)
-    return False
+    return orders_elsewhere(sentence, low)
 
 
 def long_enough(sentence: str) -> bool:
     """Eight letters; a rule in Chinese needs fewer characters."""
-    return len(sentence) >= 8 or (
-        len(sentence) >= _NON_ASCII_LEAST and _UNSPACED.search(sentence) is not None
-    )
+    return len(sentence) >= _LEAST or (len(sentence) >= _LEAST_UNSPACED and is_unspaced_rule(sentence))

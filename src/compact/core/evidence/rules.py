@@ -19,7 +19,8 @@ _BEFORE_QUESTION = 100
 _PERMITTING = {"yes": "approved", "no": "refused"}
 _FOR_LEAVE = re.compile(
     r"\b(?:shall|should|may|can|could|must)\s+(?:I|we)\b|\b(?:do|would)\s+you\s+(?:want|like|prefer)\b|"
-    r"\b(?:want|like|need)\s+me\s+to\b|\b(?:ok(?:ay)?|all\s+right|fine)\b|\b(?:proceed|confirm|approve|go\s+ahead|agree)\b",
+    r"\b(?:want|like|need)\s+me\s+to\b|\b(?:ok(?:ay)?|all\s+right|fine)\b|\b(?:proceed|confirm|approve|"
+    r"go\s+ahead|agree)\b",
     re.IGNORECASE,
 )
 """A question that asks for leave; a yes to any other is an answer, not an approval."""
@@ -48,7 +49,8 @@ _IMPERATIVE = re.compile(
     r"within|above|short|shorter|concise|brief|private|secret|"
     r"confidential|to|in|at|as|out\s+of|"
     r"intact|untouched|compatible|unchanged|sorted|separate|open|on|off|out)\b)|stick\s+(?:to|with)|limit\s+|"
-    r"remember\s+to\b|use\s+\S+|prefer\s+\S+|write\s+(?:all|every|the|only|in|tests?|code|commit)|"
+    r"remember\s+to\b|use\s+(?!the\s+(?:attached|following|given|above|file)\b)\S+|prefer\s+\S+|"
+    r"write\s+(?:all|every|the|only|in|tests?|code|commit)|"
     r"answer\s+(?:in|with|only|every|all|me)|"
     r"reply\s+(?:in|with|only|to)|respond\s+(?:in|with|only|to)|format\s+|(?:begin|start|end|sign|prefix|"
     r"tag|mark|label)\s+(?:every|each|all|the)|"
@@ -88,7 +90,9 @@ _NO_RULE = re.compile(
 _REPLACES = re.compile(
     r"\b(?:instead|no longer|changed my mind|actually|scratch that|forget (?:the|what|about)|updated?|"
     r"rather than|is now|"
-    r"are now|not .{1,30} any ?more|correction|revised?|raised?|lower(?:ed)?|supersedes?|replaces?)\b",
+    r"are now|not .{1,30} any ?more|correction|revised?|raised?|lower(?:ed)?|supersedes?|replaces?|"
+    r"statt(?:dessen)?|ab (?:jetzt|sofort)|korrektur|a partir de ahora|en lugar de|ya no|désormais|"
+    r"dorénavant|au lieu de|plutôt)\b",
     re.IGNORECASE,
 )
 _FORBIDDING = frozenset(
@@ -99,9 +103,14 @@ _CHOICES = frozenset(
     "hindi turkish "
     "tab space json yaml xml csv toml markdown html prose table bullet formal informal metric imperial "
     "euro dollar pound "
-    "morning afternoon evening light dark".split()
+    "morning afternoon evening light dark "
+    "deutsch englisch französisch spanisch inglé español francé alemán anglai françai espagnol allemand "
+    "inglese italiano francese inglê portuguê 日本語 英語 中文 英文 한국어 영어".split()
 )
+"""Without the s at the end."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
+_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_IDEOGRAPHIC = re.compile(r"\d+|日本語|英語|中文|英文|[^\W\d_]")
 _TOPICLESS = frozenset(
     "a an the and or but if so of in on at to for from by with as is are be been it its this that these "
     "those you "
@@ -114,7 +123,9 @@ _TOPICLESS = frozenset(
     "note avoid prefer ever without unless until has have had need needs want also too than then there "
     "here what "
     "which who how let lets go get one up out it's i'm that's don’t update updated scratch forget stay "
-    "stays is".split()
+    "stays is "
+    "ab jetzt sofort auf in statt immer nur noch bitte a partir de ahora en siempre desde solo por favor "
+    "désormais dorénavant uniquement toujours de la le les du des un une der die das den".split()
 )
 _YES = re.compile(
     r"^(?:yes\b|yep\b|yeah\b|sure\b|ok(?:ay)?\b|go ahead|please (?:do|go|proceed)|do it|approved?\b|"
@@ -144,7 +155,7 @@ class Rule:
 
 
 def rule_of(text: str, index: int) -> Rule:
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = _words(text.lower())
     topic = frozenset(word.rstrip("s") for word in words if word not in _TOPICLESS and not word[0].isdigit())
     return Rule(
         text,
@@ -155,6 +166,14 @@ def rule_of(text: str, index: int) -> Rule:
         forbids=not _FORBIDDING.isdisjoint(words),
         replaces=_REPLACES.search(text) is not None,
     )
+
+
+def _words(low: str) -> list[str]:
+    """The words; of a script without blanks, its letters."""
+    words = _WORD.findall(low)
+    if low.isascii() or not _IDEOGRAPH.search(low):
+        return words
+    return [piece for word in words for piece in (_IDEOGRAPHIC.findall(word) or [word])]
 
 
 def rules_in(reading: Reading) -> list[Rule]:
