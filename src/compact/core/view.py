@@ -55,6 +55,11 @@ def clear_key(session_id: str) -> str:
     return f"clear-{blake2b(session_id.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
+def own_key(policy_hash: str, session_id: str) -> str:
+    """What stands for the policy in a session's own copy of a record that another session made."""
+    return f"{policy_hash.partition('~')[0]}~{clear_key(session_id)[-16:]}"
+
+
 def handle(result: ToolResult) -> str:
     """The short name under which a tool output can be recalled.
 

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from compact.core.boundaries import is_finished
-from compact.core.view import START, Item, apply_entries, links, undo_key
+from compact.core.view import START, Item, apply_entries, clear_key, links, own_key, undo_key
 from compact.formats.recognition import ANY
 from compact.model.message import Message, MessageKind, Role
 from compact.model.record import Injected, Kept, Record, RecordKind
@@ -58,8 +58,8 @@ class Line:
         notes: Mapping[bytes, Message],
         notes_by_digest: Mapping[bytes, Message],
         policy_key: str,
-        revoked: AbstractSet[str],
-        clear_key: str = "",
+        revoked: AbstractSet[str | bytes],
+        session_id: str = "",
     ) -> None:
         self._store = store
         self._size_of = size_of
@@ -67,7 +67,8 @@ class Line:
         self._notes_by_digest = notes_by_digest
         self._policy_key = policy_key
         self._revoked = revoked
-        self._clear_key = clear_key
+        self._session_id = session_id
+        self._clear_key = clear_key(session_id)
         self.possible = ANY
         """Formats that the messages so far may be in; plain ones fit several."""
         self.copy: list[Any] = []
@@ -105,6 +106,11 @@ class Line:
     def length(self) -> int:
         """How many originals the conversation has, replaced ones included."""
         return self._offset + len(self._since)
+
+    @property
+    def has_all(self) -> bool:
+        """Whether it holds every original, and does not go on from what a record put in their place."""
+        return self._offset == 0
 
     def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
         """Whether this list, less its `head`, begins with the one we know, edits in place included.
@@ -275,20 +281,28 @@ class Line:
         return f"{self._policy_key}-{blake2b(repr(protected).encode(), digest_size=8).hexdigest()}"
 
     def _match(self, found: Mapping[bytes, Sequence[Record]], key: bytes, by_output: bool) -> Record | None:
-        for record in reversed(found.get(key, ())):
-            if record.id in self._revoked:
-                continue
-            if by_output and record.output == key and record.entries:
-                return record
-            if by_output or record.source != key:
-                continue
-            if record.kind is RecordKind.CLEAR:
-                # Asked for by a person, so it counts for that session alone, under whatever policy.
-                if record.policy_hash == self._clear_key:
-                    return record
-            elif record.policy_hash == self.key_for(record.source_length):
-                return record
-        return None
+        """The newest record that fits, one of this session before those of sessions that began like it."""
+        fitting = [record for record in found.get(key, ()) if self._fits(record, key, by_output)]
+        return max(reversed(fitting), key=self._is_own, default=None)
+
+    def _is_own(self, record: Record) -> bool:
+        return record.session_id == self._session_id
+
+    def _fits(self, record: Record, key: bytes, by_output: bool) -> bool:
+        if record.id in self._revoked:
+            return False
+        if not self._is_own(record) and undo_key(record.source) in self._revoked:
+            # This session undid its own copy of it.
+            return False
+        if by_output:
+            return record.output == key and bool(record.entries)
+        if record.source != key:
+            return False
+        if record.kind is RecordKind.CLEAR:
+            # Asked for by a person, so it counts for that session alone, under whatever policy.
+            return record.policy_hash == self._clear_key
+        policy = self.key_for(record.source_length)
+        return record.policy_hash in (policy, own_key(policy, self._session_id))
 
     def _adopt(self, record: Record, count: int) -> None:
         """The first `count` messages are a record's output: go on from that record's source."""

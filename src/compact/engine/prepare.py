@@ -209,10 +209,10 @@ class Engine(Lookout):
     def _adopt(self, now: Situation, job: Job, done: Compacted) -> None:
         with now.session.lock:
             line = now.line
-            now.session.learn(done.record)
+            record = now.session.own(done.record, line)
             if line.base is job.base:
                 # What arrived while the summary was made follows it.
-                line.adopt_view(done.record, [*done.items, *line.view[len(job.items) :]])
+                line.adopt_view(record, [*done.items, *line.view[len(job.items) :]])
             else:
                 line.refresh()
             named = discovered_names(now.call.tools)

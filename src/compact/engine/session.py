@@ -7,12 +7,12 @@ come from the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
 from compact.core.boundaries import GroupKind, groups
-from compact.core.view import clear_key
+from compact.core.view import own_key
 from compact.engine.line import Line, shell
 from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
@@ -64,7 +64,8 @@ class Session:
         self.retired_tools: frozenset[str] = frozenset()
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
         self._injected: set[bytes] = set()
-        self._revoked: set[str] = set()
+        self._revoked: set[str | bytes] = set()
+        """Ids of records that were undone here, and under which keys that is found."""
         self._learned: set[str] = set()
         self.steps = 0
         self.revision = 0
@@ -108,7 +109,7 @@ class Session:
         self._learned.add(record.id)
         self.steps = max(self.steps, record.step)
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
-            self._revoked.add(record.revokes)
+            self._revoked |= {record.revokes, record.source}
             self.revision = max(self.revision, record.revision)
         self._note_injected(record)
 
@@ -200,11 +201,30 @@ class Session:
             return self.line_for(messages, named)
         if fresh:
             self._keep(line, fresh)
+        if line.base is not None:
+            line.base = self.own(line.base, line)
         self._lines = [line, *others[: _LINES_KEPT - 1]]
-        if line.base is not None and line.base.session_id != self.id:
-            # Another session had the same history; its summaries are no system prompt here either.
-            self._note_injected(line.base)
         return line, self.format
+
+    def own(self, record: Record, line: Line) -> Record:
+        """The record, or this session's copy where another session with the same history made it.
+
+        With a copy a fork has its summary itself, can undo it alone, and keeps it when the other is deleted.
+        """
+        if record.session_id != self.id and line.has_all:
+            key = own_key(record.policy_hash, self.id)
+            copy = replace(
+                record,
+                id=f"{record.id.partition('~')[0]}~{key[-16:]}",
+                session_id=self.id,
+                policy_hash=key,
+                parent=None,
+                step=self.steps + 1,
+            )
+            record = self._store.commit(copy)
+        if record.id not in self._learned:
+            self.learn(record)
+        return record
 
     def _keep(self, line: Line, fresh: Sequence[Message]) -> None:
         start = line.length - len(fresh)
@@ -246,7 +266,7 @@ class Session:
 
     def _new_line(self) -> Line:
         notes = (self._notes, self._notes_by_digest)
-        return Line(self._store, self._size_of, *notes, self._policy_key, self._revoked, clear_key(self.id))
+        return Line(self._store, self._size_of, *notes, self._policy_key, self._revoked, self.id)
 
     def _enter_note(self, key: bytes, text: str) -> None:
         note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{text}\n</WORKING-MEMORY>")
