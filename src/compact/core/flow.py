@@ -66,6 +66,9 @@ def _run(job: Job, plan: Plan) -> Flow:
     items = _new_view(job, plan, summary)
     after = job.limits.fixed + sum(item.tokens for item in items)
     if after >= plan.before and plan.reason is not Reason.TURNS and plan.before <= plan.limits.budget:
+        if summary is not None:
+            told = f"with the summary the prompt would have {after:,} tokens instead of {plan.before:,}"
+            yield Emit(EventName.ERROR, error_data(RefusalReason.NOT_SMALLER, told, Fallback.NONE))
         return Unchanged(Reason.NOT_SMALLER)
     broken = _broken(job, items)
     if broken is not None:

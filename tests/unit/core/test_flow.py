@@ -137,6 +137,15 @@ def test_too_long_is_halved_twice() -> None:
     assert isinstance(outcome, Compacted) and outcome.summary is None
 
 
+def test_a_summary_that_makes_nothing_smaller_is_refused_and_told() -> None:
+    driver = Driver(Summary(TEXT))
+    work = replace(job(turns(30), window=6_000), size_of=lambda message: 9_000)
+    assert driver.run(work, plan_for(work, Reason.MANUAL)) == Unchanged(Reason.NOT_SMALLER)
+    (refused,) = (need for need in driver.of(Emit) if need.name is EventName.ERROR)
+    assert refused.data["error_type"] == "not-smaller" and refused.data["fallback"] == "none"
+    assert driver.of(NeedArchive) == driver.of(NeedCommit) == []
+
+
 def test_where_the_archive_cannot_be_written_nothing_is_committed() -> None:
     cause = ArchiveError("disk full")
     driver = Driver(Summary(TEXT), archive=Refusal("ArchiveError", "disk full", cause))
