@@ -19,7 +19,7 @@ from support.wire_servers import AnthropicWire, Behavior, OpenAIWire, Server, cu
 
 SUMMARY = (
     "The user has the harbor fees checked page by page [m0]. Pages up to the tenth agree with the ledger, "
-    "and the assistant goes on with the next page as it was asked to; nothing else is open at this point, and "
+    "and the assistant goes on with the next page as it was asked to; nothing else is open by now, and "
     "no ship had a wrong fee so far."
 )
 SORRY = "I'm sorry, but I can't help with that request."
