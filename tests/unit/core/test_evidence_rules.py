@@ -87,6 +87,41 @@ def test_answers_are_kept_with_their_question() -> None:
     ]
 
 
+def test_answers_by_number_stand_with_the_question_of_that_number() -> None:
+    messages = (
+        user("Tidy the importer."),
+        assistant("Done.\n\nOpen:\n1. **Names** may repeat. Shall I refuse that?\n2. Which folder is it?"),
+        user("1. No, leave it as it is. 2. imports/, never tmp.\n\nAnd add a test."),
+    )
+    answers = [item for item in extract(messages).items if item.kind is EvidenceKind.APPROVAL]
+    assert sorted((item.value, item.context) for item in answers) == [
+        ("No, leave it as it is.", "refused, asked in [m1]: Names may repeat. Shall I refuse that?"),
+        ("imports/, never tmp.", "asked in [m1]: Which folder is it?"),
+    ]
+    assert [rule.value for rule in rules_of(*messages)] == []
+
+
+def test_every_item_of_a_list_of_rules_is_one() -> None:
+    said = (
+        "Make a shop.\n\nMy rules here:\n1. Python 3 only.\n2. No floats. Not even in between.\n\nBegin now."
+    )
+    assert sorted(rule.value for rule in rules_of(user(said))) == [
+        "No floats. Not even in between.",
+        "Python 3 only.",
+    ]
+
+
+def test_a_rule_that_points_back_is_quoted_with_what_it_points_to() -> None:
+    said = "The till writes Windows-1252, the laptop UTF-8. Both must work."
+    assert [rule.value for rule in rules_of(user(said))] == [said]
+
+
+def test_what_was_put_off_is_no_rule_any_more_once_it_is_asked_for() -> None:
+    put_off = user("Look at it. Don't clean anything yet.")
+    assert [rule.value for rule in rules_of(put_off)] == ["Don't clean anything yet."]
+    assert rules_of(put_off, assistant("Seen."), user("Then clean it.")) == []
+
+
 MORE_RULES = [
     "Two reviewers are mandatory for every release.",
     "The API has to stay backward compatible.",

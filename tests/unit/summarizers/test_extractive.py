@@ -244,3 +244,37 @@ def test_the_focus_note_decides_what_stays() -> None:
         for focus, code in (("", "PX"), ("keep the pump details", "PX"), ("keep the valve details", "PX"))
     }
     assert kept["keep the pump details"] > kept[""] > kept["keep the valve details"]
+
+
+def reported() -> list[Message]:
+    return [
+        user("Write a parser for our price lists, please. The lists come from three suppliers."),
+        call("c1", "write_file", {"path": "parser.py", "content": "def parse(text): ..."}),
+        result("c1", "written"),
+        assistant(
+            "The parser reads all three suppliers and its twelve tests pass.\n\n"
+            "Decided:\n- Prices are kept in cents, because floats would drift.\n\n"
+            "Open:\n- The next supplier sends a PDF. It needs a converter first.\n- Should empty lines warn?"
+        ),
+    ]
+
+
+def test_an_agents_report_says_what_was_done_decided_and_left_open() -> None:
+    filler = [user("Thanks, wait a moment."), assistant("I wait."), *reported()]
+    text = written(*reported(), *filler, max_tokens=900).text
+    sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", text, re.M))
+    assert "The parser reads all three suppliers" in sections["Done"]
+    assert "edited parser.py" in sections["Done"]
+    assert "The next supplier sends a PDF. It needs a converter first." in sections["Outstanding"]
+    assert "Prices are kept in cents, because floats would drift." in sections["Decisions and facts"]
+    assert "Should empty lines warn?" in sections["Outstanding"]
+
+
+def test_what_a_command_writes_for_a_moment_is_no_changed_file() -> None:
+    commands = ("pytest > out.log", "printf x > scratch.csv; ./run scratch.csv; rm scratch.csv", "rm old.py")
+    messages = [user("Please find out why the run is slow.")]
+    for number, command in enumerate(commands):
+        messages += [call(f"c{number}", "bash", {"command": command}), result(f"c{number}", "ok")]
+    text = written(*messages, strategy="code_delta", max_tokens=600).text
+    assert "## Changes" not in text
+    assert "Files edited" not in text

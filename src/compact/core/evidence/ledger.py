@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from compact.core.evidence.actions import Step, StepKind
+from compact.core.evidence.answers import answers_in
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.kinship import kinship_of
 from compact.core.evidence.lexicon import is_common_access
 from compact.core.evidence.reading import Reading, read
-from compact.core.evidence.rules import answers_in, newest, rules_in
+from compact.core.evidence.rules import newest, rules_in
 from compact.core.evidence.scan import ASSISTANT, CALL, TOOL, USER, Scanner, Sighting
 from compact.model.message import Message
 from compact.model.summary import Evidence, EvidenceKind

@@ -1,29 +1,24 @@
-"""Standing rules and the user's yes or no: quoted as they were said, the newest word counts."""
+"""Standing rules: quoted as they were said, the newest word counts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from compact.core.evidence.numbered import numbered_answers
 from compact.core.evidence.reading import Reading, indexes_holding, without_bullet
 from compact.core.evidence.rule_forms import long_enough, states_rule
 from compact.model.message import Role
-from compact.model.summary import Evidence, EvidenceKind
 
 MAX_RULE_CHARS = 400
-_MAX_APPROVAL_CHARS = 240
-_MAX_QUESTION_CHARS = 220
-_BARE_QUESTION = 30
-_BEFORE_QUESTION = 100
-_PERMITTING = {"yes": "approved", "no": "refused"}
-_FOR_LEAVE = re.compile(
-    r"\b(?:shall|should|may|can|could|must)\s+(?:I|we)\b|\b(?:do|would)\s+you\s+(?:want|like|prefer)\b|"
-    r"\b(?:want|like|need)\s+me\s+to\b|\b(?:ok(?:ay)?|all\s+right|fine)\b|\b(?:proceed|confirm|approve|"
-    r"go\s+ahead|agree)\b",
-    re.IGNORECASE,
+_BEFORE_CHARS = 160
+_POINTING_BACK = re.compile(r"(?:both|it|this|that|they|these|those|neither)\b", re.IGNORECASE)
+_PUT_OFF = re.compile(r"\b(?:yet|for now|for the moment)\b", re.IGNORECASE)
+_RULES_HEADING = re.compile(
+    r"^[^\n]{0,60}\b(?:rules?|constraints?)\b[^\n?]{0,60}:[*_ \t]*\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s)",
+    re.IGNORECASE | re.MULTILINE,
 )
-"""A question that asks for leave; a yes to any other is an answer, not an approval."""
 _ORDERING = frozenset({Role.USER, Role.SYSTEM, Role.DEVELOPER})
 
 # The words that make a sentence an order. "I have never been there" and "it must be fun" are none, so who is
@@ -96,7 +91,7 @@ _REPLACES = re.compile(
     re.IGNORECASE,
 )
 _FORBIDDING = frozenset(
-    "never not don't don’t no avoid without stop mustn't mustn’t cannot forbidden off-limits".split()
+    "never not don't don’t dont no avoid without stop mustn't mustn’t cannot forbidden off-limits".split()
 )
 _CHOICES = frozenset(
     "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic "
@@ -126,18 +121,6 @@ _TOPICLESS = frozenset(
     "stays is "
     "ab jetzt sofort auf in statt immer nur noch bitte a partir de ahora en siempre desde solo por favor "
     "désormais dorénavant uniquement toujours de la le les du des un une der die das den".split()
-)
-_YES = re.compile(
-    r"^(?:yes\b|yep\b|yeah\b|sure\b|ok(?:ay)?\b|go ahead|please (?:do|go|proceed)|do it|approved?\b|"
-    r"confirm(?:ed)?\b|i (?:approve|confirm|"
-    r"agree)|sounds good|looks good|lgtm|proceed|ship it|that works|correct\b|perfect\b)",
-    re.IGNORECASE,
-)
-_NO = re.compile(
-    r"^(?:no\b(?!\s+(?:worries|problem))|nope\b|stop\b|cancel\b|reject(?:ed)?\b|i (?:disagree|refuse|"
-    r"reject|decline)|not (?:yet|now|that)|hold on|"
-    r"don['’]?t\b|wait\b|that['’]?s (?:wrong|not))",
-    re.IGNORECASE,
 )
 
 
@@ -187,13 +170,58 @@ def rules_in(reading: Reading) -> list[Rule]:
         if reading.messages[index].role not in _ORDERING or not reading.is_original(index):
             continue
         sentences = reading.sentences(index)
+        listed = [] if people else _listed_rules(reading.texts[index])
+        found.extend(rule_of(text, index) for text in listed)
+        # What answers a numbered question stands with that question; alone it would order something else.
+        answers = [] if people or listed else numbered_answers(reading, index)
         if people and len(sentences) > 1:
             sentences = tuple(sentences[at] for at in indexes_holding(sentences, _STANDING_WORDS))
+        before = ""
         for sentence in sentences:
             sentence = reading.after_speaker(without_bullet(sentence))[1]
-            if is_rule(sentence, among_people=people):
-                found.append(rule_of(sentence, index))
+            if any(sentence in text for text in (*listed, *answers)) and not _STANDING.search(sentence):
+                continue
+            if is_rule(sentence, among_people=people) and not any(sentence in text for text in listed):
+                # "Both must work" means nothing without what stands before it.
+                backed = _POINTING_BACK.match(sentence) and 0 < len(before) <= _BEFORE_CHARS and not listed
+                found.append(rule_of(f"{before} {sentence}" if backed else sentence, index))
+            before = sentence
+    return _still_meant(found, reading)
+
+
+def _listed_rules(text: str) -> list[str]:
+    """The items of a list that is headed as rules: "My rules, for everything you do here:"."""
+    found: list[str] = []
+    heading = _RULES_HEADING.search(text) if "ule" in text or "onstraint" in text else None
+    while heading:
+        for line in text[heading.end() :].splitlines():
+            item = line.strip()
+            if not item:
+                continue
+            bare = without_bullet(item)
+            if bare == item:
+                break
+            if long_enough(bare) and len(bare) <= MAX_RULE_CHARS and not bare.endswith(("?", ":")):
+                found.append(" ".join(bare.split()))
+        heading = _RULES_HEADING.search(text, heading.end())
     return found
+
+
+def _still_meant(rules: list[Rule], reading: Reading) -> list[Rule]:
+    """Without what was put off ("Don't clean anything yet") and was asked for later ("Then clean it")."""
+    kept: list[Rule] = []
+    for rule in rules:
+        if rule.forbids and _PUT_OFF.search(rule.text):
+            later = (
+                rule_of(sentence, index)
+                for index in range(rule.index + 1, len(reading.messages))
+                if reading.messages[index].role is Role.USER and reading.is_original(index)
+                for sentence in reading.sentences(index)
+            )
+            if any(not said.forbids and rule.topic & said.topic for said in later):
+                continue
+        kept.append(rule)
+    return kept
 
 
 def is_rule(sentence: str, *, among_people: bool = False) -> bool:
@@ -239,41 +267,3 @@ def _takes_back(new: Rule, old: Rule) -> bool:
     if new.numbers != old.numbers or new.forbids != old.forbids or new.choices != old.choices:
         return alike >= 0.6
     return alike == 1.0
-
-
-def answers_in(reading: Reading, where: Sequence[int]) -> list[Evidence]:
-    """What the user approved or turned down, with the question it answers and where that was asked."""
-    found: list[Evidence] = []
-    if reading.speakers:
-        return found  # people who talk to each other approve of all kinds of things
-    asked = ""
-    asked_at = 0
-    for index, message in enumerate(reading.messages):
-        text = reading.texts[index]
-        if message.role is Role.ASSISTANT and text.strip():
-            asked = _last_question(reading.sentences(index)) if "?" in text[-1200:] else ""
-            asked_at = where[index]
-        elif message.role is Role.USER and reading.is_original(index):
-            start = text.lstrip()
-            verdict = "yes" if _YES.match(start) else "no" if _NO.match(start) else ""
-            if verdict and asked and not is_rule(next(iter(reading.sentences(index)), "")):
-                value = " ".join(text.split())[:_MAX_APPROVAL_CHARS]
-                said = _PERMITTING[verdict] if _FOR_LEAVE.search(asked) else f"said {verdict}"
-                context = f"{said}, asked in [m{asked_at}]: {asked}"
-                found.append(Evidence(EvidenceKind.APPROVAL, value, where[index], context))
-            asked = ""
-    return found
-
-
-def _last_question(sentences: Sequence[str]) -> str:
-    at = max((at for at, sentence in enumerate(sentences) if sentence.endswith("?")), default=-1)
-    if at < max(0, len(sentences) - 8):
-        return ""
-    question = without_bullet(sentences[at])
-    if len(question) < _BARE_QUESTION and at:
-        # "Should I?" tells nothing by itself.
-        before = without_bullet(sentences[at - 1])
-        question = (
-            f"{before if len(before) <= _BEFORE_QUESTION else before[:_BEFORE_QUESTION] + '…'} {question}"
-        )
-    return " ".join(question.split())[:_MAX_QUESTION_CHARS]

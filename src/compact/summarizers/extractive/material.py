@@ -20,6 +20,7 @@ from compact.summarizers.extractive.sentences import LONG_SENTENCE, Unit, Weight
 FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
 _HEADING = re.compile(r"^#{1,4} ")
 _RULE_LINE = re.compile(r"^- (?:\[m\d+\] )?“.*”(?: \[m\d+\])?$")
+_INNER_END = re.compile(r"[.!?] ")
 _LEADING_CITE = re.compile(r"^[-*] (?=\S)")
 
 
@@ -48,7 +49,11 @@ class Material:
     @property
     def rules(self) -> list[Evidence]:
         found = [item for item in self.evidence if item.kind is EvidenceKind.RULE]
-        return sorted(found, key=lambda item: item.message)
+        texts = self.ledger.reading.texts if self.ledger.reading else []
+        said = dict(zip(self.positions, texts, strict=False))
+        return sorted(
+            found, key=lambda item: (item.message, said.get(item.message, "").find(item.value[:40]))
+        )
 
     @property
     def is_dialogue(self) -> bool:
@@ -98,7 +103,10 @@ def _unquoted(units: list[Unit], positions: Sequence[int], evidence: Sequence[Ev
     if not rules:
         return units
     kept = [unit for unit in units if unit.text not in rules]
-    pieced = {at: text for text, at in rules.items() if len(text) > LONG_SENTENCE}
+    pieced: dict[int, str] = {}
+    for text, at in rules.items():
+        if len(text) > LONG_SENTENCE or _INNER_END.search(text):
+            pieced[at] = f"{pieced.get(at, '')}\n{text}"
     if not pieced:
         return kept
     return [unit for unit in kept if unit.text not in pieced.get(positions[unit.index], "")]

@@ -21,6 +21,7 @@ _OPEN = re.compile(
 )
 _GUESSED_SHARE = 0.6
 """Plans that nobody called open get less room."""
+_ROOMY_ANSWERS = 500
 _SAID_OPEN = re.compile(r"^open: ", re.IGNORECASE)
 _OPEN_CUES = (
     "todo", "next", "remaining", "still ", "not yet", "pending", "blocked", "later", "unresolved",
@@ -112,7 +113,9 @@ def answers(material: Material, room: int) -> list[str]:
     """What the user approved or turned down, newest kept."""
     found = [item for item in material.evidence if item.kind is EvidenceKind.APPROVAL]
     found.sort(key=lambda item: item.message)
+    asked, said = (260, 180) if room > _ROOMY_ANSWERS else (190, 100)
     lines = [
-        f"- [m{item.message}] {one_line(item.context, 190)} — “{one_line(item.value, 100)}”" for item in found
+        f"- [m{item.message}] {one_line(item.context, asked)} — “{one_line(item.value, said)}”"
+        for item in found
     ]
     return take(reversed(lines), room)[::-1]
