@@ -21,7 +21,10 @@ _LOWER_CROSS = ((5, 2), (2, 2), (2, 5), (-2, 5), (-2, 2), (-5, 2))
 _INK, _SOFT, _GRID = "#1f2328", "#57606a", "#e3e6ea"
 
 _WIDTH, _PANEL_HEIGHT = 1_000, 320
-_LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 70, 126, 64, 70, 28
+_LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 70, 126, 64, 92, 28
+_SCALES = (0.75, 1.35)
+"""Of the marks of the smallest and the largest window."""
+_HOW_TO_READ = "higher and further left is better · larger marks, larger windows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Point:
     survival: float
     told: str
     """Shown where the pointer rests."""
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ def draw(outcomes: Sequence[Outcome], subtitle: str = "") -> str:
     body = [
         _text(_LEFT, 30, "What survives compaction", size=18, weight="600"),
         _text(_LEFT, 51, subtitle, size=12, fill=_SOFT),
+        _text(_WIDTH - _RIGHT, 30, _HOW_TO_READ, size=12, fill=_SOFT, anchor="end"),
         *_legend(names, _LEFT, 76),
     ]
     for number, panel in enumerate(panels):
@@ -99,16 +104,26 @@ def _lines(outcomes: Sequence[Outcome], score_of: Callable[[Outcome], Score]) ->
         if score_of(outcome).of:
             grouped.setdefault(outcome.preset, {}).setdefault(outcome.window, []).append(outcome)
     lines: dict[str, list[Point]] = {}
+    order = list(dict.fromkeys(outcome.window for outcome in outcomes))
     for preset, windows in grouped.items():
-        points = [_point(preset, window, among, score_of) for window, among in windows.items()]
+        points = [
+            _point(preset, window, among, score_of, _scale(order.index(window), len(order)))
+            for window, among in windows.items()
+        ]
         found = [point for point in points if point is not None]
         if found:
             lines[preset] = sorted(found, key=lambda point: point.kept)
     return lines
 
 
+def _scale(number: int, count: int) -> float:
+    """Of the marks for that window; a single one has marks as in the legend."""
+    small, large = _SCALES
+    return small + (large - small) * number / (count - 1) if count > 1 else 1.0
+
+
 def _point(
-    preset: str, window: str, among: Sequence[Outcome], score_of: Callable[[Outcome], Score]
+    preset: str, window: str, among: Sequence[Outcome], score_of: Callable[[Outcome], Score], scale: float
 ) -> Point | None:
     weighted = [(kept, score_of(outcome).of) for outcome in among if (kept := outcome.kept) is not None]
     if not weighted:
@@ -116,7 +131,7 @@ def _point(
     kept = sum(share * weight for share, weight in weighted) / sum(weight for _, weight in weighted)
     survival = sum((score_of(outcome) for outcome in among), Score()).share or 0.0
     told = f"{preset}, window {window}: {percent(survival)} survive with {percent(kept)} of the tokens"
-    return Point(kept, survival, told)
+    return Point(kept, survival, told, scale)
 
 
 def _panel(panel: Panel, names: Sequence[str], left: float, top: float, width: float) -> list[str]:
@@ -151,7 +166,7 @@ def _panel(panel: Panel, names: Sequence[str], left: float, top: float, width: f
         points = [(x(point.kept), y(point.survival)) for point in panel.lines[name]]
         drawn.append(_polyline(points, name, names))
         for (across_at, up_at), point in zip(points, panel.lines[name], strict=True):
-            drawn.append(_mark(across_at, up_at, name, names, point.told))
+            drawn.append(_mark(across_at, up_at, name, names, point.told, point.scale))
     return drawn
 
 
@@ -177,13 +192,13 @@ def _polyline(points: Sequence[tuple[float, float]], name: str, names: Sequence[
     return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"{dashed}/>'
 
 
-def _mark(x: float, y: float, name: str, names: Sequence[str], told: str = "") -> str:
+def _mark(x: float, y: float, name: str, names: Sequence[str], told: str = "", scale: float = 1.0) -> str:
     kind = _MARKS[names.index(name) % len(_MARKS)]
     color = _color(name, names)
     title = f"<title>{escape(told)}</title>" if told else ""
     style = f'fill="{color}" stroke="#ffffff" stroke-width="1"'
     if kind == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" {style}>{title}</circle>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 * scale:.1f}" {style}>{title}</circle>'
     corners = {
         "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
         "triangle": ((0, -5.5), (5, 4), (-5, 4)),
@@ -191,7 +206,7 @@ def _mark(x: float, y: float, name: str, names: Sequence[str], told: str = "") -
         "cross": ((-5, -2), (-2, -2), (-2, -5), (2, -5), (2, -2), (5, -2), *_LOWER_CROSS),
         "down": ((0, 5.5), (5, -4), (-5, -4)),
     }[kind]
-    path = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
+    path = " ".join(f"{x + dx * scale:.1f},{y + dy * scale:.1f}" for dx, dy in corners)
     return f'<polygon points="{path}" {style}>{title}</polygon>'
 
 
