@@ -156,6 +156,36 @@ def test_a_stop_at_max_tokens_means_half_the_length(make: Make, wire: Any, strea
     assert run.rungs[-1] == ("too-long", "pruning-only") and run.summary == ""
 
 
+@both
+def test_too_long_for_the_model_is_summarized_in_pieces_with_progress(make: Make, wire: Any) -> None:
+    """As settings make it: the model reads 2,000 tokens, the history to be summarized has many more."""
+    vendor = "openai" if isinstance(wire, OpenAIWire) else "anthropic"
+    events: list[Event] = []
+    with serving(*[wire.answer(SUMMARY)] * 40) as server:
+        config = CompactConfig(
+            model="gpt-4o",
+            max_context_tokens=6_000,
+            counter="chars4",
+            archive={"adapter": "none"},
+            summarizer={"name": vendor, "base_url": server.url, "model": "tiny"},
+            models={"tiny": {"window": 4_500, "max_output": 1_000}},
+            policy={"summary_max_tokens": 500},
+        )
+        manager = CompactManager(config, exporters=[Immediate(events.append)])
+        given = history(90)
+        prompt = manager.preflight("s", given)
+        bodies = [str(received.body["messages"]) for received in server.received]
+    told = [event.data for event in events if event.name is EventName.PROGRESS]
+    total = told[-1]["total"]
+    assert total > 2 and [data["done"] for data in told] == list(range(1, total + 1))
+    assert len(bodies) == total
+    assert {event.step for event in events if event.name is EventName.PROGRESS} == {1}
+    summarized = manager.records("s")[0].source_length
+    newest = given[summarized - 1]["content"].strip()
+    assert any(newest[:60] in body for body in bodies), "the newest of what is replaced was not left out"
+    assert SUMMARY in "".join(str(message["content"]) for message in prompt)
+
+
 REFUSED = {
     RefusalReason.EMPTY: "## Goals\nNone.\n## Next\n- n/a",
     RefusalReason.TOO_SHORT: "The fees are checked page by page, and all agree.",

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from compact.counters import counter_for
 from compact.errors import InsufficientBudget
 from compact.model.event import SCHEMA_VERSION, Event, EventName
 from compact.stores.memory import MemoryStore
-from compact.testing.scripted import ScriptedSummarizer
+from compact.summarizers.chunked import Chunked
+from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
 from compact.tracing.schema import DATA, envelope_of, json_schema, validate
 from support.raw import Desk, pairs, protected, steps, system, user
 
@@ -139,7 +141,12 @@ def test_every_name_is_told_somewhere_and_is_as_its_schema_says() -> None:
     full = Desk(window=2_000)
     with pytest.raises(InsufficientBudget):
         full.preflight([user("far too long", 2_500)])
-    for desk in (floor, busy, failing, full):
+    pieces = Desk(
+        window=2_000,
+        summarizer=Chunked(EchoSummarizer(), counter_for("gpt-4o", "chars4"), input_limit=1_500),
+    )
+    pieces.preflight(HISTORY)
+    for desk in (floor, busy, failing, full, pieces):
         told += desk.exporter.events
     for event in told:
         validate(event)

@@ -68,6 +68,8 @@ def created_data(summary: Summary, replaced: Sequence[Item], request: SummaryReq
         "model": summary.model,
         "summary": summary.text,
     }
+    if summary.survival_before_repair:
+        data["survival_before_repair"] = dict(summary.survival_before_repair)
     if summary.usage is not None:
         data["usage"] = asdict(summary.usage)
     return data

@@ -7,7 +7,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -81,6 +81,9 @@ class Held:
     def asks(self) -> None:
         self._asked = time.perf_counter()
 
+    def progressed(self, done: int, total: int) -> None:
+        self.emit(EventName.PROGRESS, {"done": done, "total": total})
+
     def archived(self, transcript: Transcript, location: str) -> None:
         adapter = getattr(self._ports.archive, "name", type(self._ports.archive).__name__)
         data = {
@@ -153,7 +156,7 @@ def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: He
                     answer = None
                 case NeedSummary():
                     held.asks()
-                    return need
+                    return NeedSummary(replace(need.request, on_progress=held.progressed))
                 case NeedLease():
                     answer = _lease(need, ports, held)
                 case _:

@@ -25,6 +25,7 @@ class EventName(StrEnum):
     START = "compaction-start"
     PRUNE = "compaction-prune"
     SUMMARIZE = "compaction-summarize"
+    PROGRESS = "compaction-progress"
     COMPLETE = "compaction-complete"
     FAILED = "compaction-error"
     OVERFLOW = "context-overflow"

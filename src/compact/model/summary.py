@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -75,6 +75,8 @@ class SummaryRequest:
     """The prompt as last sent, in the provider's own format, so that a summarizer may reuse its cache."""
     prefix_tools: Sequence[Any] | None = None
     prefix_system: Any = None
+    on_progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
+    """To be told, where the summary is made in pieces, how many are done, and of how many."""
 
     def without_prefix(self) -> SummaryRequest:
         return replace(self, prefix_messages=None, prefix_tools=None, prefix_system=None)
@@ -87,6 +89,8 @@ class Summary:
     evidence: tuple[Evidence, ...] = ()
     survival: Mapping[str, float] = field(default_factory=dict)
     """Share of the evidence, by kind, that the text still holds; "all" is the whole."""
+    survival_before_repair: Mapping[str, float] = field(default_factory=dict)
+    """The same before evidence was added because too little survived; empty where nothing was repaired."""
     untrusted: str = ""
     """The part of the text that rests on tool output only (S3.3)."""
     strategy: str = ""

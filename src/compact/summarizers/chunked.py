@@ -61,8 +61,8 @@ class Chunked:
 
     Pieces end where a cut is legal, so a tool call stays with its results; nothing is left out, the newest
     least of all: one group that is too large alone is shortened in its middle. When `inner` finds a piece
-    too long after all, the limit is halved and the work begins again. `on_progress(done, total)` counts
-    pieces and the merge.
+    too long after all, the limit is halved and the work begins again. `on_progress(done, total)`, or the
+    request's own, counts pieces and the merge.
     """
 
     renders_prompt = True
@@ -110,7 +110,7 @@ class Chunked:
                     raise
 
     async def _reduce(self, request: SummaryRequest, limit: int) -> Summary:
-        progress = _Progress(self._on_progress)
+        progress = _Progress(self._on_progress or request.on_progress)
         for _ in range(_MOST_ROUNDS):
             if self._size(request) <= limit:
                 summary = await summarize_async(self._inner, request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from compact.core.checks import check_summary
@@ -102,6 +102,7 @@ class Composer:
         # The prose may take all that was allowed; what it leaves is the evidence's.
         prose = check_summary(answer.text, request, self._counter.count, min_chars=self._min_chars)
         text, untrusted, survived = prose, "", None
+        before_repair: Mapping[str, float] = {}
         if request.strategy != "brief":
             reserved = request.max_tokens - asked.max_tokens
             text, untrusted = self._with_evidence(prose, evidence, request, reserved)
@@ -109,13 +110,14 @@ class Composer:
             survived = survival(evidence, text)
             if left > reserved and survived.get("all", 1.0) < self._floor:
                 text, untrusted = self._with_evidence(prose, evidence, request, left)
-                survived = survival(evidence, text)
+                before_repair, survived = survived, survival(evidence, text)
         return replace(
             answer,
             text=text,
             tokens=self._counter.count(text),
             evidence=evidence,
             survival=survived if survived is not None else survival(evidence, text),
+            survival_before_repair=before_repair,
             untrusted=untrusted,
             strategy=request.strategy,
         )

@@ -75,6 +75,8 @@ def line_of(event: Event) -> Line:
             return "bold", f"compaction {number} begins: {why}, {data['tokensBefore']:,} tokens"
         case EventName.SUMMARIZE:
             return "", f"  summarizing {_count(data['messagesCount'], 'message')}"
+        case EventName.PROGRESS:
+            return "dim", f"  summarized in pieces: {data['done']} of {data['total']}"
         case EventName.SUMMARY_CREATED:
             return "", _created(data) + _took(event)
         case EventName.PRUNE:

@@ -72,6 +72,9 @@ class SummaryCreated(_Data):
     summary_tokens: int
     compression_ratio: float = Field(description="Tokens of the summary over tokens of what it replaces.")
     survival: dict[str, float] = Field(description="Share of the evidence that is left, by kind, and `all`.")
+    survival_before_repair: dict[str, float] | None = Field(
+        None, description="The same before evidence was added because too little survived; where it was."
+    )
     model: str = Field(description="Who wrote it: a model's id, `extractive`, or `custom` for a callable.")
     usage: Usage | None = Field(None, description="What the provider counted; none where no model was asked.")
     summary: str
@@ -165,6 +168,13 @@ class Summarize(_Data):
     messagesCount: int
 
 
+class Progress(_Data):
+    """A summary that is made in pieces, because all at once is too long for its model, has come this far."""
+
+    done: int = Field(description="Pieces summarized, the merge being the last.")
+    total: int = Field(description="May grow where the pieces have to be summarized once more.")
+
+
 class Complete(_Data):
     """The compaction ended; it may have found that nothing gets smaller. `duration` is the whole of it."""
 
@@ -214,6 +224,7 @@ DATA: dict[EventName, type[_Data]] = {
     EventName.START: Start,
     EventName.PRUNE: Prune,
     EventName.SUMMARIZE: Summarize,
+    EventName.PROGRESS: Progress,
     EventName.COMPLETE: Complete,
     EventName.FAILED: Failed,
     EventName.OVERFLOW: Overflow,

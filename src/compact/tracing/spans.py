@@ -90,6 +90,9 @@ class Spans:
             case EventName.SUMMARIZE:
                 now.summary = Span(event.session_id, SUMMARIZE, event.at, now.compaction, data=told(event))
                 return [now.summary]
+            case EventName.PROGRESS if now.summary is not None:
+                now.summary.data["pieces"] = dict(event.data)
+                return []
             case EventName.SUMMARY_CREATED:
                 span, now.summary = now.summary or _point(event, now.compaction), None
                 span.name = event.name.value

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from compact.core.survival import survival
 from compact.model.summary import Summary, SummaryRequest
@@ -35,14 +36,14 @@ class ExtractiveSummarizer:
     def summarize_within(self, request: SummaryRequest, survival_floor: float) -> Summary:
         """As `summarize`; below the floor, evidence gets more of the room as long as more survives."""
         material = gather(request, self._is_secret)
-        best = self._written(material, request, 0.0)
+        best = first = self._written(material, request, 0.0)
         for share in _REPAIRING_SHARES if request.strategy != "brief" else ():
             if best.survival.get("all", 1.0) >= survival_floor:
                 break
             material.choosers.clear()
             again = self._written(material, request, share)
             if again.survival.get("all", 1.0) > best.survival.get("all", 1.0):
-                best = again
+                best = replace(again, survival_before_repair=first.survival)
         return best
 
     def _written(self, material: Material, request: SummaryRequest, evidence_share: float) -> Summary:
