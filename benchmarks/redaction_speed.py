@@ -81,6 +81,9 @@ HOSTILE = {
     "settings": "smtp_pass=",
     "quoted settings": "jwt_secret: '",
     "header names": "x-token:",
+    "pipes": "echo a | ",
+    "pipes and flags": "echo a | x --password-",
+    "one-time codes": "otp=123456 ",
     "mixed quotes and digits": "token=\"secret='" * 6 + "1",
 }
 

@@ -278,6 +278,13 @@ def _named() -> list[Case]:
         ("smb", f"mount -t cifs -o username=bob,password={password} //host/share /mnt", password),
         ("redis-cli", f"redis-cli -h cache -a {password} ping", password),
         ("openssl", f"openssl rsa -in key.pem -passin pass:{password}", password),
+        ("piped", f"echo {password} | sudo -S apt-get update", password),
+        ("piped", "echo 'correct horse battery' | sudo -kS ls /root", "correct horse battery"),
+        ("piped", 'echo "correcthorse" | docker login -u bob --password-stdin ghcr.io', "correcthorse"),
+        ("piped", "printf 'bob:correcthorse\\n' | sudo chpasswd", "bob:correcthorse"),
+        ("piped", "sudo -S true <<< 'correcthorse'", "correcthorse"),
+        ("one-time-code", "npm publish --otp=48291375", "48291375"),
+        ("one-time-code", "Your verification code is 48291375.", "48291375"),
         ("totp", f"otpauth://totp/a:b?secret={body(32, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}&issuer=a", ""),
     ]
     # Where no secret is named, the longest word is it.
@@ -536,4 +543,13 @@ LOOK_ALIKES: tuple[str, ...] = (
     "mysqldump --single-transaction db | gzip -p",
     "--from-literal=LEVEL=debug",
     "recovery phrase should be written down on paper, never shared with anyone",
+    'echo "$SUDO_PASSWORD" | sudo -S true',
+    "echo 1 | sudo tee /proc/sys/net/ipv4/ip_forward",
+    "echo done | tee log; sudo -S true",
+    "cat token.txt | docker login --password-stdin",
+    "Erlang/OTP 26 and OTP 27.1.2",
+    "error code 404, exit code 127, status code 200",
+    "the verification code in src/verify.py:120456 is short",
+    "one-time codes expire after 600 seconds",
+    "sudo systemctl restart nginx <<< yes",
 )

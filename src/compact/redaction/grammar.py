@@ -32,6 +32,8 @@ class Rule:
     """After a refusal go on at the value, because another name may follow inside (a = b = "c")."""
     tail: str = ""
     """One character that must follow, and stays."""
+    followed: str = ""
+    """More than that which must follow, and stays; nothing that the secret could go on with."""
     whole: str = ""
     """Head and secret in one, where what may be secret depends on how the head ended (which quote)."""
     holds: str = ""
@@ -41,7 +43,7 @@ class Rule:
 
     @property
     def pattern(self) -> str:
-        return self.whole or f"{self.head}(?:{self.secret}){self.tail}"
+        return self.whole or f"{self.head}(?:{self.secret}){self.tail}{self.followed}"
 
 
 # Python's \s for text, as UTF-8 bytes; re2's \s is ASCII only.

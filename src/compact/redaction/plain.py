@@ -148,6 +148,30 @@ PLAIN: tuple[Rule, ...] = (
         _not_empty,
     ),
     Rule(
+        "piped",
+        rf"\b(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)?(?:{_QUOTE})?",
+        r"[^\s\"'|$`\\-](?:[^\"'|\n]*[^\s\"'|\\])?",
+        "sudo|passwd|password-stdin",
+        _not_empty,
+        followed=rf"(?:{_QUOTE})?[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-[A-Za-z]+[ \t]+)*-[A-Za-z]*S\b|"
+        rf"(?:sudo[ \t]+)?(?:ch)?passwd\b|[^\n|;&]*?--password-stdin)",
+    ),
+    Rule(
+        "piped",
+        rf"\bsudo[ \t]+(?:-[A-Za-z]+[ \t]+)*-[A-Za-z]*S\b[^\n|;&]*?<<<[ \t]*(?:{_QUOTE})?",
+        r"[^\s\"'|$`\\][^\s\"'\\]*",
+        "<<<",
+        _not_empty,
+    ),
+    Rule(
+        "one-time-code",
+        r"(?i)\b(?:otp|one-time (?:pass)?(?:code|word)|(?:verification|authentication|2fa|mfa) code)"
+        r"(?: is)?[ \t]*[:=]?[ \t]*[\"']?",
+        r"[0-9]{6,8}",
+        "otp|one-time|code",
+        lambda value, before, after: not after.isdigit(),
+    ),
+    Rule(
         "seed-phrase",
         r"(?i)(?:mnemonic|(?:seed|recovery) phrase)(?: is)?[\"']?[ \t]*[:=]?[ \t]*[\"']?",
         r"(?-i:(?:[a-z]{3,8} ){11,23}[a-z]{3,8})",

@@ -68,19 +68,20 @@ def is_placeholder(value: bytes) -> bool:
         not stripped
         or stripped.startswith(_PLACEHOLDER_STARTS)
         or stripped.lower() in _EMPTY_WORDS
-        or len(set(stripped)) == 1
+        or stripped.count(stripped[0]) == len(stripped)
     )
 
 
 def is_random(value: bytes) -> bool:
     """A bare or weakly named value: long enough and mixed, and neither code nor a placeholder."""
-    if len(value) < 8 or (_DIGIT.search(value) is None and (len(value) < 20 or not value.isalnum())):
+    has_digit = _DIGIT.search(value) is not None
+    if len(value) < 8 or (not has_digit and (len(value) < 20 or not value.isalnum())):
         return False  # The most frequent answer first: hostile texts ask by the ten thousand.
-    if is_placeholder(value) or is_code(value):
+    if is_placeholder(value) or b"(" in value or b"[" in value:
         return False
-    if b"(" in value or b"[" in value:
+    if (b"." in value or b">" in value or b":" in value) and is_code(value):
         return False
-    if _DIGIT.search(value) and _LETTER.search(value):
+    if has_digit and value.lower() != value.upper():
         return True
     # Letters only: names in camel case have an upper-case letter here and there, keys have many.
     capitals = sum(65 <= byte <= 90 for byte in value)

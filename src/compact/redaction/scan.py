@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import string
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,19 @@ _MEMORY = 64 << 20  # With re2's default a large alternation drops from its fast
 
 
 _MAY_LEAD_ON = b" \t\"'`*]\\"
+_GAP = b" \t\xc2\xa0"
+_LETTERS = string.ascii_letters.encode()
+# Whatever may stand in the head of a quoted value, from its opening quote back to its name; rather too much.
+_HEAD_FROM_ITS_END = (
+    b"bfruBFRU",
+    _GAP,
+    b":=>`*\xef\xbc\x9a\x9d",
+    _LETTERS + b"_.|[]" + _GAP,  # a type, `token: str = "..."`
+    b":?",
+    _GAP,
+    b"\"'`*]",
+    _LETTERS + string.digits.encode() + b"_- ",
+)
 
 
 class CompiledRule:
@@ -30,8 +44,9 @@ class CompiledRule:
         # Heads are short and simple enough for the standard engine, which starts faster.
         self._head = re.compile(rule.head.encode("latin-1")) if rule.head else None
         self._until = rule.until.encode()
-        self._holds = re.compile(rule.holds.encode()).search if rule.holds else None
+        self._holds = matcher(rule.holds) if rule.holds else None
         self._tail = 1 if rule.tail else 0
+        self._secret = re.compile(rule.secret.encode("latin-1")) if rule.followed else None
         self._check: Check | None = rule.check
         self._retry_inside = rule.retry_inside
         self._quoted = bool(rule.whole)
@@ -43,6 +58,7 @@ class CompiledRule:
             return
         match, head, tail, check = self._match, self._head, self._tail, self._check
         until, holds, held, line = self._until, self._holds, -1, 0
+        secret, quoted = self._secret, self._quoted
         anchor, length, position = _unanchored(), len(data), 0
         while True:
             begin, stop = match(anchor, data, position, length)[0]
@@ -52,10 +68,12 @@ class CompiledRule:
             if holds is not None:
                 if held < begin:
                     # What the next secret must hold; one that is on a later line can't be on this one.
-                    sign = holds(data, begin)
-                    if sign is None:
+                    sign = holds(anchor, data, begin, length)[0][0]
+                    if sign < 0:
                         return
-                    line, held = max(line, data.rfind(b"\n", max(held, 0), sign.start()) + 1), sign.start()
+                    line, held = max(line, data.rfind(b"\n", max(held, 0), sign) + 1), sign
+                    if quoted and held >= end:
+                        line = max(line, _earliest(data, begin, held))
                 if held >= end:
                     # No name is shorter than three, and a value may hold another name.
                     position = line if line > begin + 3 else begin + 3
@@ -65,10 +83,12 @@ class CompiledRule:
             elif head is not None:
                 kept = head.match(data, begin, end)
                 start = kept.end() if kept is not None else begin
+            if secret is not None and (value := secret.match(data, start, end)) is not None:
+                end = value.end()
             position = stop
             if check is None or check(data[start:end], data[max(0, begin - 16) : begin], data[end : end + 1]):
                 found.append((start, end))
-            elif self._retry_inside and (self._quoted or _leads_on(data, end)):
+            elif self._retry_inside and (quoted or _leads_on(data, end)):
                 position = max(start, begin + 1)
 
     def _find_unchecked(self, data: bytes, found: list[Span]) -> None:
@@ -80,6 +100,22 @@ class CompiledRule:
             if begin < 0:
                 return
             found.append((data.find(until, begin + 3) + 1, position - tail))
+
+
+def _earliest(data: bytes, begin: int, held: int) -> int:
+    """Nothing that begins in between `begin` and this has `held` inside its quotes.
+
+    A value without escapes ends at the next quote of its own kind, so it opens at the last one of some kind
+    before `held`, behind what may be its head. Whoever asks comes with a `begin` behind the last `held`, so
+    that all looks together are one.
+    """
+    if data.find(b"\\", begin, held) >= 0:
+        return begin
+    opening = min(at for quote in (b'"', b"'", b"`") if (at := data.rfind(quote, begin, held)) >= 0)
+    head = data[begin:opening]
+    for piece in _HEAD_FROM_ITS_END:
+        head = head.rstrip(piece)
+    return begin + len(head)
 
 
 def _leads_on(data: bytes, end: int) -> bool:

@@ -193,7 +193,9 @@ def _waiting(pii: frozenset[str]) -> Any:
     header = (
         r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
         r"|(?:curl|mysql|openssl|htpasswd|ldap|redis-cli|convertto|define|unseal|mnemonic|seed phrase|"
-        r"recovery phrase|https?\s)[^\n]*|auth(?:\s*=\s*)?\([^)\n]*|\s--?[a-z-]+[ \t]*[\"']?"
+        r"recovery phrase|https?\s|echo\s|printf\s|sudo\s)[^\n]*|"
+        r"(?:otp|one-time \w*|code)(?: is)?[ \t]*[:=]?[ \t]*[\"']?[0-9]*|"
+        r"auth(?:\s*=\s*)?\([^)\n]*|\s--?[a-z-]+[ \t]*[\"']?"
     )
     key = rf"-{{4,5}} ?(?:BEGIN [A-Z0-9 ]*)?|{KEY_BEGIN}{KEY_BODY}*|{KEY_LINES}|Private-Lines:[^{{}}]*"
     prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"

@@ -217,3 +217,14 @@ def test_every_rule_is_reached_through_what_it_needs() -> None:
         together: list[tuple[int, int]] = []
         builtin_rules(pii_kinds(True)).find(data, together)
         assert alone and sorted(together) == sorted(alone)
+
+
+HEADS = ['token="', "secret_key = '", 'token: Optional[str] = "', 'api key :   "', 'token" : b"', "pwd\t=\t`"]
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(
+    "before", ["token=\"secret='" * 9, 'token="no" ' * 9, "pwd: `x` " * 9, 'token=\\"x ' * 9]
+)
+def test_a_secret_is_found_behind_many_that_are_none(before: str, head: str) -> None:
+    assert "abc12345xyz" not in Redactor().text(f"{before}{head}abc12345xyz{head[-1]}")
