@@ -66,19 +66,22 @@ class QueuedArchive:
 
     def flush(self) -> int:
         """Send what waits, oldest first; stops at the first failure and returns how many files went."""
-        if not self._flushing.acquire(blocking=False):
-            return 0
         sent = 0
+        with contextlib.suppress(ArchiveError, OSError):
+            for _ in self.send():
+                sent += 1
+        return sent
+
+    def send(self) -> Iterator[str]:
+        """Send what waits, oldest first, and name each file that went; raises what the first failure was."""
+        if not self._flushing.acquire(blocking=False):
+            return
         try:
             for path in self._waiting():
-                try:
-                    self._send(path)
-                except (ArchiveError, OSError):
-                    break
-                sent += 1
+                self._send(path)
+                yield f"{path.parent.name}/{path.name}"
         finally:
             self._flushing.release()
-        return sent
 
     def _queue(self, transcript: Transcript, unreachable: ArchiveError) -> str:
         used = sum(map(_size, self._waiting()))

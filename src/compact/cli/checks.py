@@ -157,7 +157,7 @@ def _archive(config: CompactConfig) -> Iterator[Check]:
     archive = config.archive
     waiting = sum(path.is_file() for path in Path(archive.spool).glob("*/[!.]*/[!.]*"))
     if waiting:
-        advice = f"It is sent with the next compaction whose archive can be reached; see {archive.spool}."
+        advice = "Sent with the next compaction whose archive can be reached, or now by `compact flush`."
         found = f"{waiting} file{'s' if waiting > 1 else ''} could not be archived and wait to be sent"
         yield Check(Level.WARNING, "archive", found, advice)
     if archive.adapter == "none":

@@ -23,6 +23,7 @@ SUMMARIES: Mapping[str, str] = {
     "recall": "find what was said in a stored session, also where it was summarized",
     "export": "write a stored session as JSONL, redacted",
     "import": "append messages from JSONL to a stored session",
+    "flush": "send what waits for an archive that could not be reached",
     "verify": "check that an archive is whole and unchanged",
     "traces": "keep and show trace events: a service for them, or --tail to watch one",
     "doctor": "check configuration, policy, counting and extras, and say what to do",

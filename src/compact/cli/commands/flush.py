@@ -1,0 +1,56 @@
+"""`compact flush`: send what waits for an archive that could not be reached, now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from compact.cli.context import Context
+from compact.cli.exits import ExitCode
+from compact.cli.options import add_settings
+from compact.cli.terminal import plural
+from compact.errors import ArchiveError, ConfigError
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    add_settings(parser)
+
+
+def run(context: Context) -> ExitCode:
+    from compact.archives.queue import QueuedArchive
+    from compact.wiring import archive_for, redactor_for
+
+    config = context.config()
+    # What waits is sent, also where the setting was changed since.
+    settings = config.archive.model_copy(update={"on_failure": "queue"})
+    archive = archive_for(config.model_copy(update={"archive": settings}), redactor_for(config))
+    if not isinstance(archive, QueuedArchive):
+        raise ConfigError("archive.adapter is none: there is no archive to send to. Nothing was sent.")
+    where = f"s3://{settings.bucket}/{settings.prefix}" if settings.adapter == "s3" else settings.path
+    before, sent, problem = len(archive.pending()), 0, ""
+    try:
+        for name in archive.send():
+            sent += 1
+            context.note(f"sent {name}")
+    except (ArchiveError, OSError) as error:
+        problem = str(error)
+    waiting = len(archive.pending())
+    # Another archive's files lie beside them, and are not this one's to take.
+    others = sum(path.is_file() for path in Path(settings.spool).glob("*/[!.]*/[!.]*")) - waiting
+    if context.args.json:
+        told = {
+            "archive": where,
+            "sent": sent,
+            "waiting": waiting,
+            "of_other_archives": others,
+        }
+        context.print_json(told | ({"problem": problem} if problem else {}))
+    else:
+        context.out.line(f"{plural(sent, 'file')} sent to {where}" if before else "nothing waits")
+    if others:
+        context.warn(
+            f"{plural(others, 'file')} of other archives stay in {settings.spool}; name theirs to send"
+        )
+    if problem:
+        context.warn(f"{plural(waiting, 'file')} still wait: {problem}")
+    return ExitCode.FAILED if problem else ExitCode.OK
