@@ -32,7 +32,7 @@ OWN_WORDS = frozenset(
     "goal goals then rules rule done open key values files paths edited read failed wrote lines code names "
     "named ids dates figures errors links user said assistant returned changed ran exit last step did not "
     "succeed approved refused asked and more edits result yet failing test call took out tried edit "
-    "yes".split()
+    "yes times its output shows failure".split()
 )
 
 

@@ -50,6 +50,7 @@ _REFUSED_FIELD = re.compile(
 _RUN_FAILED = re.compile(
     r"^Traceback \(most recent call last\)|^FAILED\b|^--- FAIL\b|\b[1-9]\d* failed\b", re.M
 )
+_RUN_PASSED = re.compile(r"^OK\b|^PASS\b|\b[1-9]\d* passed\b(?![^\n]*\bfailed\b)", re.M)
 _TAIL = 20_000
 
 
@@ -65,7 +66,7 @@ def ending_of(result: ToolResult, *, ran: bool, shows_text: bool) -> tuple[str, 
     opening = _opening_error(text, shows_text) if code != "0" else ""
     failed = failed or bool(opening)
     if not failed and ran and not shows_text:
-        failed = _RUN_FAILED.search(text[-_TAIL:]) is not None
+        failed = _shows_failure(text[-_TAIL:], succeeded=code == "0")
     error = ""
     tests: tuple[str, ...] = ()
     if "rror" in text or "xception" in text or "FAIL" in text or "fatal" in text or "o such file" in text:
@@ -77,8 +78,17 @@ def ending_of(result: ToolResult, *, ran: bool, shows_text: bool) -> tuple[str, 
     error = error or opening
     status = f"exit {code}" if code is not None else ""
     if failed and status in ("", "exit 0"):
-        status = "failed"
+        # A pipe hides the code of what runs first; what it printed tells.
+        status = f"{status}, its output shows a failure" if status else "failed"
     return status, failed, error, tests
+
+
+def _shows_failure(text: str, *, succeeded: bool) -> bool:
+    """True when the output tells of a failure that nothing after it made good."""
+    last = max((found.start() for found in _RUN_FAILED.finditer(text)), default=-1)
+    if last < 0 or not succeeded:
+        return last >= 0
+    return not any(found.start() > last for found in _RUN_PASSED.finditer(text))
 
 
 def _exit_code(text: str) -> str | None:

@@ -1,99 +1,23 @@
-"""Strategies with a form of their own: the decision ledger, the list of changed files, the brief."""
+"""Strategies with a form of their own: the list of changed files, the brief."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compact.core.evidence import Step, StepKind
+from compact.core.evidence import StepKind
 from compact.core.evidence.block import cite
-from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, pending, steps
 from compact.summarizers.extractive.choosing import Chooser
 from compact.summarizers.extractive.material import Material
-from compact.summarizers.extractive.sentences import Unit
 
 if TYPE_CHECKING:
     from compact.summarizers.extractive.strategies import Draft
 
-_REASON = re.compile(
-    r"\b(?:because|since|so that|in order to|due to|as the|to (?:avoid|keep|make|fix|ensure|allow|see|"
-    r"check)|therefore)\b",
-    re.I,
-)
-_NONE = "-"
 _KEY_VALUES = 14
 _SAID_OPEN = re.compile(r"(?<=\] )(?:still )?open: ", re.IGNORECASE)
 _INNER_STOP = re.compile(r"(?<=\S)[.!?…]+(?=\s)")
-
-
-def decisions(material: Material, room: int) -> list[str]:
-    """`[m12] decision :: rationale :: inputs :: outputs`, oldest first.
-
-    A step is a decision to act; what the assistant said with it is its reason. Outputs give the status
-    only: what a tool returned stands with the untrusted facts.
-    """
-    said: dict[int, list[Unit]] = {}
-    for unit in material.units:
-        if unit.weight:
-            said.setdefault(unit.index, []).append(unit)
-    entries: list[tuple[float, int, str]] = []
-    acted: set[int] = set()
-    for step in material.ledger.steps:
-        acted.add(step.index)
-        entries.append((_weight(step), step.index, _step_entry(step, said.get(step.index, ()))))
-    for index, units in said.items():
-        if index in acted:
-            continue
-        deciding = [unit for unit in units if blocks.category(unit) in ("decision", "preference")]
-        if deciding:
-            best = max(
-                deciding,
-                key=lambda unit: (unit.weight * unit.gain, -unit.number),
-            )
-            entries.append((2.0, index, _said_entry(best, units)))
-    kept: list[tuple[int, str]] = []
-    lines = blocks.take((blocks.one_line(line) for line in material.earlier), room // 2)
-    room -= sum(len(line) + 1 for line in lines)
-    for _, index, entry in sorted(entries, key=lambda entry: (-entry[0], -entry[1])):
-        line = f"[m{material.positions[index]}] {entry}"
-        if len(line) + 1 <= room:
-            room -= len(line) + 1
-            kept.append((index, line))
-    return lines + [line for _, line in sorted(kept)]
-
-
-def _weight(step: Step) -> float:
-    return 3.0 if step.kind is StepKind.WROTE else 1.5 if step.failed else 1.0
-
-
-def _step_entry(step: Step, units: Sequence[Unit]) -> str:
-    reason = next((unit for unit in units if _REASON.search(unit.text)), units[0] if units else None)
-    rationale = blocks.one_line(reason.told, 140) if reason else _NONE
-    change = steps.edit_of(step.arguments) if step.kind is StepKind.WROTE and step.subject else ""
-    inputs = blocks.one_line(step.command or change or steps.brief_arguments(step.arguments), 110) or _NONE
-    return f"{_verb(step)} :: {rationale} :: {inputs} :: {step.status or 'returned'}"
-
-
-def _verb(step: Step) -> str:
-    name = blocks.one_line(step.tool, 50)
-    if step.subject and (step.kind is StepKind.READ or (step.kind is StepKind.WROTE and not step.command)):
-        verb = (
-            f"tried to {'edit' if step.kind is StepKind.WROTE else 'read'}"
-            if step.failed
-            else step.kind.value
-        )
-        return blocks.one_line(f"{verb} {step.subject}", 110)
-    return f"call {name}"
-
-
-def _said_entry(best: Unit, units: Sequence[Unit]) -> str:
-    reason = next((unit for unit in units if unit is not best and _REASON.search(unit.text)), None)
-    who = best.speaker or ("user" if best.role is Role.USER else "assistant")
-    rationale = blocks.one_line(reason.told, 140) if reason else _NONE
-    return f"{blocks.one_line(best.told, 200)} :: {rationale} :: said by {who} :: {_NONE}"
 
 
 def changes(material: Material, room: int) -> list[str]:

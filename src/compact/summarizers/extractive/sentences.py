@@ -26,10 +26,11 @@ _MARKED = "-*•>#|0123456789"
 _SPEAKING = frozenset({Role.USER, Role.ASSISTANT})
 _MARKUP = re.compile(r"^(?:[-*•>#|]+|\d{1,2}[.)])\s+|\*\*|__|</?[a-z_-]+>")
 _LEAD = re.compile(
-    r"^(?:(?:hi there|hello there|hey there|hello|and|but|so|or|well|yeah|yep|yes|oh|ok|okay|hey|hi|wow|"
-    r"cool|great|right|sure|um+|uh+|mm+|hmm+|ah|you know|i mean|"
-    r"i think|i guess|like|anyway|actually|basically|absolutely|definitely|also|then|plus|haha|nice|awesome)"
-    r"(?:[,!.]+ +| +[–—-] +| +(?=[a-zA-Z])))+",
+    r"^(?:(?:hi there|hello there|hey there|hello|and|but|so|or|well|yeah|yep|oh|ok|okay|hey|hi|wow|"
+    r"um+|uh+|mm+|hmm+|ah|you know|i mean|i think|i guess|anyway|actually|basically|also|then|plus|haha)"
+    r"(?:[,!.]+ +| +[–—-] +| +(?=[a-zA-Z]))|"
+    # "Right about carpet" and "Like you said" are no interjections.
+    r"(?:yes|cool|great|right|sure|like|absolutely|definitely|nice|awesome)(?:[,!.]+ +| +[–—-] +))+",
     re.IGNORECASE,
 )
 _FILLER = re.compile(
@@ -102,6 +103,15 @@ _WITHDRAWN = re.compile(
 )
 _WITHDRAWN_REACH = 8
 _WITHDRAWN_WEIGHT = 0.15
+CORRECTION = re.compile(
+    r"\b(?:(?:have|has|need|want) to correct|correction|correct(?:ing)? myself|mixed (?:\w+ )?up|my mistake|"
+    r"i was wrong|i said \S+ .*\b(?:it['’]?s|its|but|actually)\b|not \w+ [^.!?]{0,60}, it['’]?s|"
+    r"changed my mind|take (?:it|that|this) back)\b",
+    re.IGNORECASE,
+)
+"""Whoever reads only what was said before would believe the wrong thing."""
+_CORRECTING = ("correct", "mixed", "mistake", "i was wrong", "i said", "not ", "my mind", "back")
+_CORRECTION_WEIGHT = 3.0
 _ASSISTANT_WEIGHT = 0.7
 _REPORT_WEIGHT = 1.6
 _DECIDED_WEIGHT = 1.6
@@ -207,7 +217,7 @@ def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> N
         if "\n" in sentence:
             sentence = " ".join(sentence.split())
         if len(sentence) <= LONG_SENTENCE:
-            if len(sentence) > _SHORTEST or _tells_much(sentence):
+            if len(sentence) > _SHORTEST or label or _tells_much(sentence):
                 units.append(Unit(index, len(units), role, speaker, sentence, label))
                 units[-1].opens = opens
             continue
@@ -293,6 +303,10 @@ def _weigh(units: list[Unit], speakers: frozenset[str], names: Container[str], f
             unit.weight *= _INTENT_WEIGHT if _INTENT.match(unit.text) else _ASSISTANT_WEIGHT
     if not speakers:
         _quiet_withdrawn(units)
+        said_by_user = [unit for unit in units if unit.role is Role.USER]
+        for at in indexes_holding([unit.text for unit in said_by_user], _CORRECTING):
+            if CORRECTION.search(said_by_user[at].text):
+                said_by_user[at].weight *= _CORRECTION_WEIGHT
     return weights
 
 

@@ -9,7 +9,7 @@ from compact.core.evidence.block import Coverage, build
 from compact.core.render import UNTRUSTED_HEADING
 from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
-from compact.summarizers.extractive import blocks, ledgers, pending, steps
+from compact.summarizers.extractive import blocks, decisions, ledgers, pending, steps
 from compact.summarizers.extractive.material import Material
 
 _CHAT_SHARE = 0.2
@@ -27,7 +27,7 @@ _REPORTED_SHARE = 0.42
 _REPORTED_FROM = 3_000
 _FORMED = frozenset({"decisions", "changes"})
 _PROSE = ("decisions", "changes", "steps", "story")
-_FORMED_SHARE = 0.4
+_FORMED_SHARE = 0.7
 """A ledger or a list of changes is what was asked for; facts come second there."""
 _GOAL_CHARS = 200
 _SLIVER = 70
@@ -218,7 +218,7 @@ def _fill_prose(
 ) -> None:
     for section in sections:
         if section.block == "decisions":
-            filled["decisions"] = ledgers.decisions(material, room)
+            filled["decisions"] = decisions.decisions(material, room)
         elif section.block == "changes":
             filled["changes"] = ledgers.changes(material, (room * 2) // 3)
             room -= sum(len(line) + 1 for line in filled["changes"])
