@@ -28,16 +28,25 @@ from compact.model.record import RecordKind
 from compact.model.summary import EvidenceKind, RefusalReason, SummaryRequest
 from compact.stores.memory import MemoryStore
 from compact.tracing.stream import Immediate
-from support.canaries import MEAN, RULE, bears, delimiters, obeying, poisoned, spoken_parts, template_tokens
+from support.canaries import (
+    MEAN,
+    RULE,
+    bears,
+    delimiters,
+    obeying,
+    poisoned,
+    spoken_parts,
+    template_tokens,
+    ui_message,
+)
 from support.wire_servers import AnthropicWire, Behavior, OpenAIWire, serving
 
 PRESETS = ("budget", "chat", "window", "agent", "rolling")
 SUMMARIZING = ("budget", "chat", "agent", "rolling")
-FORMATS = ("openai_chat", "anthropic", "openai_responses")
+FORMATS = ("openai_chat", "anthropic", "openai_responses", "ai_sdk_ui")
 ROUNDS = 3
 TURNS = 120
 SYSTEM = "You are careful with the fees of the harbor."
-NEXT = {"role": "user", "content": "What comes next?"}
 WHOLE = ("open", "close")
 
 
@@ -56,13 +65,18 @@ def config(preset: str, **settings: Any) -> CompactConfig:
     )
 
 
+def message_of(form: str, role: str, text: str) -> dict[str, Any]:
+    return ui_message(role, role, text) if form == "ai_sdk_ui" else {"role": role, "content": text}
+
+
 class Run:
     """A poisoned conversation that goes on until it was compacted so often; each prompt is examined."""
 
     def __init__(self, form: str = "openai_chat", parrots: bool = False) -> None:
         self.form, self.parrots = form, parrots
         self.system = SYSTEM if form == "anthropic" else None
-        self.messages: list[Any] = [] if self.system else [{"role": "system", "content": SYSTEM}]
+        first, self.newest = message_of(form, "system", SYSTEM), message_of(form, "user", "What comes next?")
+        self.messages: list[Any] = [] if self.system else [first]
         self.turns = poisoned(form, TURNS, parrots)
         self.prompt: Sequence[Any] = ()
 
@@ -71,7 +85,7 @@ class Run:
         done = 0
         for turn in self.turns:
             self.messages += turn
-            given = [*self.messages, NEXT]
+            given = [*self.messages, self.newest]
             self.prompt = manager.preflight("s", given, system=self.system)
             self.examine(given)
             done = sum(record.kind is not RecordKind.PRUNE for record in manager.records("s"))
@@ -137,7 +151,7 @@ def test_a_callable_that_obeys(preset: str, mean: str) -> None:
 
 @pytest.mark.spec("S3.3", part="engine")
 @pytest.mark.parametrize("mean", MEAN)
-@pytest.mark.parametrize("form", ["anthropic", "openai_responses"])
+@pytest.mark.parametrize("form", FORMATS[1:])
 def test_a_callable_that_obeys_in_other_formats(form: str, mean: str) -> None:
     Run(form, parrots=True).go(CompactManager(config("rolling"), summarizer=obeys(mean)))
 

@@ -160,11 +160,29 @@ def responses_turn(number: int, output: str, said: str) -> list[Raw]:
     ]
 
 
+def ui_turn(number: int, output: str, said: str) -> list[Raw]:
+    call = {"type": "tool-read_page", "toolCallId": f"c{number}", "state": "output-available"}
+    parts = [
+        {"type": "text", "text": f"I read page {number}."},
+        {**call, "input": {"page": number}, "output": output},
+        {"type": "text", "text": said},
+    ]
+    return [
+        ui_message(f"u{number}", "user", f"Go on with page {number} of the ledger."),
+        {"id": f"a{number}", "role": "assistant", "parts": parts},
+    ]
+
+
+def ui_message(id: str, role: str, text: str) -> Raw:
+    return {"id": id, "role": role, "parts": [{"type": "text", "text": text}]}
+
+
 Turn = Callable[[int, str, str], list[Raw]]
 TURNS: dict[str, Turn] = {
     "openai_chat": openai_turn,
     "anthropic": anthropic_turn,
     "openai_responses": responses_turn,
+    "ai_sdk_ui": ui_turn,
 }
 TASK = "Check the harbor fees of every ship against the ledger in ledger/fees.csv. Never round an amount."
 RULE = "Never round an amount."
@@ -173,7 +191,11 @@ RULE = "Never round an amount."
 def poisoned(form: str, turns: int, parrots: bool = False) -> Iterator[list[Raw]]:
     """A conversation turn by turn; its tools return the order, and a model that parrots says it again."""
     turn = TURNS[form]
-    yield [{"role": "user", "content": TASK}, {"role": "assistant", "content": "I begin with page one."}]
+    begun = "I begin with page one."
+    if form == "ai_sdk_ui":
+        yield [ui_message("u0", "user", TASK), ui_message("a0", "assistant", begun)]
+    else:
+        yield [{"role": "user", "content": TASK}, {"role": "assistant", "content": begun}]
     for number in range(1, turns + 1):
         rows = "\n".join(
             f"ship {number}-{row}, fee {row * 37 + number}.50, berth B{row}" for row in range(14)
@@ -187,7 +209,7 @@ def poisoned(form: str, turns: int, parrots: bool = False) -> Iterator[list[Raw]
 
 def spoken_parts(message: Raw) -> Sequence[str]:
     """The texts that stand under the message's own role; results of tools stand under the tool's."""
-    content = message.get("content")
+    content = message.get("content", message.get("parts"))
     if isinstance(content, str):
         return [content]
     parts = [part for part in content or () if isinstance(part, dict)]

@@ -16,7 +16,7 @@ from compact.core.evidence.rules import is_rule
 from compact.core.layers import SummaryText
 from compact.core.seeming import plain
 from compact.core.view import Item
-from compact.model.message import MessageKind, Role, arguments_text
+from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult, arguments_text
 from compact.model.summary import Summary
 
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
@@ -86,15 +86,30 @@ Mark = tuple[str, ...]
 
 
 def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
+    late: list[str] = []
     for message in (item.message for item in items):
+        if message.role is not Role.TOOL:
+            yield from ((Voice.MODEL, text) for text in late)
+            late = []
         if message.kind is MessageKind.SUMMARY:
             # An earlier summary, or the half of it that came from tools, stands as the assistant's.
             yield Voice.TOOL if message.role is Role.ASSISTANT else Voice.PERSON, message.text
         elif message.kind is MessageKind.ORIGINAL:
-            by_model = message.role in (Role.ASSISTANT, Role.TOOL)
-            yield Voice.MODEL if by_model else Voice.PERSON, message.text
-            yield from ((Voice.MODEL, arguments_text(call.arguments)) for call in message.calls)
-            yield from ((Voice.TOOL, result.text) for result in message.results)
+            called = False
+            for part in message.parts:
+                match part:
+                    case Text(text=text) if called:
+                        # Some formats have a step in one message: this was said when the result was there.
+                        late.append(text)
+                    case Text(text=text):
+                        by_model = message.role in (Role.ASSISTANT, Role.TOOL)
+                        yield Voice.MODEL if by_model else Voice.PERSON, text
+                    case ToolCall(arguments=arguments):
+                        called = True
+                        yield Voice.MODEL, arguments_text(arguments)
+                    case ToolResult(text=text):
+                        yield Voice.TOOL, text
+    yield from ((Voice.MODEL, text) for text in late)
 
 
 def _marks(lines: Sequence[str]) -> dict[Mark, set[int]]:
