@@ -149,6 +149,36 @@ def test_what_waits_does_not_need_another_event_to_go_out(moment: str) -> None:
 
 
 @pytest.mark.spec("S4.13", part="service")
+def test_a_quiet_process_tries_again_until_the_service_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compact.tracing.queue.IDLE", 0.01)
+    monkeypatch.setattr("compact.tracing.ariadne._PAUSES", (0.01, 0.02))
+    with serving(*[status(503, {})] * 5, *MANY) as server, manager(server.url, 2.0) as traced:
+        traced.preflight("s", history())
+        # Nothing more is said, and nobody leaves.
+        wait_for(lambda: len(spans(server)) >= 5 and len(server.received) > 5)
+
+
+@pytest.mark.spec("S4.13", part="service")
+def test_a_quiet_process_does_not_try_forever() -> None:
+    now = [0.0]
+    with serving(*[status(503, {})] * 300) as server:
+        exporter = AriadneExporter(server.url, clock=lambda: now[0])
+        for event in events_of_a_compaction():
+            exporter.export(event)
+        exporter.flush()
+        waits = []
+        while (wait := exporter.rest()) is not None:
+            waits.append(wait)
+            now[0] += wait
+        assert waits[:6] == [0.5, 1.0, 2.0, 5.0, 10.0, 30.0] and set(waits[6:]) == {30.0}
+        assert 3_000 < sum(waits) < 4_000 and exporter._waiting
+        # The next event begins anew.
+        exporter.export(events_of_a_compaction()[0])
+        assert exporter.rest() == 30.0
+        exporter.close()
+
+
+@pytest.mark.spec("S4.13", part="service")
 def test_a_token_that_no_header_can_hold_is_told_like_any_failure(capsys: pytest.CaptureFixture[str]) -> None:
     exporter = AriadneExporter("http://127.0.0.1:9", token="schlüssel→")
     for event in events_of_a_compaction():

@@ -19,7 +19,8 @@ _MOST_WAITING = 2_000
 _BATCH = 200
 _BATCH_BYTES = 1 << 20
 _PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-_QUIET_SECONDS = 30.0
+_QUIET_TRIES = 125
+"""So often, which is about an hour, a quiet process tries; then it waits for its next event."""
 _TRACES_KEPT = 10_000
 _TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -51,10 +52,11 @@ class AriadneExporter:
         self._traces: OrderedDict[str, str] = OrderedDict()
         self._waiting: deque[str] = deque()
         self._lost = 0
-        self._failures = 0
+        self._failures = self._quiet_tries = 0
         self._not_before = self._failed_at = 0.0
 
     def export(self, event: Event) -> None:
+        self._quiet_tries = 0
         for span in self._spans.of(event):
             trace_id = self._traces.get(span.session_id)
             if trace_id is None:
@@ -119,10 +121,14 @@ class AriadneExporter:
         line = f"[Ariadne] {shown(self._where)}: {problem}. The conversation goes on."
         self._complaints.tell(kind, line)
 
-    def rest(self) -> None:
+    def rest(self) -> float | None:
         # Nobody may have a word to say for hours; what waits should not wait for that.
         self.flush()
         self._poster.close()
+        self._quiet_tries += 1
+        if not self._waiting or self._quiet_tries > _QUIET_TRIES:
+            return None
+        return max(_PAUSES[0], self._not_before - self._clock())
 
     def close(self) -> None:
         # The last chance, unless it failed this very moment: then leaving would only take longer.

@@ -31,7 +31,8 @@ class EventQueue:
     """Putting never waits: where the queue is full, the oldest event is dropped, and that is told.
 
     An exporter's `export` gets one event at a time, in order. Of these it may have as well: `flush`, which
-    follows each batch; `rest`, when nothing came for a while; `close`, at the end; `after_fork`, in a child.
+    follows each batch; `rest`, when nothing came for a while, which may return the seconds after which it
+    would be called again if still nothing came; `close`, at the end; `after_fork`, in a child.
     """
 
     def __init__(
@@ -127,26 +128,40 @@ class EventQueue:
     def _work(self) -> None:
         # A worker that ends may still be closing exporters when the next one starts.
         with self._delivering:
-            while batch := self._next():
-                self._deliver(batch)
-                with self._lock:
-                    self._done += len(batch)
-                    self._progress.notify_all()
-            self._call("close" if self._closed else "rest")
+            patience: float | None = IDLE
+            while patience is not None:
+                if batch := self._next(patience):
+                    self._deliver(batch)
+                    with self._lock:
+                        self._done += len(batch)
+                        self._progress.notify_all()
+                    patience = IDLE
+                elif self._closed:
+                    self._call("close")
+                    return
+                else:
+                    patience = min((more for more in self._call("rest") if more is not None), default=None)
+                    patience = self._unless_done(patience)
 
-    def _next(self) -> list[tuple[Event, Context]]:
-        """The next batch; an empty one when there is no more to do."""
+    def _unless_done(self, patience: float | None) -> float | None:
+        """How long to wait for more; None ends the worker, and the next event starts another."""
+        with self._lock:
+            if patience is None and not self._waiting and not self._closed:
+                self._worker = None
+                return None
+            return IDLE if patience is None else patience
+
+    def _next(self, patience: float) -> list[tuple[Event, Context]]:
+        """The next batch; an empty one when none came for so long, or no more will."""
         with self._lock:
             if not self._waiting and not self._closed:
                 self._resting = True
-                self._wake.wait_for(lambda: self._waiting or self._closed, IDLE)
+                self._wake.wait_for(lambda: self._waiting or self._closed, patience)
                 self._resting = False
             if self._waiting and not self._closed and not self._flushing:
                 self._wake.wait_for(lambda: self._closed or self._flushing, LINGER)
             batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
             dropped, self._dropped = self._dropped, 0
-            if not batch:
-                self._worker = None
         if dropped:
             message = f"{dropped:,} events were not exported: the queue of {self._size:,} was full."
             say(f"[compact] {message}")
@@ -167,14 +182,17 @@ class EventQueue:
                     self._complaints.failed(export, error)
         self._call("flush")
 
-    def _call(self, name: str) -> None:
+    def _call(self, name: str) -> list[Any]:
+        """What each exporter that has this method returned."""
+        returned = []
         for exporter in self._exporters:
             method = getattr(exporter, name, None)
             try:
                 if method is not None:
-                    method()
+                    returned.append(method())
             except BaseException as error:
                 self._complaints.failed(exporter, error)
+        return returned
 
     def after_fork(self) -> None:
         """In a child: what waits is the parent's to deliver, and its thread is not here."""

@@ -200,6 +200,36 @@ def lines_after(code: str, path: Any) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+def test_one_that_wants_to_be_asked_again_is_while_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compact.tracing.queue.IDLE", 0.01)
+    done = threading.Event()
+
+    class Persistent:
+        rests = 0
+
+        def export(self, event: Event) -> None: ...
+
+        def rest(self) -> float | None:
+            self.rests += 1
+            if self.rests < 4:
+                return 0.001
+            done.set()
+            return None
+
+    exporter = Persistent()
+    events = stream(exporter)
+    emit(events, 1)
+    assert done.wait(30)
+    queue = events._queue
+    assert queue is not None
+    worker = queue._worker
+    if worker is not None:
+        worker.join(30)
+    assert exporter.rests == 4 and queue._worker is None  # it ends with that; nothing spins
+    emit(events, 1)
+    events.close(30)
+
+
 def test_leaving_the_process_delivers_what_waits(tmp_path: Any) -> None:
     assert len(lines_after("", tmp_path / "events.jsonl")) == 300
 
