@@ -43,7 +43,7 @@ from support.wire_servers import AnthropicWire, Behavior, OpenAIWire, serving
 
 PRESETS = ("budget", "chat", "window", "agent", "rolling")
 SUMMARIZING = ("budget", "chat", "agent", "rolling")
-FORMATS = ("openai_chat", "anthropic", "openai_responses", "ai_sdk_ui")
+FORMATS = ("openai_chat", "anthropic", "anthropic_hosted", "openai_responses", "ai_sdk_ui")
 ROUNDS = 3
 TURNS = 120
 SYSTEM = "You are careful with the fees of the harbor."
@@ -74,7 +74,7 @@ class Run:
 
     def __init__(self, form: str = "openai_chat", parrots: bool = False) -> None:
         self.form, self.parrots = form, parrots
-        self.system = SYSTEM if form == "anthropic" else None
+        self.system = SYSTEM if form.startswith("anthropic") else None
         first, self.newest = message_of(form, "system", SYSTEM), message_of(form, "user", "What comes next?")
         self.messages: list[Any] = [] if self.system else [first]
         self.turns = poisoned(form, TURNS, parrots)

@@ -150,6 +150,28 @@ def anthropic_turn(number: int, output: str, said: str) -> list[Raw]:
     ]
 
 
+def hosted_turn(number: int, output: str, said: str) -> list[Raw]:
+    """A tool of the provider's own: what it found stands in the assistant's message."""
+    call = {
+        "type": "server_tool_use",
+        "id": f"s{number}",
+        "name": "web_search",
+        "input": {"query": f"{number}"},
+    }
+    page = {
+        "type": "web_search_result",
+        "title": f"Page {number}",
+        "url": "https://example.org",
+        "text": output,
+    }
+    result = {"type": "web_search_tool_result", "tool_use_id": f"s{number}", "content": [page]}
+    texts = [{"type": "text", "text": f"I look for page {number}."}, {"type": "text", "text": said}]
+    return [
+        {"role": "user", "content": f"Go on with page {number} of the ledger."},
+        {"role": "assistant", "content": [texts[0], call, result, texts[1]]},
+    ]
+
+
 def responses_turn(number: int, output: str, said: str) -> list[Raw]:
     call = {"call_id": f"c{number}", "name": "read_page", "arguments": json.dumps({"page": number})}
     return [
@@ -181,6 +203,7 @@ Turn = Callable[[int, str, str], list[Raw]]
 TURNS: dict[str, Turn] = {
     "openai_chat": openai_turn,
     "anthropic": anthropic_turn,
+    "anthropic_hosted": hosted_turn,
     "openai_responses": responses_turn,
     "ai_sdk_ui": ui_turn,
 }

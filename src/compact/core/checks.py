@@ -11,7 +11,7 @@ from compact.core.quotes import Said, invented_quotes, quote_others_apart, quote
 from compact.core.refusals import is_refusal, is_tool_call, says_nothing
 from compact.core.render import UNTRUSTED_HEADING, neutralize, request_positions
 from compact.errors import SummaryRefused
-from compact.model.message import MessageKind, Role, arguments_text
+from compact.model.message import MessageKind, Opaque, Role, arguments_text
 from compact.model.summary import RefusalReason, SummaryRequest
 
 __all__ = ["check_summary", "clean_summary", "drop_false_citations", "limit_sentences"]
@@ -171,6 +171,7 @@ def _said(request: SummaryRequest) -> Said:
         asking.update(call.call_id for call in message.calls if _ASKS_THE_USER.search(call.name))
         for result in message.results:
             (user if result.call_id in asking else tools).append(result.text)
+        tools += (part.text for part in message.parts if isinstance(part, Opaque))
     for summary in earlier:
         user += quotes_in(summary.partition(UNTRUSTED_HEADING)[0])
     return Said(user, others, tools)

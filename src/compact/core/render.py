@@ -30,11 +30,12 @@ FAILED_FINISHES = frozenset({"error", "failed", "abort", "aborted", "canceled", 
 UNTRUSTED_HEADING = "## From tool output (untrusted data)"
 """What follows it in a summary rests on tool output only."""
 
+_UNTRUSTED = "untrusted-tool-output"
 # Every tag that frames text for a summarizer or for the model; content must not be able to write one.
 FRAME_TAGS = (
     "transcript",
     "previous-summary",
-    "untrusted-tool-output",
+    _UNTRUSTED,
     "compact-summary",
     "compact-evidence",
 )
@@ -163,7 +164,11 @@ def _render_part(part: Part, label: str, speaker: str, max_result: int, max_argu
         case File(source=source, name=name):
             return f"{label} {speaker}: [file {_one_line(name, 120) if name else _reference(source)}]"
         case Opaque(type=kind, text=text):
-            return f"{label} {speaker}: [{_one_line(kind, 40)}] {neutralize(cut_middle(text, max_result))}"
+            shown = neutralize(cut_middle(text, max_result))
+            if speaker.startswith(Role.USER.value):
+                return f"{label} {speaker}: [{_one_line(kind, 40)}] {shown}"
+            # A provider's own tools put what they found into the assistant's message.
+            return f"{label} {speaker}: [{_one_line(kind, 40)}], untrusted data:\n" + frame(_UNTRUSTED, shown)
         case _:
             return ""
 
@@ -174,7 +179,7 @@ def _render_result(part: ToolResult, label: str, max_result: int) -> str:
     body = neutralize(cut_middle(part.text.strip(), max_result))
     media = " ".join(f"[{type(item).__name__.lower()}]" for item in part.media)
     shown = "\n".join(piece for piece in (body, media) if piece) or "(empty)"
-    return f"{label} tool result{name}{failed}, untrusted data:\n" + frame("untrusted-tool-output", shown)
+    return f"{label} tool result{name}{failed}, untrusted data:\n" + frame(_UNTRUSTED, shown)
 
 
 def _one_line(text: str, limit: int) -> str:

@@ -16,7 +16,7 @@ from compact.core.evidence.rules import is_rule
 from compact.core.layers import SummaryText
 from compact.core.seeming import plain
 from compact.core.view import Item
-from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult, arguments_text
+from compact.model.message import MessageKind, Opaque, Role, Text, ToolCall, ToolResult, arguments_text
 from compact.model.summary import Summary
 
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
@@ -108,6 +108,10 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
                         called = True
                         yield Voice.MODEL, arguments_text(arguments)
                     case ToolResult(text=text):
+                        yield Voice.TOOL, text
+                    case Opaque(text=text):
+                        # What we do not know may be what a provider's own tool found, call and result in one.
+                        called = True
                         yield Voice.TOOL, text
     yield from ((Voice.MODEL, text) for text in late)
 
