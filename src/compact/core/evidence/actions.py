@@ -202,14 +202,18 @@ def _command_subject(command: str, kind: StepKind) -> str:
         bare = _unquoted(command)
         pieces = _COMMANDS.split(bare)
         gone = {name for piece in pieces if _REMOVING.match(piece) for name in piece.split()[1:]}
-        for target in map(trim, _REDIRECT.findall(bare)):
-            if target not in gone and not _PASSING.search(target) and classify(target) is EvidenceKind.PATH:
-                return target
+        for target in _REDIRECT.findall(bare):
+            if target in gone or _PASSING.search(target):
+                continue
+            if classify(trim(target)) is EvidenceKind.PATH:
+                return trim(target)
         # Of several commands in a row, the one that writes names the file: "compile a.py && rm b.log".
         changing = (
             piece for piece in pieces if _CHANGING_COMMAND.search(piece) and not _REMOVING.match(piece)
         )
-        command = next((piece for piece in changing if gone.isdisjoint(piece.split())), "")
+        kept = (piece for piece in changing if gone.isdisjoint(piece.split()))
+        # A copy made for a moment changes nothing that is worked on.
+        command = next((piece for piece in kept if not _PASSING.search(piece.split()[-1])), "")
     first = _bare(command).split("\n", 1)[0]
     for run in reversed(RUN.findall(first[:400])):
         value = trim(run)

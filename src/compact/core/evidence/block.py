@@ -253,10 +253,13 @@ def _is_phrased(item: Evidence) -> bool:
 
 
 def _is_bare(item: Evidence) -> bool:
-    """True for a figure that nothing says anything about, not even a unit or a currency."""
+    """True for a figure that nothing says anything about but the file, not even a unit or a currency."""
     value = item.value
     return (
-        item.kind is EvidenceKind.NUMBER and not item.context and value[0].isdigit() and value[-1].isdigit()
+        item.kind is EvidenceKind.NUMBER
+        and (not item.context or _stands_in(item))
+        and value[0].isdigit()
+        and value[-1].isdigit()
     )
 
 

@@ -60,7 +60,7 @@ _IMPERATIVE = re.compile(
     re.IGNORECASE,
 )
 _STANDING_WORDS = ("always", "never", "must", "rule", "now on", "forward", "circumstances")
-_STANDING = re.compile(
+STANDING = re.compile(
     r"\b(?:always|never|from now on|going forward|under no circumstances|rule|must(?: not)?)\b", re.IGNORECASE
 )
 _NO_RULE = re.compile(
@@ -179,7 +179,7 @@ def rules_in(reading: Reading) -> list[Rule]:
         before = ""
         for sentence in sentences:
             sentence = reading.after_speaker(without_bullet(sentence))[1]
-            if any(sentence in text for text in (*listed, *answers)) and not _STANDING.search(sentence):
+            if any(sentence in text for text in (*listed, *answers)) and not STANDING.search(sentence):
                 continue
             if is_rule(sentence, among_people=people) and not any(sentence in text for text in listed):
                 # "Both must work" means nothing without what stands before it.
@@ -236,7 +236,7 @@ def is_rule(sentence: str, *, among_people: bool = False) -> bool:
         or not long_enough(sentence)
     ):
         return False
-    if among_people and (sentence.endswith("!") or not _STANDING.search(sentence)):
+    if among_people and (sentence.endswith("!") or not STANDING.search(sentence)):
         return False
     if not _IMPERATIVE.match(sentence) and not states_rule(sentence):
         return False

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from compact.core.evidence.rules import STANDING
 from compact.core.render import neutralize
 from compact.model.message import Role
 from compact.summarizers.extractive.choosing import Chooser
+from compact.summarizers.extractive.labels import DECIDED
 from compact.summarizers.extractive.material import Material
 from compact.summarizers.extractive.sentences import Unit
 
@@ -42,10 +44,13 @@ def take(lines: Iterable[str], room: int) -> list[str]:
     return taken
 
 
-def rules(material: Material, room: int, *, as_ledger: bool = False) -> list[str]:
-    """Standing rules word for word; when they do not all fit, the newest stay."""
+def rules(material: Material, room: int, *, as_ledger: bool = False, told: str = "") -> list[str]:
+    """Rules word for word; of too many the newest stay. Those of the moment that are `told` go."""
     form = "[m{0.message}] rule :: “{1}” :: - :: -" if as_ledger else "- “{1}” [m{0.message}]"
-    lines = [form.format(rule, one_line(rule.value)) for rule in material.rules]
+    wording = [(rule, one_line(rule.value)) for rule in material.rules]
+    lines = [
+        form.format(rule, words) for rule, words in wording if words not in told or STANDING.search(words)
+    ]
     kept = take(reversed(lines), room)
     return kept[::-1]
 
@@ -118,13 +123,37 @@ def story(material: Material, room: int, wanted: frozenset[str] | None = None) -
         if wanted is not None:
             units = [unit for unit in units if category(unit) in wanted]
         chooser = material.choosers[key] = Chooser(units, material.weights, 8 if material.is_dialogue else 11)
-    chosen = chooser.choose(room)
+    kept = _fitting(decided_last(material), room // 2)
+    numbers = {unit.number for unit in kept}
+    spent = sum(len(unit.text) + 11 for unit in kept)
+    chosen = kept + [unit for unit in chooser.choose(room - spent) if unit.number not in numbers]
     lines = _minutes(material, chosen)
     while chosen and (excess := sum(len(line) + 1 for line in lines) - room) > 0:
         while chosen and excess > 0:  # what was chosen last tells least
             excess -= len(chosen.pop().text) + 2
         lines = _minutes(material, chosen)
     return earlier + lines
+
+
+def decided_last(material: Material) -> list[Unit]:
+    """What the newest list of decisions says: it holds, whatever was said before."""
+    listed = [
+        unit
+        for unit in material.units
+        if unit.label is DECIDED and unit.number not in material.told and not unit.text.endswith(":")
+    ]
+    newest = max((unit.index for unit in listed), default=-1)
+    return [unit for unit in listed if unit.index == newest]
+
+
+def _fitting(units: Sequence[Unit], room: int) -> list[Unit]:
+    taken: list[Unit] = []
+    for unit in units:
+        room -= len(unit.text) + 11
+        if room < 0:
+            break
+        taken.append(unit)
+    return taken
 
 
 def category(unit: Unit) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compact.core.evidence import StepKind
 from compact.core.evidence.block import cite
+from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, pending, steps
 from compact.summarizers.extractive.choosing import Chooser
@@ -15,20 +17,28 @@ from compact.summarizers.extractive.material import Material
 if TYPE_CHECKING:
     from compact.summarizers.extractive.strategies import Draft
 
-_KEY_VALUES = 14
+_KEY_VALUES = 8
+_KEY_KINDS = frozenset({EvidenceKind.ID, EvidenceKind.PATH, EvidenceKind.DATE, EvidenceKind.SYMBOL})
+_BRIEF_CHARS = 1_500
+_TOLD_UNITS = 4
+_PURPOSE_CHARS = 130
 _SAID_OPEN = re.compile(r"(?<=\] )(?:still )?open: ", re.IGNORECASE)
+_SAID_DECIDED = re.compile(r"^decided[^:]{0,20}: ", re.IGNORECASE)
 _INNER_STOP = re.compile(r"(?<=\S)[.!?…]+(?=\s)")
 
 
 def changes(material: Material, room: int) -> list[str]:
     """`- path: what changed`, one line a file, in the order of first change."""
     edits: dict[str, list[tuple[int, str]]] = {}
+    purpose = _purposes(material)
     for step in material.ledger.steps:
         if step.kind is not StepKind.WROTE or not step.subject:
             continue
-        what = steps.edit_of(step.arguments) or (
-            f"`{blocks.one_line(step.command, 100)}`" if step.command else step.tool
-        )
+        what = steps.edit_of(step.arguments)
+        why = purpose.get(step.index, "")
+        if why:
+            what = f"{why} ({what})" if what else why
+        what = what or (f"`{blocks.one_line(step.command, 100)}`" if step.command else step.tool)
         failed = " (failed)" if step.failed else ""
         edits.setdefault(step.subject, []).append((material.positions[step.index], what + failed))
     lines = blocks.take((blocks.one_line(f"- {line}") for line in material.earlier), room // 3)
@@ -51,57 +61,76 @@ def changes(material: Material, room: int) -> list[str]:
     return lines
 
 
+def _purposes(material: Material) -> dict[int, str]:
+    """What the assistant said with each of its calls, in a few words: it tells more than the first line."""
+    found: dict[int, str] = {}
+    acted = {step.index for step in material.ledger.steps}
+    for unit in material.units:
+        if unit.index in acted and unit.weight and unit.role is Role.ASSISTANT:
+            found.setdefault(unit.index, blocks.one_line(unit.told, _PURPOSE_CHARS).rstrip("."))
+    return found
+
+
 def brief(material: Material, room: int) -> Draft:
-    """At most five sentences: what was wanted, what was decided, what was done, the key values, what is "
-    "open."""
+    """At most five sentences: what was wanted, the rules, what was done or decided, key values, what is open.
+
+    Each is short: more room makes no longer sentences, for who wants more takes another strategy.
+    """
     from compact.summarizers.extractive.strategies import Draft
 
     told: list[str] = []
+    whole = min(room, _BRIEF_CHARS)
+    left = whole
 
-    def add(sentence: str) -> None:
-        nonlocal room
-        flat = _INNER_STOP.sub(";", blocks.one_line(sentence)).rstrip(" .;")
-        if flat and len(flat) + 2 <= room and len(told) < 5:
-            told.append(flat if flat[-1] in "?!" else flat + ".")
-            room -= len(flat) + 2
+    def add(head: str, pieces: Sequence[str]) -> None:
+        nonlocal left
+        flat = _INNER_STOP.sub(
+            ";", blocks.one_line(head + "; ".join(piece.rstrip(" .;") for piece in pieces))
+        )
+        flat = flat.rstrip(" .;")
+        if pieces and len(flat) + 2 <= left and len(told) < 5:
+            told.append(flat if flat[-1] in "?!…" else flat + ".")
+            left -= len(flat) + 2
 
-    whole = room
-    aim = blocks.goal(material, whole // 3)
-    if aim:
-        add("Goal: " + "; then ".join(line[2:].rstrip(".") for line in aim))
+    add("Goal: ", _wanted(material, whole // 3))
     wording = [f"“{blocks.one_line(rule.value).rstrip('.')}” [m{rule.message}]" for rule in material.rules]
-    quoted = blocks.take(reversed(wording), whole // 3)[::-1]
-    if quoted:
-        add("Rules: " + ", ".join(quoted))
-    untold = [unit for unit in material.units if unit.number not in material.told]
-    if untold and not material.ledger.steps:
-        telling = sorted(
-            Chooser(untold, material.weights, 2).choose(whole // 3)[:6], key=lambda unit: unit.number
-        )
-        add(
-            "; ".join(f"{unit.told.rstrip('.!')} [m{material.positions[unit.index]}]" for unit in telling[:6])
-        )
-    elif material.ledger.steps:
-        done = steps.steps(material, whole // 4)
-        if done:
-            add("Done: " + "; ".join(line[2:] for line in done))
-    waiting = pending.open_items(material, whole // 6)
-    values = [
-        item
-        for item in material.evidence
-        if not item.untrusted
-        and item.kind in (EvidenceKind.ID, EvidenceKind.PATH, EvidenceKind.DATE, EvidenceKind.SYMBOL)
-    ]
-    open_size = sum(map(len, waiting)) + 8 if waiting else 0
+    # The newest ones stand in the newest request; what holds for everything was said first.
+    add("Rules: ", blocks.take(wording, whole // 4))
+    add(*_achieved(material, whole // 4))
+    waiting = [_SAID_OPEN.sub("", line[2:]) for line in pending.open_items(material, whole // 4)]
+    open_size = sum(len(line) + 2 for line in waiting) + 8 if waiting else 0
     shown: list[Evidence] = []
     size = len("Key values: [m000-m000]")
-    for item in values[:_KEY_VALUES]:
-        if size + len(item.value) + 2 > room - open_size - 2:
+    for item in material.evidence:
+        if item.untrusted or item.kind not in _KEY_KINDS or len(shown) == _KEY_VALUES:
+            continue
+        if size + len(item.value) + 2 > min(left - open_size - 2, whole // 6):
             break
         shown.append(item)
         size += len(item.value) + 2
     if shown:
-        add("Key values: " + ", ".join(blocks.one_line(item.value) for item in shown) + cite(shown))
-    if waiting:
-        add("Open: " + "; ".join(_SAID_OPEN.sub("", line[2:]).rstrip(".") for line in waiting))
+        add("Key values: ", [", ".join(blocks.one_line(item.value) for item in shown) + cite(shown)])
+    add("Open: ", waiting)
     return Draft(" ".join(told), "", ())
+
+
+def _wanted(material: Material, room: int) -> list[str]:
+    """The first request and the newest, each in a few words."""
+    lines = [line[2:] for line in blocks.goal(material, room)]
+    share = room // max(1, len(lines))
+    return [blocks.clip(line, share) for line in lines]
+
+
+def _achieved(material: Material, room: int) -> tuple[str, list[str]]:
+    """What came of it: the newest reports, else the newest steps, else what was decided or told."""
+    if material.ledger.steps:
+        done = steps.steps(material, room)
+        return "Done: ", blocks.take((line[2:] for line in reversed(done)), room)[::-1]
+    where = material.positions
+    untold = [unit for unit in material.units if unit.number not in material.told and unit.weight]
+    decided = blocks.decided_last(material)
+    telling = decided or sorted(
+        Chooser(untold, material.weights, 2).choose(room)[:_TOLD_UNITS], key=lambda unit: unit.number
+    )
+    pieces = (f"{_SAID_DECIDED.sub('', unit.told).rstrip('.!')} [m{where[unit.index]}]" for unit in telling)
+    return ("Decided: " if decided else ""), blocks.take(pieces, room)

@@ -67,7 +67,7 @@ def _left_open(material: Material, room: int) -> list[str]:
     last = max((unit.index for unit in material.units), default=0)
     lines: list[list[Unit]] = []
     for unit in material.units:
-        if unit.index != last or unit.label is not OPEN:
+        if unit.index != last or unit.label is not OPEN or unit.text.endswith(":"):
             continue
         if lines and not unit.opens:
             lines[-1].append(unit)

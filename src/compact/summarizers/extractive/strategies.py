@@ -125,15 +125,18 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
     facts_heading = sections[-1].heading
     evidence_room = int(room * max(evidence_share, _evidence_share(material, room)))
     filled: dict[str, list[str]] = {}
-    if "rules" in names:
-        rules_room = min(room // 2, max(_RULES_CHARS, int(room * _rules_share(room))))
-        filled["rules"] = blocks.rules(material, rules_room, as_ledger=strategy == "decision_log")
     for name, writer, share in _SMALL_BLOCKS:
         if name == "goal" and room < _SMALL:
             # Without what was wanted the rest means nothing.
             share = max(share * 1.5, min(_GOAL_CHARS, room // 4) / room if room else 0.0)
         if name in names and room * share >= _SLIVER:
             filled[name] = writer(material, int(room * share))
+    if "rules" in names:
+        rules_room = min(room // 2, max(_RULES_CHARS, int(room * _rules_share(room))))
+        newest = filled["goal"][-1] if filled.get("goal") else ""
+        filled["rules"] = blocks.rules(
+            material, rules_room, as_ledger=strategy == "decision_log", told=newest
+        )
     formed = not names.isdisjoint(_FORMED)
     least = _FORMED_SHARE if formed else _between(_LEAST_PROSE, max(0.0, 2 * _ease(material, room) - 1))
     least = max(least, _reported_share(material, room))
