@@ -142,6 +142,8 @@ NO_RULES_EITHER = (
     "Let me know what you find.",
     "Skip to page 4.",
     "No idea why it fails.",
+    "Yes, not yet.",
+    "I was there once only.",
     "No fixes applied.",
     "No such file or directory.",
     "Max is coming over tonight.",

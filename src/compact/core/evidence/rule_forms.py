@@ -11,6 +11,10 @@ _THING = (
     r"code|dates?|names?|results?|amounts?|prices?|messages?|functions?|nothing|everything|nobody|everyone|"
     r"anything|it|this|that|they|you)"
 )
+_NO_ANSWER = (
+    r"^(?!(?:yes|no|nope|yeah|yep|well|sorry|ok(?:ay)?|maybe|perhaps|probably|hopefully|true|right|sure|thanks|hm+|"
+    r"oh|ah|actually|honestly|great|nice|good|fine|of\s+course)\b)"
+)
 # Each form with the words of which one stands in every sentence of that form: these are far cheaper to look
 # for than the pattern, and most sentences have none of them.
 _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -122,10 +126,10 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("only",),
-        r"^(?:in\s+)?(?!it\b|he\b|she\b|they\b|this\b|that\b|"
-        r"if\b)[\w'’ .-]{2,40}\sonly(?:,?\s+please)?[.!]?$",
+        r"^(?:in\s+)?(?!(?:I|we|you|it|he|she|they|there|this|that|if|not)\b)[\w'’ .-]{2,40}\sonly"
+        r"(?:,?\s+please)?[.!]?$",
     ),
-    ((", not ",), r"^[\w'’.-]+(?:\s[\w'’.-]+){0,2},\s+not\s+[\w'’.-]+(?:\s[\w'’.-]+){0,2}[.!]?$"),
+    ((", not ",), _NO_ANSWER + r"[\w'’.-]+(?:\s[\w'’.-]+){0,2},\s+not\s+[\w'’.-]+(?:\s[\w'’.-]+){0,2}[.!]?$"),
     (
         ("no ",),
         r"^(?:(?:and|also|please|but),?\s+)?no\s+(?!such|more\b|idea|one\b|doubt|wonder|way\b|need|matter|"
