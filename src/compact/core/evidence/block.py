@@ -60,8 +60,9 @@ class Coverage:
         words = set(text.split()) - held
         held.add(text)
         for word in words:
-            if word.isalnum():
-                held.add(word)
+            bare = word.strip("\"'()").rstrip(".,;:!?\"')")
+            if bare.isalnum():
+                held.add(bare)
                 continue
             for run in RUN.findall(word):
                 value = run if run.isalnum() else trim(run)

@@ -18,14 +18,15 @@ _CODE_LINE = re.compile(rf"^\s*(?:{_CODE})", re.IGNORECASE)
 _CODE_FIELD = re.compile(
     r"[\"'](?:exit_?code|exit_?status|return_?code)[\"']\s*:\s*(-?\d{1,3})\b", re.IGNORECASE
 )
-_ERROR_LINE = re.compile(
+_ERROR = (
     r"^E {2,}([\w.]+: [^\n]{1,300})|^(?:E\s{2,}|\s*)((?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|"
     r"Warning)\b(?::[^\n]{1,300}|$)"
     r"|(?:error|fatal|panic|Error|ERROR|FATAL)(?:\s?\[\w+\])?: [^\n]{3,300}"
-    r"|[^\n]{0,80}(?:command not found|No such file or directory|Permission denied|"
-    r"SyntaxError: )[^\n]{0,120})",
-    re.MULTILINE,
 )
+_MID_LINE = ("command not found", "No such file or directory", "Permission denied", "SyntaxError: ")
+_ERROR_LINE = re.compile(rf"{_ERROR})", re.MULTILINE)
+_ANY_ERROR_LINE = re.compile(rf"{_ERROR}|[^\n]{{0,80}}(?:{'|'.join(_MID_LINE)})[^\n]{{0,120}})", re.MULTILINE)
+"""Dear, as it looks for these anywhere in a line: for texts that hold one of them only."""
 _FAILING_TEST = re.compile(
     r"^(?:FAILED\s+(\S+)|(?:FAIL|ERROR):\s+(\S+(?: \([\w.]+\))?)|--- FAIL: (\S+)|\s*(?:✗|✕|"
     r"×)\s+([^\n]{3,120}))",
@@ -50,6 +51,8 @@ _REFUSED_FIELD = re.compile(
 _RUN_FAILED = re.compile(
     r"^Traceback \(most recent call last\)|^FAILED\b|^--- FAIL\b|\b[1-9]\d* failed\b", re.M
 )
+_FAILURES = ("Traceback", "FAIL", "failed")
+"""One of them stands in all that the pattern finds."""
 _RUN_PASSED = re.compile(r"^OK\b|^PASS\b|\b[1-9]\d* passed\b(?![^\n]*\bfailed\b)", re.M)
 _TAIL = 20_000
 
@@ -70,7 +73,9 @@ def ending_of(result: ToolResult, *, ran: bool, shows_text: bool) -> tuple[str, 
     error = ""
     tests: tuple[str, ...] = ()
     if "rror" in text or "xception" in text or "FAIL" in text or "fatal" in text or "o such file" in text:
-        lines = _ERROR_LINE.findall(text[-_TAIL:])
+        tail = text[-_TAIL:]
+        pattern = _ANY_ERROR_LINE if any(said in tail for said in _MID_LINE) else _ERROR_LINE
+        lines = pattern.findall(tail)
         error = "".join(lines[-1]).strip() if lines else ""
         if "FAIL" in text or "ERROR" in text:
             found = ("".join(groups) for groups in _FAILING_TEST.findall(text))
@@ -85,6 +90,8 @@ def ending_of(result: ToolResult, *, ran: bool, shows_text: bool) -> tuple[str, 
 
 def _shows_failure(text: str, *, succeeded: bool) -> bool:
     """True when the output tells of a failure that nothing after it made good."""
+    if not any(cue in text for cue in _FAILURES):
+        return False
     last = max((found.start() for found in _RUN_FAILED.finditer(text)), default=-1)
     if last < 0 or not succeeded:
         return last >= 0

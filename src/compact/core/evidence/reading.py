@@ -10,7 +10,8 @@ from itertools import accumulate
 
 from compact.model.message import Message, MessageKind, Role
 
-_NAME = re.compile(r"[^\W\d_][\w.'’ -]{0,30}")
+_LONGEST_NAME = 31
+_NAME = re.compile(rf"[^\W\d_][\w.'’ -]{{0,{_LONGEST_NAME - 1}}}")
 """What may stand before a colon and be who says the rest: "Nate: …"."""
 
 _END = re.compile(r"[.!?…\n。！？](?:(?<=\n)\n*|(?<=[。！？])|(?<![\n。！？])[\"'”’)\]]*\s+)")
@@ -107,9 +108,11 @@ def _speakers(messages: Sequence[Message], texts: Sequence[str]) -> frozenset[st
     for message, text in zip(messages, texts, strict=True):
         if text and message.role in (Role.USER, Role.ASSISTANT):
             spoken += 1
-            head = text[:80] if text[0] != "[" else text.rsplit("]\n", 1)[-1][:80]
-            name, _, rest = head.partition(": ")
-            if rest and not rest[0].isspace():
+            if text[0] == "[":
+                text = text.rsplit("]\n", 1)[-1]
+            end = text.find(": ", 0, _LONGEST_NAME + 2)
+            if end > 0 and text[end + 2 : end + 3].strip():
+                name = text[:end]
                 counts[name] = counts.get(name, 0) + 1
     counts = {name: count for name, count in counts.items() if _NAME.fullmatch(name)}
     # "Item 7 checked: …" is another name each time: people speak more than once.

@@ -245,7 +245,12 @@ def _values_in(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
     bare = word.strip(_SENTENCE_MARKS)
     if bare.isalpha() and bare[1:].islower():
         return ()  # an ordinary word, by far the most common case
-    return tuple(found for run in RUN.findall(word) for found in _values_of(run))
+    return tuple(
+        found
+        for run in RUN.findall(word)
+        if not run.islower() or not run.isalpha()
+        for found in _values_of(run)
+    )
 
 
 def _values_of(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:

@@ -77,7 +77,8 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
         evidence = focused(evidence, request.focus, dict(zip(positions, reading.texts, strict=True)))
     inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
     goal, story = _earlier_lines("\n".join(filter(None, [request.previous_summary or "", *inside])))
-    units, weights = units_of(reading, _named(ledger.items), request.focus)
+    reports = reports_of(messages) if ledger.steps else frozenset()
+    units, weights = units_of(reading, _named(ledger.items), request.focus, reports)
     units = _unquoted(units, positions, evidence)
     hiding = ledger.hiding
     if hiding is not None and hiding.values:
@@ -85,7 +86,7 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
     return Material(
         request, messages, positions, ledger, evidence, units,
         weights, story, goal,
-        _tool_share(reading), reports_of(messages),
+        _tool_share(reading), reports,
     )  # fmt: skip
 
 

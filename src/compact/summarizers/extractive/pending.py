@@ -87,6 +87,8 @@ def _left_open(material: Material, room: int) -> list[str]:
 
 def in_progress(material: Material, room: int) -> list[str]:
     """Calls that have no result yet."""
+    if not material.ledger.steps:
+        return []
     answered = {result.call_id for message in material.messages for result in message.results}
     waiting = (step for step in material.ledger.steps if step.call_id not in answered)
     return take(

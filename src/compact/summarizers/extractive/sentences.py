@@ -13,7 +13,7 @@ from compact.core.evidence.focus import focus_words
 from compact.core.evidence.reading import Reading, indexes_holding, split_sentences
 from compact.core.render import neutralize
 from compact.model.message import Role
-from compact.summarizers.extractive.labels import DECIDED, OPEN, Labels, reports_of
+from compact.summarizers.extractive.labels import DECIDED, OPEN, Labels
 
 _CLAUSE = re.compile(
     r", (?=(?:and|but|so|because|since|especially|which|where|while|although|though|then|can|could|how|"
@@ -168,17 +168,24 @@ class Unit:
         return self._told
 
 
-def units_of(reading: Reading, names: Container[str] = (), focus: str = "") -> tuple[list[Unit], Weights]:
+def units_of(
+    reading: Reading,
+    names: Container[str] = (),
+    focus: str = "",
+    reports: frozenset[int] = frozenset(),
+) -> tuple[list[Unit], Weights]:
     """Every unit of what user and assistant said. Tool output is data; it speaks through the evidence.
 
-    `names` are the words, in small letters, that name somebody or something here.
+    `names` are the words, in small letters, that name somebody or something here; `reports` the indexes of
+    messages that tell what came of the work.
     """
     units: list[Unit] = []
     for index, message in enumerate(reading.messages):
         if message.role in _SPEAKING and reading.texts[index] and reading.is_original(index):
             _add_units(units, reading, index, message.role)
     weights = _weigh(units, reading.speakers, names, focus)
-    _weigh_labelled(units, reports_of(reading.messages))
+    if reports or not reading.speakers:  # people who speak under their names label nothing else
+        _weigh_labelled(units, reports)
     return units, weights
 
 
