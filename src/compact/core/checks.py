@@ -9,7 +9,7 @@ from compact.core.citations import cited_positions, drop_false_citations, order_
 from compact.core.language import is_other_language
 from compact.core.quotes import Said, invented_quotes, quote_others_apart, quotes_in
 from compact.core.refusals import is_refusal, is_tool_call, says_nothing
-from compact.core.render import UNTRUSTED_HEADING, neutralize, request_positions
+from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, request_positions
 from compact.errors import SummaryRefused
 from compact.model.message import MessageKind, Opaque, Role, arguments_text
 from compact.model.summary import RefusalReason, SummaryRequest
@@ -173,7 +173,7 @@ def _said(request: SummaryRequest) -> Said:
             (user if result.call_id in asking else tools).append(result.text)
         tools += (part.text for part in message.parts if isinstance(part, Opaque))
     for summary in earlier:
-        user += quotes_in(summary.partition(UNTRUSTED_HEADING)[0])
+        user += quotes_in(summary.partition(TOOLS_HEADING)[0].partition(UNTRUSTED_HEADING)[0])
     return Said(user, others, tools)
 
 

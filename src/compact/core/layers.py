@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from compact.core.boundaries import GroupKind
-from compact.core.render import disarm
+from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, disarm
 from compact.core.select import Layout
 from compact.core.view import Item, clear_outputs, recall_hint
 from compact.model.message import Message, MessageKind, Role, make
@@ -60,7 +60,8 @@ def summary_messages(summary: SummaryText, version: int, policy: Policy, handle:
                 made.append(make(MessageKind.SUMMARY, Role.SYSTEM, tagged(summary.text, version, handle)))
             if summary.untrusted:
                 # Text that came from tools must not gain a system message's authority.
-                rest = tagged(summary.untrusted, version, "" if made else handle)
+                heading = "" if summary.untrusted.startswith(UNTRUSTED_HEADING) else f"{TOOLS_HEADING}\n"
+                rest = tagged(heading + summary.untrusted, version, "" if made else handle)
                 made.append(make(MessageKind.SUMMARY, Role.ASSISTANT, rest))
             return made
 
