@@ -75,6 +75,24 @@ def test_a_key_that_names_a_file_is_a_value() -> None:
     assert "matched_files" not in items
 
 
+def test_a_few_words_under_a_key_are_one_value() -> None:
+    place = json.dumps({"street": "12457 Mill Lane", "note": "order W-88121 paid"})
+    items = found(extract((call("c1", "find", {"name": "mill"}), result("c1", place))))
+    assert items["12457 Mill Lane"].context == "street"
+    assert "12457" not in items and "W-88121" in items
+
+
+def test_how_much_a_call_wants_to_see_is_no_fact() -> None:
+    items = found(extract((call("c1", "read", {"path": "a/b.py", "offset": 1180, "price": 1190}),)))
+    assert "1180" not in items and "1190" in items
+
+
+def test_a_time_is_told_with_its_words_and_the_stamp_of_a_message_is_none() -> None:
+    items = found(extract((user("[22 May, 9:55 am] Ada: the bus leaves at 10:40 am"),)))
+    assert items["10:40 am"].context == "bus leaves at …"
+    assert "9:55 am" not in items
+
+
 def test_json_values_carry_their_key_and_keys_are_no_values() -> None:
     output = json.dumps(
         {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from compact.core.evidence.lexicon import RUN, classify, trim
+from compact.core.evidence.lexicon import RUN, TIMES, classify, trim
 from compact.core.evidence.reading import split_sentences
 from compact.model.summary import EvidenceKind
 
@@ -19,6 +19,7 @@ from compact.model.summary import EvidenceKind
         (".env.local", EvidenceKind.PATH),
         (".gitignore", EvidenceKind.PATH),
         ("https://example.org/a?b", EvidenceKind.URL),
+        ("github.com/owner/tool/pkg", EvidenceKind.URL),
         ("ada@example.org", EvidenceKind.ID),
         ("HAT112", EvidenceKind.ID),
         ("credit_card_4196779", EvidenceKind.ID),
@@ -40,6 +41,7 @@ from compact.model.summary import EvidenceKind
         ("MIGRATION_MODULES", EvidenceKind.SYMBOL),
         ("--dry-run", EvidenceKind.SYMBOL),
         ("NATO", EvidenceKind.NAME),
+        ("Node.js", EvidenceKind.NAME),
         ("COVID-19", EvidenceKind.ID),
     ],
 )
@@ -50,6 +52,7 @@ def test_what_a_value_is(value: str, kind: EvidenceKind) -> None:
 @pytest.mark.parametrize(
     "word",
     ["word", "Word", "a", "42", "and/or", "e.g", "os.path.join", "ValueError", "12:30", "/dev/null", "2550p",
+     "console.log", "response.json",
      "well-known", "f.read", "__init__", "s/foo/bar.baz"],
 )  # fmt: skip
 def test_ordinary_words_and_noise_are_no_values(word: str) -> None:
@@ -67,6 +70,13 @@ def test_a_dot_is_kept_where_it_belongs_to_the_name() -> None:
     text = "Read `.data/graph/node.json` and .gitignore. rows().length/2 and items().map are code."
     values = [trim(run) for run in RUN.findall(text)]
     assert {".data/graph/node.json", ".gitignore", "length/2", "map"} <= set(values)
+
+
+def test_times_that_people_name() -> None:
+    text = (
+        "At 3:05 pm or 11 am, doors at 18:30, until the 5th of this month; log 12:30:05, ratio 4:10, I am 7."
+    )
+    assert TIMES.findall(text) == ["3:05 pm", "11 am", "18:30", "5th of this month"]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ class Leaves:
         self._keys = _Keys()
 
     def of(self, data: Any) -> Iterator[tuple[str, str]]:
-        """Labels and strings, in order."""
+        """Labels and strings, in order; numbers as strings."""
         keys = self._keys
         pending: list[tuple[str, Any]] = [("", data)]
         while pending:
@@ -76,3 +76,5 @@ class Leaves:
                         pending += ((label, inner), (label, key))
             elif isinstance(value, list):
                 pending += [(label, inner) for inner in reversed(value)]
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                yield label, str(value)  # arguments that came as data, not as a text

@@ -42,7 +42,7 @@ _WORDS_BEFORE = re.compile(r"(?:(?<![\w'’.-])[^\W\d_][\w'’-]* ){1,3}$")
 _UNIT = re.compile(
     r" (euros?|dollars?|pounds?|kroner|cents?|EUR|USD|GBP|NOK|percent|per cent|[kcm]?m|k[gm]|[MGK]B|miles?|"
     r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|people|persons?|guests|beds|rooms|rows|lines|files|tests|"
-    r"requests|orders|tokens|points|ms)\b",
+    r"requests|orders|tokens|points|ms|[ap]m)\b",
 )
 _OTHERS_UNIT = re.compile(rf"^{_UNIT.pattern.lstrip()} ")
 """In "4,500 euros means 187" the euros belong to the figure before."""

@@ -21,6 +21,11 @@ DATE_WORDS = re.compile(
 )
 MONTH = re.compile(rf"\W*{_MONTH}\b")
 """A word that a date may hold; the pattern above is dear, so it is for texts with such a word only."""
+TIMES = re.compile(
+    r"(?<![\w:.])\d{1,2}(?:(?::\d\d)? ?[AaPp]\.?[Mm]\b|(?<=at \d):\d\d(?![\d:])|(?<=at \d\d):\d\d(?![\d:])"
+    r"|(?:st|nd|rd|th) of (?:this|next|last) month\b)"
+)
+"""When something is: "3:05 pm", "at 18:30", "the 5th of this month"; bare clock times are those of logs."""
 _UPPER = "A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-ЯЁ"
 _LOWER = "a-zß-öø-ÿā-žα-ωά-ώа-яё"
 NAMES = re.compile(
@@ -94,6 +99,15 @@ _COMMON_ROOTS = frozenset(
     "exports args kwargs".split()
 )
 """Libraries that every model knows by heart; `os.path.join` needs no keeping."""
+_LIBRARIES = frozenset(
+    "fmt strings strconv bytes bufio errors context slog log sync sort filepath http ioutil reflect testing "
+    "System Arrays Collections Collectors Objects Optional Assert Integer Long Date Number String Symbol "
+    "Reflect Buffer std url util crypto events stream torch tf ax axes".split()
+)
+"""Roots that say nothing of this project either, but whose members are too many to know by heart."""
+_PRODUCTS = frozenset("Node.js Next.js Nuxt.js Vue.js React.js Express.js Three.js Chart.js D3.js".split())
+_CALLED = frozenset("console Math math np numpy torch logger res response req request r resp".split())
+"""`console.log` and `response.json` are calls, not files."""
 _COMMON_ENDS = frozenset(
     "items keys values lower upper strip split splitlines join append extend add get pop sort sorted seek "
     "read readline readlines write close execute executemany fetchall fetchone commit format replace "
@@ -109,6 +123,10 @@ _COMMON_ERROR = re.compile(
     r"FileNotFound|"
     r"NotImplemented|StopIteration|Deprecation|User|Future|Reference|Range)(?:Error|Warning)?"
 )
+_HOST = re.compile(
+    r"[a-z][\w-]*(?:\.[a-z][\w-]*)*\.(?:com|org|net|io|dev|land|edu|gov|ai|app|in)/[\w.-]+[/\w]"
+)
+"""`github.com/owner/name`, as imports and people write links."""
 _SEGMENT = re.compile(r"[\w.@+~$-]+")
 _HIDDEN = re.compile(
     r"\.[a-z][\w-]+(?:/[\w.-]*[A-Za-z]|\.(?:json|ya?ml|toml|[cm]?js|local|example)$)"
@@ -150,9 +168,9 @@ def classify(value: str) -> EvidenceKind | None:
 
 
 def is_common_access(value: str) -> bool:
-    """True for what any program says of its variables, such as `new_rows.append`."""
+    """True for what any program says of its variables and libraries: `new_rows.append`, `fmt.Errorf`."""
     head, _, end = value.rpartition(".")
-    return bool(head) and end in _COMMON_ENDS and head.islower()
+    return bool(head) and ((end in _COMMON_ENDS and head.islower()) or head in _LIBRARIES)
 
 
 def _is_idiom(value: str) -> bool:
@@ -189,6 +207,8 @@ def _classify_digits(value: str) -> EvidenceKind | None:
 
 def _classify_slashed(value: str) -> EvidenceKind | None:
     body = _LINES.sub("", value)
+    if _HOST.match(body):
+        return EvidenceKind.URL
     segments = [segment for segment in body.split("/") if segment]
     if len(segments) < 2 or not all(_SEGMENT.fullmatch(segment.replace(":", "")) for segment in segments):
         return None
@@ -209,7 +229,9 @@ def _classify_dotted(value: str) -> EvidenceKind | None:
     stem, _, extension = value.rpartition(".")
     bare = extension.split(":")[0].lower()
     if bare in _EXTENSIONS and stem and "." not in stem[1:].replace(".", "", 1):
-        return EvidenceKind.PATH
+        if value in _PRODUCTS:
+            return EvidenceKind.NAME
+        return None if bare in ("log", "json") and stem in _CALLED else EvidenceKind.PATH
     if value.partition(".")[0] in _COMMON_ROOTS or _is_idiom(value):
         return None
     if _DOTTED.fullmatch(value.split("::")[0].rstrip(":")):

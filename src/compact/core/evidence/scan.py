@@ -11,7 +11,7 @@ from typing import Any
 from compact.core.evidence.actions import Step, StepKind, steps_of
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.leaves import Labels, Leaves
-from compact.core.evidence.lexicon import DATE_WORDS, MONTH, NAMES, RUN, classify, trim
+from compact.core.evidence.lexicon import DATE_WORDS, MONTH, NAMES, RUN, TIMES, classify, trim
 from compact.core.evidence.reading import Reading
 from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
@@ -33,6 +33,11 @@ _SHORT_OPTION = re.compile(r"-[a-z]\d[\w-]*")
 _PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 """The sides of a diff and the current folder say nothing of the file."""
 _ESCAPES = re.compile(r'\\[nrt"]')
+_PAGING = frozenset(
+    "offset timeout head_limit start_line end_line line_number view_range max_results max_tokens max_lines "
+    "max_chars".split()
+)
+"""Arguments that say how much of a thing a call wants to see, or how long to wait: no facts."""
 _PROSE_IN_JSON = 60
 _LONGEST_KNOWN = 200
 _LONGEST_RUN = 300
@@ -81,6 +86,9 @@ class Sighting:
 Found = dict[str, tuple[EvidenceKind, str, str]]
 """Value → kind, label, subject; in order of appearance."""
 _A_NAME = (EvidenceKind.NAME, "", "")
+_A_DAY = (EvidenceKind.DATE, "", "")
+_A_TIME = (EvidenceKind.NUMBER, "", "")
+_PIECES = frozenset({EvidenceKind.NUMBER, EvidenceKind.NAME, EvidenceKind.SYMBOL})
 
 
 class Scanner:
@@ -150,9 +158,12 @@ class Scanner:
                 name = names[run] = _bare_name(run)
             if name:
                 found[name] = _A_NAME
+        # "[22 October, 9:55 am] Ada: …" tells when it was said, not when anything is due.
+        for time in TIMES.findall(text, text.find("]") if text[:1] == "[" else 0):
+            found[time] = _A_DAY if time[-1] == "h" else _A_TIME
         if self._add_runs(found, text, "", "", said=True):
             for match in DATE_WORDS.finditer(text):
-                found[match.group()] = (EvidenceKind.DATE, "", "")
+                found[match.group()] = _A_DAY
         return found
 
     def _argument_values(self, arguments: Any, subject: str) -> Found:
@@ -161,6 +172,8 @@ class Scanner:
                 arguments = json.loads(arguments, parse_float=str, parse_int=str)
             except (ValueError, RecursionError):
                 arguments = {"": arguments}
+        if isinstance(arguments, dict) and not _PAGING.isdisjoint(arguments):
+            arguments = {key: value for key, value in arguments.items() if key not in _PAGING}
         return self._json_values(self._hiding.data(arguments), subject)
 
     def _output_values(self, text: str, subject: str) -> Found:
@@ -187,6 +200,9 @@ class Scanner:
             before = len(found)
             # A long text under a key is prose or code; the key says nothing of the values in it.
             named = labels[label] if len(leaf) <= _PROSE_IN_JSON else ""
+            if named and " " in leaf:
+                self._add_labelled(found, leaf, named)
+                continue
             self._add_runs(found, leaf, named, "" if named else subject)
             if len(found) == before + 1 and len(leaf) <= _PROSE_IN_JSON:
                 taken = next(reversed(found))
@@ -194,6 +210,15 @@ class Scanner:
                 if found[taken][0] is EvidenceKind.SYMBOL and taken == leaf and leaf.islower():
                     del found[taken]
         return found
+
+    def _add_labelled(self, found: Found, leaf: str, label: str) -> None:
+        """A few words under a key: "12 Mill Lane" is an address, its 12 alone is nothing."""
+        inside: Found = {}
+        self._add_runs(inside, leaf, label, "")
+        if inside and all(kind in _PIECES for kind, _, _ in inside.values()):
+            found[" ".join(leaf.split())] = (EvidenceKind.NAME, label, "")
+        else:
+            found.update(inside)
 
     def _add_runs(self, found: Found, text: str, label: str, subject: str, *, said: bool = False) -> bool:
         """Take in the values of a text; answer whether it names a month."""
