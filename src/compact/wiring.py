@@ -221,7 +221,7 @@ def _in_pieces(config: CompactConfig, client: ModelSummarizer, counter: TokenCou
 def _client(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]) -> ModelSummarizer | None:
     """The model that writes prose; None leaves it to the embedded summarizer."""
     settings = config.summarizer
-    vendor = settings.name if settings.name != "auto" else _vendor_with_key(config, environ)
+    vendor = summarizer_name(config, environ)
     if vendor not in _VENDORS:
         return None
     fast_model, key_variable, address_variable = _VENDORS[vendor]
@@ -250,7 +250,12 @@ def _cached_prompts(config: CompactConfig, asked: Any) -> tuple[str, int] | None
     return asked.prefix_format, limits_for(asked.model, config.models).window
 
 
-def _vendor_with_key(config: CompactConfig, environ: Mapping[str, str]) -> str:
-    """The vendor whose key is there; `agent` asks OpenAI first, as its seed does (S0.2, S2.10)."""
+def summarizer_name(config: CompactConfig, environ: Mapping[str, str]) -> str:
+    """The one that is set; with `auto`, the vendor whose key is there, else the embedded one.
+
+    `agent` asks OpenAI first, as its seed does (S0.2, S2.10).
+    """
+    if config.summarizer.name != "auto":
+        return config.summarizer.name
     order = ["openai", "anthropic"] if config.preset == "agent" else ["anthropic", "openai"]
     return next((vendor for vendor in order if environ.get(_VENDORS[vendor][1])), "extractive")

@@ -20,7 +20,7 @@ _EPILOG = """exit codes:
   1  done, and something was found: lint violations, a failing check
   2  wrong command line, configuration or input; nothing was done
   3  what may not be removed does not fit the window
-  4  something outside failed: a summarizer, a store, an archive, a missing extra
+  4  something outside failed: summarizer, store, archive, a missing extra
 
 `compact COMMAND --help` shows the options of a command."""
 

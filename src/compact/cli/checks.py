@@ -139,8 +139,15 @@ def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[C
         advice = f"Set {variable}, or take summarizer.api_key_env out."
         yield Check(Level.PROBLEM, "summarizer", f"{chosen.name}: the variable {variable} is not set", advice)
         return
-    model = f", model {chosen.model}" if chosen.model else ""
-    yield Check(Level.OK, "summarizer", f"{chosen.name}{model}")
+    from compact.wiring import summarizer_name
+
+    name = summarizer_name(config, environ)
+    told = "extractive, the embedded one" if name == "extractive" else name
+    model = f", model {chosen.model}" if chosen.model and name != "extractive" else ""
+    why = ""
+    if chosen.name == "auto":
+        why = " (auto: no vendor's key is set)" if name == "extractive" else " (auto: its key is set)"
+    yield Check(Level.OK, "summarizer", f"{told}{model}{why}")
 
 
 def _chat_models(environ: Mapping[str, str]) -> Check:
@@ -228,8 +235,8 @@ def conversation_checks(context: Context, config: CompactConfig) -> Iterator[Che
             found = f"{total} does not fit the budget of {limits.budget:,}"
             yield Check(Level.PROBLEM, name, found, advice)
             continue
-        tools = f", tools {meter.tools(conversation.tools):,}" if conversation.tools else ""
-        found = f"{plan.before:,} tokens, of which fixed {limits.fixed:,}{tools}; trigger {limits.trigger:,}"
+        tools = f", {meter.tools(conversation.tools):,} of them tools" if conversation.tools else ""
+        found = f"{plan.before:,} tokens, {limits.fixed:,} fixed{tools}; trigger {limits.trigger:,}"
         if limits.fixed >= limits.trigger // 2:
             advice = "Half of the trigger is taken before the first message; shorten system prompt or tools."
             yield Check(Level.WARNING, name, found, advice)

@@ -12,21 +12,21 @@ from compact.cli.exits import ExitCode
 
 SUMMARIES: Mapping[str, str] = {
     "chat": "talk to a model in the terminal; the context keeps itself small",
-    "run": "compact a conversation to standard output, in the format it came in",
+    "run": "compact a conversation, in the format it came in",
     "plan": "show what would happen to each message; nothing is changed",
     "count": "count the tokens of a conversation, by role",
     "lint": "check a conversation against a provider's rules, and repair it",
-    "summarize": "write a summary of a given size, without touching the conversation",
-    "eval": "measure what each preset keeps of real conversations, and at what price",
+    "summarize": "write a summary of a given size; nothing is changed",
+    "eval": "measure what each preset keeps, and at what price",
     "history": "show the stored sessions, or the compactions of one",
     "restore": "undo a compaction of a stored session, and those built on it",
-    "recall": "find what was said in a stored session, also where it was summarized",
+    "recall": "find what was said, also where it was summarized",
     "export": "write a stored session as JSONL, redacted",
     "import": "append messages from JSONL to a stored session",
     "flush": "send what waits for an archive that could not be reached",
     "verify": "check that an archive is whole and unchanged",
-    "traces": "keep and show trace events: a service for them, or --tail to watch one",
-    "doctor": "check configuration, policy, counting and extras, and say what to do",
+    "traces": "keep trace events for others, or watch them with --tail",
+    "doctor": "check the set-up, and say what to do about it",
 }
 
 

@@ -332,6 +332,17 @@ class TestDoctor:
         assert max(map(len, ended.out.splitlines())) <= 80
 
     @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            ((), "extractive, the embedded one (auto: no vendor's key is set)"),
+            (("--set", "summarizer.name=openai", "--set", "summarizer.model=gpt-4o"), "openai, model gpt-4o"),
+        ],
+    )
+    def test_it_says_who_summarizes(self, compact: Compact, options: tuple[str, ...], told: str) -> None:
+        checks = compact("doctor", "--json", *options).json["checks"]
+        assert [check["found"] for check in checks if check["name"] == "summarizer"] == [told]
+
+    @pytest.mark.parametrize(
         ("options", "level", "name", "advice"),
         [
             (("--model", "frob"), "warning", "model", "max_context_tokens"),

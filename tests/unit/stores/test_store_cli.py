@@ -49,6 +49,7 @@ def test_history_lists_sessions_and_their_compactions(compact: Compact, session:
     (shown,) = compact("history", "--json").json["sessions"]
     assert shown["session_id"] == "talk" and shown["compaction_count"] == 1
     assert "  1  " in compact("history", "talk").out
+    assert max(map(len, compact("history", "talk").out.splitlines())) <= 80
     (record,) = compact("history", "talk", "--json").json["compactions"]
     assert record["step"] == 1 and not record["undone"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from compact.cli.context import Context
@@ -64,15 +64,19 @@ def _compactions(context: Context, store: SqlStore, session_id: str, redact: Red
     for record in records:
         if record.kind is RecordKind.RESTORE:
             continue
-        state = "  (undone)" if record.id in undone else ""
-        context.out.line(
-            f"{record.step:>3}  {_when(record.created_at)}  {record.kind.value:<10}  "
-            f"{record.tokens_before:,} → {record.tokens_after:,} tokens, "
-            f"{plural(record.messages_replaced, 'message')} replaced, "
-            f"{plural(record.outputs_cleared, 'output')} cleared ({record.reason}){state}"
-        )
+        begins = f"{record.step:>3}  {_when(record.created_at)}  {record.kind.value:<10}  "
+        context.out.paragraph(begins, _told(record, record.id in undone), len(begins))
     if not records:
         context.note("this session was never compacted")
+
+
+def _told(record: Record, undone: bool) -> str:
+    parts = [f"{record.tokens_before:,} → {record.tokens_after:,} tokens"]
+    if record.messages_replaced:
+        parts.append(f"{plural(record.messages_replaced, 'message')} replaced")
+    if record.outputs_cleared:
+        parts.append(f"{plural(record.outputs_cleared, 'output')} cleared")
+    return f"{', '.join(parts)} ({record.reason}){' (undone)' if undone else ''}"
 
 
 def _as_json(record: Record, undone: set[str | None]) -> dict[str, Any]:
@@ -94,4 +98,4 @@ def _as_json(record: Record, undone: set[str | None]) -> dict[str, Any]:
 
 
 def _when(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")

@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
         Command("help", "this list, or what one command does", "general", "[command]", "command"),
-        Command("stats", "how full the context is, what fills it, and when it is trimmed", "context"),
+        Command("stats", "how full the context is, of what, and when it is trimmed", "context"),
         Command("clear", "save, then start fresh; the session and its settings stay", "context"),
         Command("compact", "compact now; the text says what to keep in view", "context", "[focus]"),
         Command("plan", "what compacting would do to each message; nothing happens", "context"),
@@ -52,9 +52,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("sessions", "the stored sessions, newest first", "memory"),
         Command("resume", "go on with a session: the last one, or by name", "memory", "[name]", "session"),
         Command("export", "write the turns since the last /clear to a file", "files", "[-f] [file]", "path"),
-        Command(
-            "import", "append the turns of a file: ours, OpenAI, Anthropic, AI SDK", "files", "file", "path"
-        ),
+        Command("import", "append a file's turns: ours, OpenAI, Anthropic, AI SDK", "files", "file", "path"),
         Command("preset", "show the presets, or use another", "general", "[name]", "preset"),
         Command("model", "show the model, or use another", "general", "[name]", "model"),
         Command("trace", "the latest events of the engine", "general", "[N]"),

@@ -49,9 +49,8 @@ def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
             top = screen.styled(" window", "dim")
             for number, row in enumerate(plot(chat.sizes, usage.window, screen.width - 12, screen.blocks)):
                 screen.line(f"  │{screen.styled(row, 'cyan')}{top if number == 0 else ''}")
-            screen.line(
-                f"  └ context after each of {plural(len(chat.sizes), 'reply').replace('replys', 'replies')}"
-            )
+            replies = "the reply" if len(chat.sizes) == 1 else f"each of {len(chat.sizes):,} replies"
+            screen.line(f"  └ context after {replies}")
 
     yield result(
         canvas.drawn(draw),
