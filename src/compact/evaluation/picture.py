@@ -161,12 +161,17 @@ def _panel(panel: Panel, names: Sequence[str], left: float, top: float, width: f
     across = top + _PANEL_HEIGHT / 2
     turned = f'transform="rotate(-90 {left - 48:.1f} {across:.1f})"'
     drawn.append(_text(left - 48, across, "probes that survive", size=12, anchor="middle", more=turned))
-    # The baseline is drawn first, so that it lies under what it is compared with.
-    for name in sorted(panel.lines, key=lambda name: name != TAIL):
-        points = [(x(point.kept), y(point.survival)) for point in panel.lines[name]]
-        drawn.append(_polyline(points, name, names))
-        for (across_at, up_at), point in zip(points, panel.lines[name], strict=True):
-            drawn.append(_mark(across_at, up_at, name, names, point.told, point.scale))
+    # The baseline is drawn first, so that it lies under what it is compared with; large marks under small.
+    ordered = sorted(panel.lines, key=lambda name: name != TAIL)
+    drawn += [
+        _polyline([(x(point.kept), y(point.survival)) for point in panel.lines[name]], name, names)
+        for name in ordered
+    ]
+    marks = [(point, name) for name in ordered for point in panel.lines[name]]
+    drawn += [
+        _mark(x(point.kept), y(point.survival), name, names, point.told, point.scale)
+        for point, name in sorted(marks, key=lambda mark: -mark[0].scale)
+    ]
     return drawn
 
 
