@@ -19,6 +19,12 @@ _RULES_HEADING = re.compile(
     r"^[^\n]{0,60}\b(?:rules?|constraints?)\b[^\n?]{0,60}:[*_ \t]*\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s)",
     re.IGNORECASE | re.MULTILINE,
 )
+_OBSERVED = re.compile(
+    r"\s*(?:observation\b|(?:tool|function|command)[ _-](?:output|result|response)s?\b|execution result|"
+    r"<(?:returncode|output|stdout|stderr|observation|tool_(?:result|response|output)|function_results?)>)",
+    re.IGNORECASE,
+)
+"""Agents without a role for tools hand their outputs over as the user's: nobody orders anything there."""
 _ORDERING = frozenset({Role.USER, Role.SYSTEM, Role.DEVELOPER})
 
 # The words that make a sentence an order. "I have never been there" and "it must be fun" are none, so who is
@@ -168,6 +174,8 @@ def rules_in(reading: Reading) -> list[Rule]:
         indexes = indexes_holding(reading.texts, _STANDING_WORDS)
     for index in indexes:
         if reading.messages[index].role not in _ORDERING or not reading.is_original(index):
+            continue
+        if _OBSERVED.match(reading.texts[index]):
             continue
         sentences = reading.sentences(index)
         listed = [] if people else _listed_rules(reading.texts[index])
