@@ -49,6 +49,14 @@ class Step:
         """True for `cat > file <<EOF`: what the command holds is what the file holds."""
         return self.kind is StepKind.WROTE and _HEREDOC_TO_FILE.match(self.command) is not None
 
+    @property
+    def shows_its_file(self) -> bool:
+        """True for a command that prints of one file what stands in it."""
+        first, *more = [piece for piece in _COMMANDS.split(self.command) if piece.strip()] or [""]
+        return _SHOWING_FILE.match(first.strip()) is not None and not any(
+            _PRINTING.match(piece.strip()) for piece in more
+        )
+
 
 _PATH_KEYS = (
     "path",
@@ -93,6 +101,8 @@ _SHELL_IN_SHELL = re.compile(r"\s*(?:ba|z|da)?sh\s+-\w*c\b")
 _SHOWING_COMMAND = re.compile(
     r"(?:cat|head|tail|sed|nl|less|more|view|grep|egrep|rg|ag|find|ls|git\s+(?:log|show|diff|grep))\b"
 )
+_SHOWING_FILE = re.compile(r"(?:cat|head|tail|sed|nl|less|more|view|grep|egrep|rg|ag)\b")
+_PRINTING = re.compile(r"(?!(?:head|tail|sed|grep|nl|cut|sort|uniq|wc|cat$)\b)\w")
 _SED_LINES = re.compile(r"['\"]?(\d+)\s*,\s*(\d+)p")
 
 

@@ -242,10 +242,14 @@ def _classify_dotted(value: str) -> EvidenceKind | None:
     return EvidenceKind.ID if any(map(str.isdigit, value)) and any(map(str.isalpha, value)) else None
 
 
+_ADJECTIVE = re.compile(r"\d{1,4}-[a-z]{2,}|[a-z]\w?-\w{1,3}(?:\.\d+)?|\d+-[a-z]")
+"""`20-minute` is a measure in words, `t-T0` and `2900-a` are sums in code."""
+
+
 def _classify_plain(value: str) -> EvidenceKind | None:
     has_digit = any(map(str.isdigit, value))
     has_letter = any(map(str.isalpha, value))
-    if not has_letter or "+" in value:
+    if not has_letter or "+" in value or "%" in value or _ADJECTIVE.fullmatch(value):
         return None
     if "_" in value:
         stripped = value.strip("_")

@@ -59,7 +59,8 @@ _NOT_NAMES = frozenset(
     "Last First Second Finally However Meanwhile Today Tomorrow Yesterday Only Even Still Once Until Unless "
     "Whether Both Either Neither Another Such Same Other Most Many Few Monday Tuesday Wednesday Thursday "
     "Friday Saturday Sunday January February March April June July August September October November "
-    "December".split()
+    "December Mondays Tuesdays Wednesdays Thursdays Fridays Saturdays Sundays Mon Tue Wed Thu Fri Sat "
+    "Sun".split()
 )
 
 
@@ -107,7 +108,8 @@ class Scanner:
         """Take in every message; answer the tool steps, which tell what files and commands were about."""
         messages = reading.messages
         steps = steps_of(messages, self._hiding)
-        subject_of = {step.call_id: step.subject for step in steps}
+        # What a program prints is not what stands in the file that it was run with.
+        subject_of = {step.call_id: step.subject for step in steps if not step.command or step.shows_its_file}
         # What a command says is not what the file holds that its output goes to.
         held_by = {step.call_id: step.subject for step in steps if not step.command or step.writes_its_text}
         for index, message in enumerate(messages):
@@ -288,6 +290,8 @@ def _values_of(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
         place = _values_of(f"{found_in.group(1)}:{found_in.group(2)}")
         return place + _values_of(found_in.group(3))
     if kind is EvidenceKind.PATH:
+        if "$" in run:
+            return ()  # what a shell makes of it is another path
         lines = _LINE_SUFFIX.search(value)
         path = _PATH_PREFIX.sub("", value[: lines.start()] if lines else value)
         return ((path, kind, lines.group()[1:] if lines else ""),) if classify(path) is kind else ()

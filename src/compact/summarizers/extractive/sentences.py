@@ -20,6 +20,10 @@ _CLAUSE = re.compile(
     r"what|do|I|we|"
     r"he|she|they|it|you)\b)|; | - | – | — |—"
 )
+_DEPENDENT = re.compile(
+    r"(?:because|since|especially|which|where|while|although|though|or|otherwise)\b", re.I
+)
+_DEPENDENT_REACH = 120
 LONG_SENTENCE = 170
 _SHORTEST = 16
 _MARKED = "-*•>#|0123456789"
@@ -117,6 +121,13 @@ _REPORT_WEIGHT = 1.6
 _DECIDED_WEIGHT = 1.6
 _ANSWERED_WEIGHT = 0.4
 _ORDER_WEIGHT = 1.6
+_POINTING = tuple(
+    f"{word}{end}"
+    for word in ("It", "That", "This", "They", "These", "Those", "it", "that", "this", "they")
+    for end in (" ", "'s ", "’s ")
+)
+_POINTING_WEIGHT = 0.6
+"""What such a word means stands in a sentence before, which may not be told."""
 _ROW_WEIGHT = 0.2
 """A row of a table, without its head, tells little."""
 """Users state facts about themselves and what they want; assistants also give advice that anyone could."""
@@ -240,6 +251,8 @@ def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
     """The clauses of a long sentence, each with what parts it from the one before."""
     joint, start = "", 0
     for found in _CLAUSE.finditer(sentence):
+        if found.start() - start < _DEPENDENT_REACH and _DEPENDENT.match(sentence, found.end()):
+            continue  # "because both would be taken" is nothing by itself
         yield joint, sentence[start : found.start()]
         joint, start = found.group(), found.end()
     yield joint, sentence[start:]
@@ -383,6 +396,8 @@ class _Words(dict[str, str]):
             unit.weight = _FINDING_WEIGHT
         if text.count(" | ") > 1:
             unit.weight *= _ROW_WEIGHT
+        elif not unit.speaker and text.startswith(_POINTING):
+            unit.weight *= _POINTING_WEIGHT
         if len(text) < 120 and not _COURTEOUS.isdisjoint(found) and _COURTESY.search(text):
             unit.weight *= _COURTESY_WEIGHT
 
