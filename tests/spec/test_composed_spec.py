@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import compact
+from compact.core.survival import weight_of
 from compact.model.event import EventName
+from compact.model.summary import EvidenceKind
 from compact.policies import PRESETS
 from compact.testing.scripted import ScriptedSummarizer
 from support.raw import LONG_ENOUGH, Desk, Raw, assistant, is_sound, pairs, step, summaries, system, user
@@ -63,3 +66,38 @@ def test_composed_prompts_fit_and_are_valid_turn_by_turn(preset: str) -> None:
         assert is_sound(prepared.messages)
         history.append(assistant(f"ORD-{number:05d} is fine", 20))
     assert len(desk.manager.records("s")) >= 2
+
+
+@pytest.mark.spec("S4.11")
+def test_every_compaction_says_how_much_of_the_evidence_is_in_the_prompt() -> None:
+    desk = Desk(
+        "budget", summarizer=ScriptedSummarizer([LONG_ENOUGH, RuntimeError("no network")]), composed=True
+    )
+    history: list[Raw] = [user("Check the ships of fleet FL-2210.", 12)]
+    for number in range(70):
+        history += [assistant(f"ship SH-{4000 + number} pays {number * 3 + 0.5} euros", 46), user("and", 40)]
+    for _ in range(2):  # with a summary, then with pruning only
+        out = desk.preflight(history)
+        told = desk.events(EventName.PRUNED_MESSAGES)[-1].data["survival"]
+        evidence = desk.manager.records("s")[-1].evidence
+        sent = "\n".join(str(message["content"]) for message in out)
+        ids = [item for item in evidence if item.kind is EvidenceKind.ID]
+        held = sum(weight_of(item) for item in ids if item.value in sent)
+        assert told["id"] == pytest.approx(held / sum(map(weight_of, ids)), abs=1e-3)
+        assert 0.0 < told["all"] <= 1.0
+        history += [message for n in range(60) for message in (assistant(f"page {n}", 46), user("and", 46))]
+    assert [event.data["fallback"] for event in desk.events(EventName.ERROR)] == ["pruning-only"]
+
+
+def test_under_the_floor_evidence_is_repaired_and_reported_again() -> None:
+    told = "\n".join(
+        f"Ship SH-{4000 + n} lies at berth B-{700 + n} and pays {n * 3}.50 euros." for n in range(40)
+    )
+    messages = [{"role": "user", "content": told}, {"role": "assistant", "content": "Noted."}]
+    short = compact.summarize(
+        messages, 400, summarizer=lambda request: "Ships were noted [m0].", counter="chars4"
+    )
+    assert short.survival_before_repair["all"] < 0.8
+    assert short.survival["all"] > short.survival_before_repair["all"]
+    roomy = compact.summarize(messages, 4_000, summarizer=lambda request: told, counter="chars4")
+    assert roomy.survival["all"] >= 0.8 and roomy.survival_before_repair == {}

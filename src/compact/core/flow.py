@@ -103,7 +103,7 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
                 "prunedTools": list(plan.cleared_tools),
             },
         )
-    yield Emit(EventName.PRUNED_MESSAGES, layers_data(job, plan, items, after))
+    yield Emit(EventName.PRUNED_MESSAGES, layers_data(job, plan, items, after, winner.evidence))
     for warning in plan.warnings:
         yield Emit(EventName.WARNING, {"severity": "low", "message": warning})
     return Compacted(winner, plan, items, after, summary)

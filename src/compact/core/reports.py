@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from compact.core.job import Emit, Job
+from compact.core.survival import survival
 from compact.core.view import Item
 from compact.errors import InsufficientBudget
 from compact.model.event import EventName, Fallback, Reason
-from compact.model.message import MessageKind
+from compact.model.message import MessageKind, arguments_text
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Limits, Plan
 from compact.model.record import RecordKind
-from compact.model.summary import Summary, SummaryRequest
+from compact.model.summary import Evidence, Summary, SummaryRequest
 
 SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it will be tried again."
 
@@ -75,9 +76,11 @@ def created_data(summary: Summary, replaced: Sequence[Item], request: SummaryReq
     return data
 
 
-def layers_data(job: Job, plan: Plan, items: Sequence[Item], after: int) -> dict[str, Any]:
+def layers_data(
+    job: Job, plan: Plan, items: Sequence[Item], after: int, evidence: Sequence[Evidence]
+) -> dict[str, Any]:
     summaries = sum(1 for item in items if item.message.kind is MessageKind.SUMMARY)
-    return {
+    data: dict[str, Any] = {
         "pinned": len(plan.leading),
         "summary": min(1, summaries),
         "recent": len(plan.recent),
@@ -86,6 +89,16 @@ def layers_data(job: Job, plan: Plan, items: Sequence[Item], after: int) -> dict
         "tokens_after": after,
         "step": job.step,
     }
+    if evidence:
+        data["survival"] = dict(survival(evidence, "\n".join(_texts(items))))
+    return data
+
+
+def _texts(items: Sequence[Item]) -> Iterator[str]:
+    for message in (item.message for item in items):
+        yield message.text
+        yield from (arguments_text(call.arguments) for call in message.calls)
+        yield from (result.text for result in message.results)
 
 
 def error_data(error_type: str, message: str, fallback: Fallback) -> dict[str, Any]:

@@ -71,7 +71,9 @@ class SummaryCreated(_Data):
     input_messages: int
     summary_tokens: int
     compression_ratio: float = Field(description="Tokens of the summary over tokens of what it replaces.")
-    survival: dict[str, float] = Field(description="Share of the evidence that is left, by kind, and `all`.")
+    survival: dict[str, float] = Field(
+        description="Share of the evidence that the text holds, by kind, and `all`."
+    )
     survival_before_repair: dict[str, float] | None = Field(
         None, description="The same before evidence was added because too little survived; where it was."
     )
@@ -90,6 +92,9 @@ class PrunedMessages(_Data):
     tokens_before: int
     tokens_after: int
     step: int
+    survival: dict[str, float] | None = Field(
+        None, description="Share of the evidence that is in the whole prompt, by kind, and `all`."
+    )
 
 
 class Archival(_Data):
