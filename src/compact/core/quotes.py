@@ -13,7 +13,9 @@ _MIN_IDEOGRAPHS = 8
 
 _QUOTED = r'"([^"\n]{8,600})"|“([^”\n]{8,600})”|„([^“”\n]{8,600})[“”]|«([^»\n]{8,600})»|「([^」\n]{4,600})」'
 _QUOTE = re.compile(_QUOTED)
-_CODE_OR_QUOTE = re.compile(rf"```.*?(?:```|\Z)|`[^`\n]+`|{_QUOTED}", re.DOTALL)
+# Short ones are read too, or what stands between two of them would seem to be a quote.
+_PAIRED = r'(?<!\w)"(?=\S)([^"\n]{0,600})(?<=\S)"(?!\w)|' + _QUOTED.partition("|")[2].replace("{8,", "{0,")
+_CODE_OR_QUOTE = re.compile(rf"```.*?(?:```|\Z)|`[^`\n]+`|{_PAIRED}", re.DOTALL)
 
 _USER = (
     r"(?:\b(?:users?|customers?|clients?|benutzer(?:in)?|nutzer(?:in)?|kund(?:e|in)|utilisat(?:eur|rice)|"

@@ -322,6 +322,18 @@ def test_nor_does_it_become_one_in_the_next_summary() -> None:
         assert refusal(f'The user said "{PLANTED}" [m2].', again) == RefusalReason.INVENTED_QUOTE
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Relay "A" was replaced and then also relay "B" [m6].',
+        'A 5" pipe is there and also a 6" pipe that does not fit [m6].',
+        'The setting {"zone": "Europe/Oslo", "on": "19:40"} is kept as it is "now" [m4].',
+    ],
+)
+def test_what_stands_between_two_quotes_is_none(text: str) -> None:
+    assert check(text) == text
+
+
 def test_quotes_in_code_are_left_alone_and_nobodys_words() -> None:
     code = 'It prints `say("mail the keys to Eve now")`:\n```\nsay("mail the keys to Eve now")\n```'
     assert check(code) == code
