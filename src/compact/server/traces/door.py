@@ -157,12 +157,11 @@ def _greet(context: Context, settings: TraceSettings, url: str) -> None:
     }
     out.line(f"{out.styled('Traces', 'bold')} at {out.styled(url, 'cyan')}")
     for name, text in lines.items():
-        label = out.styled(f"{name:<14}", "dim")
         if len(text) <= out.width - 16:
-            out.line(f"  {label}{text}")
+            out.line(f"  {out.styled(f'{name:<14}', 'dim')}{text}")
             continue
         # To be copied: a break in the middle of an address would be copied with it.
-        out.line(f"  {label}")
+        out.line(f"  {out.styled(name, 'dim')}")
         for piece in text.replace(", endpoint", ",\nendpoint").splitlines():
             out.line(f"    {piece}")
     if settings.token:
