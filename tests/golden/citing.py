@@ -1,0 +1,222 @@
+"""Does a message say what a line says that cites it? Strict enough that spread words do not pass for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from compact.core.citations import cited_positions
+from compact.model.message import Message, arguments_text
+
+NEGATIONS = frozenset(
+    "not no never without nor neither cannot hardly don dont t isn doesn didn won can't".split()
+)
+_OWN = re.compile(
+    r"(?:^|(?<=- ))(?:Goal|Rules|Done|Decided|Open|User|no result yet|last step did not succeed): |"
+    r"\(?\bwrote \d+ lines\)?|\(\+\d+ lines\)|\(failed\)|\(\s*\)|and \d+ more edits"
+)
+"""What the summarizer says itself; what of it can be checked, is below."""
+_CITE = re.compile(r"\[m\d[^\]]*\]")
+_RANGE = re.compile(r"\[m(\d+)-m(\d+)\]")
+_PIECES = re.compile(r"(?<=[.!?…:])\s+|;\s+| :: | — | \((?=`)")
+_STEP = re.compile(r"^(?:tried to )?(?:edited|edit|wrote|write|ran|read) ")
+_ENDING = re.compile(r" → (exit \d+)?(, its output shows a failure)?(failed)?$")
+_ANSWER = re.compile(
+    r"(?:(approved|refused|said yes|said no), )?asked in \[m(\d+)\]: (.+?)(?= — “| :: said by)"
+)
+_SAID_YES = re.compile(r"\W*(?:yes|yep|sure|ok|go|please|do|sounds|looks|that works|correct|perfect)", re.I)
+_SAID_NO = re.compile(r"\W*(?:no\b|nope|stop|cancel|not|don|wait|hold)", re.I)
+_FACTS = re.compile(
+    r"^(?:- )?(?:(?:Files (\w+)|Paths|Ids|Links|Figures|Code names|Dates|Named|Key values)|in (\S+)): "
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    messages: Sequence[Message]
+
+    def text(self, at: int) -> str:
+        """All that a message says, escapes of JSON undone."""
+        message = self.messages[at]
+        return " ".join([message.text, self.called(at), *(result.text for result in message.results)])
+
+    def called(self, at: int) -> str:
+        calls = self.messages[at].calls
+        return " ".join(f"{call.name} {_values(arguments_text(call.arguments))}" for call in calls)
+
+    def around(self, line: str) -> list[int]:
+        """The messages that a line cites; a call and its results stand together."""
+        cited = set(cited_positions(line))
+        for first, last in _RANGE.findall(line):
+            cited.update(range(int(first), int(last) + 1))
+        for at in list(cited):
+            if self.messages[at].calls:
+                cited.add(at + 1)
+            elif self.messages[at].results:
+                cited.add(next(before for before in range(at, -1, -1) if self.messages[before].calls))
+        return sorted(cited)
+
+    def endings(self, at: Iterable[int]) -> set[str]:
+        """The exit statuses that the cited results report."""
+        texts = [result.text for one in at for result in self.messages[one].results]
+        return {found.group() for text in texts if (found := re.match(r"exit \d+", text))}
+
+
+def _values(arguments: str) -> str:
+    return " ".join(str(value) for value in json.loads(arguments).values())
+
+
+def tokens(text: str) -> list[str]:
+    """Words in small letters; every mark that parts clauses as a full stop."""
+    found = re.findall(r"[^\W_]+|[.,;:!?()\n]", text.lower().replace("\\n", " "))
+    return [token if token.isalnum() else "." for token in found]
+
+
+def says(source: str, piece: str) -> bool:
+    """True when the words of the piece stand together in the source, in order; few words may be left out,
+    and none that turns the meaning round, neither inside nor right before."""
+    wanted = [token for token in tokens(re.sub(r"\S*…$", "", piece)) if token != "."]
+    there = tokens(source)
+    if not wanted:
+        return True
+    return any(
+        _matches(there, start, wanted) and not _denied(there[max(0, start - 3) : start])
+        for start, word in enumerate(there)
+        if word == wanted[0]
+    )
+
+
+def _denied(before: Sequence[str]) -> bool:
+    clause = before[len(before) - before[::-1].index(".") :] if "." in before else before
+    return not NEGATIONS.isdisjoint(clause)
+
+
+def _matches(there: Sequence[str], at: int, wanted: Sequence[str]) -> bool:
+    spare = max(3, len(wanted) // 5)
+    for word in wanted:
+        while at < len(there) and there[at] != word:
+            spare -= there[at] != "."
+            if spare < 0 or there[at] in NEGATIONS:
+                return False
+            at += 1
+        if at >= len(there):
+            return False
+        at += 1
+    return True
+
+
+def problems(session: Session, line: str) -> list[str]:
+    """What in the line no cited message says; empty when all is said."""
+    at = session.around(line)
+    if not at:
+        return [f"cites nothing: {line}"]
+    found = [*_answered(session, line), *_listed(session, line, at), *_stepped(session, line, at)]
+    if _FACTS.match(line):
+        return found
+    answer = _ANSWER.search(line)
+    body = " ".join(_CITE.sub(" ", line.replace(answer.group(), "") if answer else line).split())
+    body = _OWN.sub(" ", _OWN.sub(" ", body.removeprefix("- ")))
+    sources = [session.text(one) for one in at]
+    for part in _PIECES.split(body):
+        piece = re.sub(r"^[\s“]+|[\s”.]+$", "", part)
+        if inside := re.fullmatch(r"in (\S+) (\S+)", piece):
+            found += _held(session, at, *inside.groups())
+        elif not _is_form(piece) and not any(says(source, piece) for source in sources):
+            found.append(f"no cited message says “{piece}”")
+    return found
+
+
+def _is_form(piece: str) -> bool:
+    """What is checked elsewhere: steps, counts, the fields of a ledger that say who or how it ended."""
+    return (
+        piece in ("", "-", "rule", "returned", "failed")
+        or re.fullmatch(r"said by (?:user|assistant)|exit \d+(?:, its output shows a failure)?", piece)
+        is not None
+        or re.match(r"(?:call \w+|and \d+ more edits|wrote \d+ lines)$", piece) is not None
+        or _STEP.match(piece) is not None
+    )
+
+
+def _answered(session: Session, line: str) -> list[str]:
+    """An approval must be one, and its question must have been asked where it says."""
+    answer = _ANSWER.search(line)
+    if not answer:
+        return []
+    verdict, asked, question = answer.groups()
+    found = []
+    if not all(says(session.text(int(asked)), part) for part in question.split("… ")):
+        found.append(f"[m{asked}] does not ask “{question}”")
+    said = re.search(r"“(.+?)”", line.replace(question, ""))
+    quote = said.group(1) if said else ""
+    if verdict in ("approved", "said yes") and not _SAID_YES.match(quote):
+        found.append(f"no yes: “{quote}”")
+    if verdict in ("refused", "said no") and not _SAID_NO.match(quote):
+        found.append(f"no refusal: “{quote}”")
+    return found
+
+
+def _listed(session: Session, line: str, at: Sequence[int]) -> list[str]:
+    """Every value of a list stands letter for letter in one cited message, and a file was so treated."""
+    head = _FACTS.match(line)
+    if not head:
+        return []
+    values = [value.strip(" .") for value in _CITE.sub("", line[head.end() :]).split(", ")]
+    sources = [session.text(one) for one in at]
+    found = [
+        f"no cited message has {value}"
+        for value in values
+        if not any(re.sub(r":\d.*", "", value) in source or says(source, value) for source in sources)
+    ]
+    if head.group(2):
+        found += [wrong for value in values for wrong in _held(session, at, head.group(2), value)]
+    if head.group(1) == "edited":
+        # A session's folder may stand before the name in one message and not in another.
+        changed = [session.called(one) for one in range(len(session.messages))]
+        names = (re.sub(r":\d.*", "", value).rsplit("/", 1)[-1] for value in values)
+        found += [
+            f"{name} was not written" for name in names if not any(_writes(text, name) for text in changed)
+        ]
+    return found
+
+
+def _held(session: Session, at: Sequence[int], name: str, value: str) -> list[str]:
+    """A value that is said to stand in a file: the message that has it is about that file."""
+    for one in at:
+        if value in session.text(one) and any(name in session.text(near) for near in {one, max(0, one - 1)}):
+            return []
+    return [f"{value} stands in no {name}"]
+
+
+def _writes(call: str, name: str) -> bool:
+    return (
+        name in call
+        and re.match(r"\s*(?:write_file|edit_file|bash .*(?:>|sed -i|touch|cp|mv))", call, re.S) is not None
+    )
+
+
+def _stepped(session: Session, line: str, at: Sequence[int]) -> list[str]:
+    """What was run stands in a call, its exit status is the reported one, and as many lines were written."""
+    found = []
+    sources = [session.text(one) for one in at]
+    for command in re.findall(r"(?:ran|read) `([^`]+)`", line):
+        if not any(says(source, command) for source in sources):
+            found.append(f"not run: {command}")
+    if re.search(r"\bran `", line) or " :: call " in line or "] call " in line:
+        told = set(re.findall(r"exit \d+", re.sub(r"`[^`]*`", "", line))) or {"exit 0"}
+        if (there := session.endings(at)) and not told & there:
+            found.append(f"ended with {there}, not {told}")
+    for count in re.findall(r"wrote (\d+) lines", line):
+        contents = [str(call_text) for one in at for call_text in _contents(session.messages[one])]
+        if not any(len(text.splitlines()) == int(count) for text in contents):
+            found.append(f"no text of {count} lines was written")
+    for path, times in re.findall(r"(?:edited|,) (\S+) \((\d+) times\)", line):
+        calls = sum(_writes(session.called(one), path) for one in at)
+        if calls < int(times):
+            found.append(f"{path} was written {calls} times, not {times}")
+    return found
+
+
+def _contents(message: Message) -> list[str]:
+    return [str(json.loads(arguments_text(call.arguments)).get("content", "")) for call in message.calls]
