@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from compact.model.message import Message, Usage
+from compact.model.value import value
 
 
 class RefusalReason(StrEnum):
@@ -38,7 +39,7 @@ class EvidenceKind(StrEnum):
     NAME = "name"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Evidence:
     """One fact taken literally from the replaced span."""
 

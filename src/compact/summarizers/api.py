@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress, count
 from typing import Any
 
 from compact.counters import counter_for
@@ -47,19 +48,15 @@ def summarize(
     decoded: list[Message] = given
     if not all(isinstance(message, Message) for message in given):
         decoded = decode_all(given, by_name(format) if format else recognize(given))
-    numbered = [
-        (position, message)
-        for position, message in enumerate(decoded, start=first_position)
-        if message.role not in (Role.SYSTEM, Role.DEVELOPER)
-    ]
+    said = [message.role not in (Role.SYSTEM, Role.DEVELOPER) for message in decoded]
     request = SummaryRequest(
-        messages=tuple(message for _, message in numbered),
+        messages=tuple(compress(decoded, said)),
         prompt=_prompt(strategy, embedded=summarizer is None),
         max_tokens=max_tokens,
         strategy=strategy,
         previous_summary=previous.text if previous is not None else None,
         previous_evidence=_evidence(previous),
-        positions=tuple(position for position, _ in numbered),
+        positions=tuple(compress(count(first_position), said)),
         focus=focus,
     )
     if summarizer is None:

@@ -12,12 +12,15 @@ MAX_ANSWER_CHARS = 240
 _ITEM = re.compile(
     r"^[ \t]*(\d{1,2})[.)][ \t]+(\S[^\n]*(?:\n(?![ \t]*\d{1,2}[.)][ \t]|\n)[^\n]*)*)", re.MULTILINE
 )
+_NUMBER = re.compile(r"\d[.):][ \t]")
 _ANSWER = re.compile(r"(?:^|(?<=[.!?;,\n])\s*)[ \t]*(\d{1,2})[.):][ \t]+(?=\S)")
 _EMPHASIS = re.compile(r"\*\*|__")
 
 
 def numbered_answers(reading: Reading, index: int) -> list[str]:
     """The pieces of a user's message that answer numbered questions of the message before."""
+    if not _NUMBER.search(reading.texts[index]):
+        return []
     before = next((at for at in range(index - 1, -1, -1) if reading.texts[at].strip()), -1)
     if before < 0 or reading.messages[before].role is not Role.ASSISTANT:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from compact.model.message import Message, MessageKind, Role
 
@@ -18,7 +18,7 @@ _WORDS = {
     "found": FOUND, "findings": FOUND, "checked": FOUND, "verified": FOUND, "result": FOUND, "results": FOUND,
 }  # fmt: skip
 _LABEL = re.compile(
-    r"^[ \t]*(?:#{1,4} +)?(?:\*\*|__)?(?:still |what is |what's )?("
+    r"[ \t]*(?:#{1,4} +)?(?:\*\*|__)?(?:still |what is |what's )?("
     + "|".join(sorted(_WORDS, key=len, reverse=True))
     + r")\b(?: and (decided))?[^:.!?\n]{0,40}(?::(?:\*\*|__)?|(?<=\*\*)$)[ \t]*",
     re.IGNORECASE | re.MULTILINE,
@@ -33,7 +33,7 @@ class Labels:
     def __init__(self, text: str) -> None:
         self._starts: list[int] = []
         self._spans: list[tuple[int, str]] = []
-        for found in _LABEL.finditer(text):
+        for found in _labels_in(text):
             label = _WORDS[(found.group(2) or found.group(1)).lower()]
             if text[found.end() : found.end() + 1] in ("", "\n"):
                 end = _block_end(text, found.end())
@@ -53,6 +53,17 @@ class Labels:
             return ""
         end, label = self._spans[before]
         return label if position < end else ""
+
+
+def _labels_in(text: str) -> Iterator[re.Match[str]]:
+    start = 0
+    for line in text.split("\n"):
+        # Most lines have neither mark, and to try all those words on each is dear.
+        if ":" in line or line.endswith("**"):
+            found = _LABEL.match(text, start)
+            if found:
+                yield found
+        start += len(line) + 1
 
 
 def _block_end(text: str, start: int) -> int:

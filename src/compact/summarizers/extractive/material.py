@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from compact.core.evidence import Ledger, extract, merge
 from compact.core.evidence.focus import focused
@@ -63,13 +64,9 @@ class Material:
 
 def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = None) -> Material:
     """Read the request's messages once."""
-    pairs = [
-        (message, position)
-        for message, position in zip(request.messages, request_positions(request), strict=True)
-        if not is_empty_failure(message)
-    ]
-    messages = [message for message, _ in pairs]
-    positions = tuple(position for _, position in pairs)
+    telling = [not is_empty_failure(message) for message in request.messages]
+    messages = list(compress(request.messages, telling))
+    positions = tuple(at for at, told in zip(request_positions(request), telling, strict=True) if told)
     ledger = extract(messages, positions, is_secret=is_secret)
     evidence = merge(request.previous_evidence, ledger.items) if request.previous_evidence else ledger.items
     reading = ledger.reading or read(messages)

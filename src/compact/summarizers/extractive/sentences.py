@@ -71,6 +71,7 @@ _COURTEOUS = frozenset(
     "appreciate care luck soon "
     "sounds sound".split()
 )
+_MARKING = _FINDING | _COURTEOUS
 _STOP = frozenset([""]) | frozenset(
     "a an the and or but if so of in on at to for from by with about as into over is are was were be been "
     "being am do does "
@@ -155,7 +156,17 @@ class Unit:
         "words",
     )
 
-    def __init__(self, index: int, number: int, role: Role, speaker: str, text: str, label: str = "") -> None:
+    def __init__(
+        self,
+        index: int,
+        number: int,
+        role: Role,
+        speaker: str,
+        text: str,
+        label: str = "",
+        opens: bool = True,
+        joint: str = "",
+    ) -> None:
         self.index = index
         self.number = number
         self.role = role
@@ -163,9 +174,9 @@ class Unit:
         self.text = text
         self.label = label
         """Under what heading of its message it stands: decided, open, done, found, or none of these."""
-        self.joint = ""
+        self.joint = joint
         """What parts it from the clause before it in its sentence."""
-        self.opens = True
+        self.opens = opens
         """False for what goes on with the line or the sentence before."""
         self.words: Collection[str] = ()
         self.weight = 1.0
@@ -236,14 +247,11 @@ def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> N
             sentence = " ".join(sentence.split())
         if len(sentence) <= LONG_SENTENCE:
             if len(sentence) > _SHORTEST or label or _tells_much(sentence):
-                units.append(Unit(index, len(units), role, speaker, sentence, label))
-                units[-1].opens = opens
+                units.append(Unit(index, len(units), role, speaker, sentence, label, opens))
             continue
         for joint, piece in _clauses(sentence):
             if len(piece) > _SHORTEST or _tells_much(piece):
-                units.append(Unit(index, len(units), role, speaker, piece, label))
-                units[-1].opens = opens
-                units[-1].joint = joint
+                units.append(Unit(index, len(units), role, speaker, piece, label, opens, joint))
                 opens = False
 
 
@@ -386,29 +394,30 @@ class _Words(dict[str, str]):
         obliges = found.pop(_OBLIGES, 0) is None
         unit.words = found
         ending = text[-1]
+        marked = not _MARKING.isdisjoint(found)
         if len(found) < 3 and not (unit.speaker and len(found) == 2 and any(map(_names, words))):
             unit.weight = 0.0
         elif ending == "?":
             unit.weight = _QUESTION_WEIGHT
         elif ending == ":":
             unit.weight = 0.0
-        elif obliges or not _FINDING.isdisjoint(found):
+        elif obliges or (marked and not _FINDING.isdisjoint(found)):
             unit.weight = _FINDING_WEIGHT
         if text.count(" | ") > 1:
             unit.weight *= _ROW_WEIGHT
         elif not unit.speaker and text.startswith(_POINTING):
             unit.weight *= _POINTING_WEIGHT
-        if len(text) < 120 and not _COURTEOUS.isdisjoint(found) and _COURTESY.search(text):
+        if marked and len(text) < 120 and not _COURTEOUS.isdisjoint(found) and _COURTESY.search(text):
             unit.weight *= _COURTESY_WEIGHT
 
 
 def _worth_of(units: Sequence[Unit], names: Container[str]) -> Weights:
     """Rare words tell more, names and numbers most."""
     frequency = Counter(chain.from_iterable(unit.words for unit in units))
+    # A word said once may be a slip; said twice it is as telling as a word can be.
+    rarity = {count: log(1 + (len(units) + 1) / max(2, count)) for count in set(frequency.values())}
     return {
-        # A word said once may be a slip; said twice it is as telling as a word can be.
-        word: log(1 + (len(units) + 1) / max(2, count))
-        * (NAME_WEIGHT if word in names or not word[0].isalpha() or "_" in word else 1.0)
+        word: rarity[count] * (NAME_WEIGHT if word in names or not word[0].isalpha() or "_" in word else 1.0)
         for word, count in frequency.items()
     }
 
