@@ -94,7 +94,7 @@ FALSE = [
     # All its words stand in that long output, but not together.
     ("bakery", "- [m224] The unit tests of the wheat loaf failed in bakelist"),
     ("bakery", "- [m0] Round dough down."),
-    ("sensors", "- in clean.py: ZONE_NOTE [m11, m119]"),
+    ("sensors", "- in look1.py: ZONE_NOTE [m11, m119]"),
     ("sensors", "- [m53-m163] edited nights.py (99 times)"),
 ]
 
