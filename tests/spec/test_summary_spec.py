@@ -14,7 +14,7 @@ from compact import CompactConfig, CompactManager
 from compact.core.citations import cited_positions
 from compact.core.render import FRAME_TAGS
 from compact.model.record import RecordKind
-from compact.model.summary import Summary
+from compact.model.summary import Summary, SummaryRequest
 from support.standing_rules import RULES, TAKEN_BACK, VARIED_RULES, VARIED_TAKEN_BACK
 
 SESSIONS = Path(__file__).parent / "sessions"
@@ -259,23 +259,33 @@ def test_settings_that_make_no_sense_are_named() -> None:
         compact.summarize(session("ferry"), 100, "task_stat")
 
 
+def wordy(request: SummaryRequest) -> str:
+    """A model that takes all the room it is given and repeats no rule."""
+    told = "The import goes on stage by stage, and the summary of it fills all its room with that story. "
+    return (told * 200)[: int(request.max_tokens * 3.8)]
+
+
 @pytest.mark.spec("S4.11")
 @pytest.mark.parametrize(
     ("rules", "taken_back"),
     [(RULES, TAKEN_BACK), (VARIED_RULES, VARIED_TAKEN_BACK)],
     ids=["english", "varied"],
 )
+@pytest.mark.parametrize(
+    ("preset", "summarizer"), [("budget", None), ("budget", wordy), ("chat", wordy), ("agent", wordy)]
+)
 def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_compactions(
-    rules: tuple[str, ...], taken_back: tuple[tuple[str, str], ...]
+    rules: tuple[str, ...], taken_back: tuple[tuple[str, str], ...], preset: str, summarizer: Any
 ) -> None:
     config = CompactConfig(
         model="gpt-4o",
+        preset=preset,
         max_context_tokens=24_000,
         counter="chars4",
         archive={"adapter": "none"},
         summarizer={"name": "extractive"},
     )
-    manager = CompactManager(config)
+    manager = CompactManager(config, summarizer=summarizer)
     given = [*rules, *(old for old, _ in taken_back)]
     newer = [new for _, new in taken_back]
     assert len(given) >= 40
@@ -303,3 +313,4 @@ def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_co
     assert [rule for rule in (*rules, *newer) if rule not in sent] == []
     assert [old for old, _ in taken_back if f"“{old}”" in sent] == []
     assert not any(message["content"] in asked for message in prompt)
+    assert ("fills all its room" in sent) is (summarizer is not None)

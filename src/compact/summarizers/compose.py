@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import ceil
 
 from compact.core.checks import check_summary
 from compact.core.evidence import extract, merge
@@ -22,6 +23,8 @@ EVIDENCE_HEADING = "## Evidence"
 _CHARS_PER_TOKEN = 3.2
 """Ids and paths take more tokens than prose; a first guess, the result is counted."""
 _TRIES = 6
+_RULES_SHARE = 0.8
+"""Of the room for evidence: a rule lost is worse than a fact that can be looked up again."""
 
 
 class Composer:
@@ -86,7 +89,8 @@ class Composer:
         return focused(items, request.focus, said)
 
     def _prose_request(self, request: SummaryRequest, evidence: tuple[Evidence, ...]) -> SummaryRequest:
-        needed = int(room_for(evidence, self._floor) / _CHARS_PER_TOKEN)
+        _, rules = self._rules("", evidence, request.max_tokens)
+        needed = max(int(room_for(evidence, self._floor) / _CHARS_PER_TOKEN), ceil(rules / _RULES_SHARE))
         reserved = min(needed, int(request.max_tokens * self._share))
         if request.strategy == "brief":
             reserved = 0  # five sentences are what was asked for
@@ -125,37 +129,41 @@ class Composer:
     def _with_evidence(
         self, prose: str, evidence: tuple[Evidence, ...], request: SummaryRequest, tokens: int
     ) -> tuple[str, str]:
-        """The prose with as much evidence after it as `tokens` allow."""
-        room = int(tokens * _CHARS_PER_TOKEN)
+        """The prose with the rules that it lacks and as much other evidence after it as `tokens` allow."""
+        rules, used = self._rules(prose, evidence, int(tokens * _RULES_SHARE))
+        plain = "\n\n".join(filter(None, (prose, rules)))
+        room = int((tokens - used) * _CHARS_PER_TOKEN)
         for _ in range(_TRIES):
             if room < len(EVIDENCE_HEADING) + 20:
                 break
-            trusted, untrusted = self._block(prose, evidence, request, room)
-            text = "\n\n".join(filter(None, (prose, trusted, untrusted)))
+            trusted, untrusted = self._block(plain, evidence, request, room)
+            text = "\n\n".join(filter(None, (prose, "\n".join(filter(None, (rules, trusted))), untrusted)))
             if self._counter.count(text) <= request.max_tokens:
                 return text, untrusted
             room = int(room * 0.8)
-        return prose, ""
+        return (plain if self._counter.count(plain) <= request.max_tokens else prose), ""
 
-    def _block(
-        self, prose: str, evidence: tuple[Evidence, ...], request: SummaryRequest, room: int
-    ) -> tuple[str, str]:
+    def _rules(self, prose: str, evidence: tuple[Evidence, ...], tokens: int) -> tuple[str, int]:
+        """Rules that the prose lacks, in the order in which they were given, and what they take."""
         holds = Holder(prose)
-        rules: list[str] = []
-        left = room // 2
+        lines, used = [RULES_HEADING], self._counter.count(RULES_HEADING) + 1
         for item in sorted(evidence, key=lambda item: item.message):
             if item.kind is not EvidenceKind.RULE or holds(item):
                 continue
             line = f"- “{neutralize(' '.join(item.value.split()))}” [m{item.message}]"
-            if len(line) + 1 <= left:
-                rules.append(line)
-                left -= len(line) + 1
-        used = sum(len(line) + 1 for line in rules) + len(RULES_HEADING) + 1 if rules else 0
-        room -= used + len(EVIDENCE_HEADING) + len(UNTRUSTED_HEADING) + 4
+            size = self._counter.count(line) + 1
+            if used + size <= tokens:
+                lines.append(line)
+                used += size
+        return ("\n".join(lines), used) if len(lines) > 1 else ("", 0)
+
+    def _block(
+        self, told: str, evidence: tuple[Evidence, ...], request: SummaryRequest, room: int
+    ) -> tuple[str, str]:
+        room -= len(EVIDENCE_HEADING) + len(UNTRUSTED_HEADING) + 4
         newest = min(request_positions(request), default=0) if request.previous_evidence else 0
-        block = build(evidence, max(0, room), Coverage(prose), newest_from=newest)
-        trusted = [RULES_HEADING, *rules] if rules else []
-        trusted += [EVIDENCE_HEADING, *block.trusted] if block.trusted else []
+        block = build(evidence, max(0, room), Coverage(told), newest_from=newest)
+        trusted = [EVIDENCE_HEADING, *block.trusted] if block.trusted else []
         untrusted = [UNTRUSTED_HEADING, *block.untrusted] if block.untrusted else []
         return "\n".join(trusted), "\n".join(untrusted)
 
