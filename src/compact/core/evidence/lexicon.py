@@ -85,7 +85,11 @@ _NOISE = frozenset(
         "--help",
         "--version",
         "utf-8",
+        "utf-8-sig",
         "UTF-8",
+        "python3",
+        "sha256sum",
+        "md5sum",
     }
 )
 _SHORTHAND = frozenset(
@@ -102,7 +106,9 @@ _COMMON_ROOTS = frozenset(
 _LIBRARIES = frozenset(
     "fmt strings strconv bytes bufio errors context slog log sync sort filepath http ioutil reflect testing "
     "System Arrays Collections Collectors Objects Optional Assert Integer Long Date Number String Symbol "
-    "Reflect Buffer std url util crypto events stream torch tf ax axes".split()
+    "Reflect Buffer std url util crypto events stream torch tf ax axes ast csv tempfile contextlib hashlib "
+    "glob unicodedata threading asyncio struct uuid decimal statistics dataclasses heapq urllib pickle "
+    "zipfile difflib".split()
 )
 """Roots that say nothing of this project either, but whose members are too many to know by heart."""
 _PRODUCTS = frozenset("Node.js Next.js Nuxt.js Vue.js React.js Express.js Three.js Chart.js D3.js".split())
@@ -115,13 +121,14 @@ _COMMON_ENDS = frozenset(
     "stdout stderr returncode isoformat fromisoformat strftime strptime match search findall group groups "
     "length push map filter then catch log trim slice forEach toString write_text read_text read_bytes "
     "write_bytes resolve add_argument parse_args readouterr loads dumps load dump index remove clear text "
-    "flush find sum min max mean any all".split()
+    "flush find sum min max mean any all setdefault rstrip lstrip strerror".split()
 )
 """Methods that any variable has: `rows.append` names little of this project."""
 _COMMON_ERROR = re.compile(
     r"(?:Value|Type|Key|Index|Attribute|Import|ModuleNotFound|Name|Runtime|Assertion|Syntax|OS|IO|"
     r"FileNotFound|"
     r"NotImplemented|StopIteration|Deprecation|User|Future|Reference|Range)(?:Error|Warning)?"
+    r"|assert[A-Z]\w*|(?:setUp|tearDown)(?:Class)?|TestCase|NamedTuple"
 )
 _HOST = re.compile(
     r"[a-z][\w-]*(?:\.[a-z][\w-]*)*\.(?:com|org|net|io|dev|land|edu|gov|ai|app|in)/[\w.-]+[/\w]"
@@ -212,8 +219,8 @@ def _classify_slashed(value: str) -> EvidenceKind | None:
     segments = [segment for segment in body.split("/") if segment]
     if len(segments) < 2 or not all(_SEGMENT.fullmatch(segment.replace(":", "")) for segment in segments):
         return None
-    if body[-1] == "/" and body[0] not in "/~.":
-        return None  # a folder in passing, or the tail of a sed expression
+    if (body[-1] == "/" and body[0] not in "/~.") or body.startswith("s/"):
+        return None  # a folder in passing, or a sed expression
     last = segments[-1]
     dotted = "." in last.strip(".")
     if dotted and body[0] not in "/~." and last.rsplit(".", 1)[1].split(":")[0].lower() not in _KNOWN_ENDINGS:

@@ -24,6 +24,8 @@ _STEPS_SHARE = 0.5
 _LEAST_PROSE = (0.12, 0.2)
 """The more of the evidence fits, the less it may crowd out what was done and why."""
 _REPORTED_SHARE = 0.42
+_REPORTED_FITTING = (0.2, 1.0)
+"""So much of that share where the evidence by far exceeds the room, and where about half of it fits."""
 _REPORTED_FROM = 3_000
 _FORMED = frozenset({"decisions", "changes"})
 _PROSE = ("decisions", "changes", "steps", "story")
@@ -183,7 +185,8 @@ def _reported_share(material: Material, room: int) -> float:
         for unit in material.units
         if unit.weight and (unit.index in material.reports or unit.role is Role.USER)
     )
-    return _REPORTED_SHARE * min(1.0, telling / room)
+    fitting = _between(_REPORTED_FITTING, min(1.0, 2.2 * _ease(material, room)))
+    return _REPORTED_SHARE * min(1.0, telling / room) * fitting
 
 
 def _ease(material: Material, room: int) -> float:
