@@ -314,3 +314,28 @@ def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_co
     assert [old for old, _ in taken_back if f"“{old}”" in sent] == []
     assert not any(message["content"] in asked for message in prompt)
     assert ("fills all its room" in sent) is (summarizer is not None)
+
+
+@pytest.mark.parametrize("summarizer", [None, wordy])
+def test_rules_outlast_many_folds_of_a_rolling_summary(summarizer: Any) -> None:
+    config = CompactConfig(
+        model="gpt-4o",
+        preset="rolling",
+        max_context_tokens=24_000,
+        counter="chars4",
+        archive={"adapter": "none"},
+        summarizer={"name": "extractive"},
+    )
+    manager = CompactManager(config, summarizer=summarizer)
+    messages: list[dict[str, Any]] = []
+    prompt: list[Any] = []
+    for part in range(1, 41):
+        asked = "\n".join(RULES[12 * (part - 1) : 12 * part]) or f"Go on with part {part}."
+        report = (
+            f"Stage {part} of the import now reads batch {part * 37} and writes it back to the queue. " * 18
+        )
+        messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": report}]
+        prompt = manager.preflight("rules", [*messages, {"role": "user", "content": "What is next?"}])
+    assert len(manager.records("rules")) > 10
+    sent = "\n".join(str(message["content"]) for message in prompt)
+    assert [rule for rule in RULES if rule not in sent] == []

@@ -107,8 +107,12 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
     if allowance < SMALLEST_SUMMARY or not _originals(layout, replaced):
         return None
     replaced_tokens = _tokens(layout, replaced)
-    smallest = 256 if reason is Reason.TURNS else SMALLEST_SUMMARY
-    allowance = min(allowance, max(smallest, replaced_tokens // 2))
+    if reason is Reason.TURNS:
+        # A few turns at a time: were the earlier summary halved with them, little would be left of it soon.
+        carried = _carried_summary(layout)
+        allowance = min(allowance, max(256, carried + (replaced_tokens - carried) // 2))
+    else:
+        allowance = min(allowance, max(SMALLEST_SUMMARY, replaced_tokens // 2))
     if reason is not Reason.TURNS and replaced_tokens <= allowance + sizes.frame:
         return None
     plan = _cut_plan(layout, limits, before, reason, kept, Mode.SUMMARIZE, allowance)
