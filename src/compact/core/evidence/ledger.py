@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from compact.core.evidence.actions import Step, StepKind
@@ -100,7 +101,10 @@ def merge(old: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, .
     merged: dict[tuple[EvidenceKind, str], Evidence] = {}
     for item in old:
         if item.kind is not EvidenceKind.RULE:
-            merged[item.kind, item.value] = replace(item, rank=item.rank * 0.9)
+            # Written out, for `replace` is slow and there may be thousands.
+            merged[item.kind, item.value] = Evidence(
+                item.kind, item.value, item.message, item.context, item.rank * 0.9, item.untrusted
+            )
     for item in new:
         if item.kind is EvidenceKind.RULE:
             continue
@@ -153,20 +157,25 @@ def _rank(seen: Sighting, count: int, visits: int, kin: Mapping[str, float]) -> 
     asked for it) was used, which says most; then how often it came up, in how small a company, and how
     often the file it stands in was visited; and of what only tools said, how much it sounds like the rest.
     """
-    sources = [source for source in (USER, CALL, ASSISTANT, TOOL) if seen.messages[source]]
-    mentions = sum(min(seen.messages[source], 9) for source in sources)
     weight = _KIND_WEIGHT[seen.kind]
     if seen.kind is EvidenceKind.NUMBER and not seen.value.isdigit():
         weight += 0.15  # an amount, a percentage or a measure says more than a bare count
     if seen.kind is EvidenceKind.SYMBOL and is_common_access(seen.value):
         weight *= _COMMON_ACCESS
-    said = sum(_SOURCE_WEIGHT[source] for source in sources) * len(sources) ** 0.5
     focus = min(1.0, 2.5 * seen.density) ** 0.8
     if seen.messages[USER]:
         focus = max(focus, _USER_FOCUS)
     recency = 0.7 + 0.3 * (seen.last + 1) / count
     nearness = (1 + visits) ** 0.2 * (1 + kin.get(seen.value, 0.0))
-    return round(float(said * mentions**0.5 * weight * focus * recency * nearness), 4)
+    return round(float(_said(*seen.messages) * weight * focus * recency * nearness), 4)
+
+
+@lru_cache(maxsize=4_096)
+def _said(*messages: int) -> float:
+    """What it says for a value that so many messages of each source name it."""
+    sources = [source for source, count in enumerate(messages) if count]
+    mentions = sum(min(count, 9) for count in messages)
+    return float(sum(_SOURCE_WEIGHT[source] for source in sources) * len(sources) ** 0.5 * mentions**0.5)
 
 
 def _as_evidence(seen: Sighting, rank: float, where: tuple[int, ...], reading: Reading) -> Evidence:
@@ -174,10 +183,15 @@ def _as_evidence(seen: Sighting, rank: float, where: tuple[int, ...], reading: R
     if seen.kind is EvidenceKind.PATH and seen.lines:
         context = f"{context or 'seen'} {seen.lines}"
     elif not context and seen.subject and seen.subject != seen.value:
-        context = f"in {PurePosixPath(seen.subject).name}"
+        context = f"in {_file_name(seen.subject)}"
     elif not context and seen.kind in (EvidenceKind.NUMBER, EvidenceKind.ID) and not seen.only_tools:
         context = _label_beside(reading.texts[seen.at], seen)
     return Evidence(seen.kind, seen.value, where[seen.at], context, rank, seen.only_tools)
+
+
+def _file_name(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name if name.strip(".") else PurePosixPath(path).name
 
 
 def _label_beside(text: str, seen: Sighting) -> str:
