@@ -204,8 +204,11 @@ def _label_beside(text: str, seen: Sighting) -> str:
     found = _LABEL.search(before) if unit is None else None
     if found is not None and found.group(1).lower() not in _LINKS:
         linked = found.group(2) is not None or before[-1:] != " "
+        if seen.kind is EvidenceKind.NUMBER and not seen.value.isdigit():
+            linked = before.rstrip(" *`\"'")[-1:] in (":", "=") or before.endswith(" is ")
         # "leaves 2,050" and "roughly 855" label nothing; "port 18977" and "total of 855" do.
-        if linked or (seen.value.isalnum() and not found.group(1).endswith("ly")):
+        quantity = found.group(1).lower() in _QUANTITIES
+        if not quantity and (linked or (seen.value.isalnum() and not found.group(1).endswith("ly"))):
             return found.group(1).lower()
     if seen.kind is not EvidenceKind.NUMBER:
         return ""
@@ -226,6 +229,9 @@ _LINKS = frozenset(
     "get got euro euros dollar dollars percent january february march april june july august september "
     "october november december monday tuesday wednesday thursday friday saturday sunday".split()
 )
+
+_QUANTITIES = frozenset("half full hour hours third quarter double twice nearly almost equal larger".split())
+"""In "half of 165" the word says how much, not of what."""
 
 _OPENERS = (_LINKS | frozenset("is be in to of at on an so it or".split())) - frozenset(
     "about around over under than more less most least between until since before after".split()

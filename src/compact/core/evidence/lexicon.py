@@ -150,10 +150,14 @@ def trim(run: str) -> str:
     return _OWN.sub("", value, count=1) if value[:5] in ("self.", "this.") else value
 
 
+_MACHINE = re.compile(r"-\w|0\d?[a-z]|000\d+|\d+(?:,\d+)?[acd]\d+|\w+-\d{1,2}\.\d+|[\w.]+%\d+|\d+Z-\d+")
+"""Options of one letter, formats, offsets, addresses of a diff, sums in code."""
+
+
 def classify(value: str) -> EvidenceKind | None:
     """Kind of a trimmed value, or None when it is an ordinary word, a small number or noise."""
     size = len(value)
-    if size < 2 or size > 200 or value in _NOISE or "..." in value:
+    if size < 2 or size > 200 or value in _NOISE or "..." in value or _MACHINE.fullmatch(value):
         return None
     if value.isalpha():
         return _classify_letters(value)

@@ -38,6 +38,8 @@ _PAGING = frozenset(
     "max_chars".split()
 )
 """Arguments that say how much of a thing a call wants to see, or how long to wait: no facts."""
+_SPAN_KEYS = frozenset("from to start end offset limit start_line end_line line_start line_end".split())
+"""Which lines of a file were read stands with the file."""
 _PROSE_IN_JSON = 60
 _LONGEST_KNOWN = 200
 _LONGEST_RUN = 300
@@ -197,7 +199,7 @@ class Scanner:
         found: Found = {}
         plain, labels = self._plain, self._labels
         for label, leaf in self._leaves.of(value):
-            if leaf in plain:
+            if leaf in plain or (label in _SPAN_KEYS and leaf.isdigit()):
                 continue
             before = len(found)
             # A long text under a key is prose or code; the key says nothing of the values in it.

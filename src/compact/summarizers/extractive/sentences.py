@@ -119,9 +119,11 @@ _CORRECTING = ("correct", "mixed", "mistake", "i was wrong", "i said", "not ", "
 _CORRECTION_WEIGHT = 3.0
 _ASSISTANT_WEIGHT = 0.7
 _REPORT_WEIGHT = 1.6
-_DECIDED_WEIGHT = 1.6
+_DECIDED_WEIGHT = 2.0
 _ANSWERED_WEIGHT = 0.4
-_ORDER_WEIGHT = 1.6
+_ORDER_WEIGHT = 2.0
+_ON_THE_WAY_WEIGHT = 0.5
+"""What was said while working is often overtaken by what was reported then."""
 _POINTING = tuple(
     f"{word}{end}"
     for word in ("It", "That", "This", "They", "These", "Those", "it", "that", "this", "they")
@@ -223,6 +225,8 @@ def _weigh_labelled(units: list[Unit], reports: frozenset[int]) -> None:
             unit.weight *= _ANSWERED_WEIGHT
         elif reports and unit.role is Role.USER:
             unit.weight *= _ORDER_WEIGHT
+        elif unit.index < newest and unit.index not in reports:
+            unit.weight *= _ON_THE_WAY_WEIGHT
 
 
 def _add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> None:
@@ -335,6 +339,7 @@ def _weigh(units: list[Unit], speakers: frozenset[str], names: Container[str], f
         for at in indexes_holding([unit.text for unit in said_by_user], _CORRECTING):
             if CORRECTION.search(said_by_user[at].text):
                 said_by_user[at].weight *= _CORRECTION_WEIGHT
+                _quiet_corrected(units, said_by_user[at])
     return weights
 
 
@@ -353,6 +358,14 @@ def _quiet_withdrawn(units: list[Unit]) -> None:
                 break
             if word in other.words and other.index < unit.index:
                 other.weight *= _WITHDRAWN_WEIGHT
+
+
+def _quiet_corrected(units: list[Unit], correction: Unit) -> None:
+    """What the assistant worked out from a figure that the user then corrects counts little."""
+    figures = {word for word in correction.words if word[0].isdigit()}
+    for unit in units[: correction.number] if figures else ():
+        if unit.role is Role.ASSISTANT and not figures.isdisjoint(unit.words):
+            unit.weight *= _WITHDRAWN_WEIGHT
 
 
 def _quiet_counters(units: list[Unit]) -> None:

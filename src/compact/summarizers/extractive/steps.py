@@ -16,6 +16,8 @@ _MIN_ROOM = 40
 _MAX_CITES = 4
 _LEAD_SENTENCES = 2
 _LEAD_CHARS = 120
+_THIN_LEAD = 60
+"""After "Done; all tests pass." the first decision tells what was done."""
 _REMOVED = re.compile(r"(?:^|[;&|] *)rm ([^;&|]+)")
 _IMPORTS = ("`import ", "`from ", "`use ", "`#include ", "`require")
 _TESTS = re.compile(
@@ -56,9 +58,10 @@ def _reported(material: Material, room: int) -> list[tuple[int, str]]:
     """What came of each turn, in the words with which the assistant reported it; the newest stay."""
     leads: dict[int, list[Unit]] = {}
     for unit in material.units:
-        if unit.index in material.reports and unit.weight and unit.label not in (DECIDED, OPEN):
+        if unit.index in material.reports and unit.weight and unit.label is not OPEN:
             told = leads.setdefault(unit.index, [])
-            if len(told) < _LEAD_SENTENCES and sum(len(one.text) for one in told) < _LEAD_CHARS:
+            enough = _THIN_LEAD if unit.label is DECIDED else _LEAD_CHARS
+            if len(told) < _LEAD_SENTENCES and sum(len(one.text) for one in told) < enough:
                 told.append(unit)
     lines: list[tuple[int, str]] = []
     for index in sorted(leads, reverse=True):
