@@ -22,7 +22,8 @@ DATE_WORDS = re.compile(
 MONTH = re.compile(rf"\W*{_MONTH}\b")
 """A word that a date may hold; the pattern above is dear, so it is for texts with such a word only."""
 TIMES = re.compile(
-    r"(?<![\w:.])\d{1,2}(?:(?::\d\d)? ?[AaPp]\.?[Mm]\b|(?<=at \d):\d\d(?![\d:])|(?<=at \d\d):\d\d(?![\d:])"
+    # The digit comes first, and what must not stand before it after: a search leaps to a set of characters.
+    r"\d(?<![\w:.]\d)\d?(?:(?::\d\d)? ?[AaPp]\.?[Mm]\b|(?<=at \d):\d\d(?![\d:])|(?<=at \d\d):\d\d(?![\d:])"
     r"|(?:st|nd|rd|th) of (?:this|next|last) month\b)"
 )
 """When something is: "3:05 pm", "at 18:30", "the 5th of this month"; bare clock times are those of logs."""
