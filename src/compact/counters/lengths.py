@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compact.counters import vocabulary
 
@@ -27,6 +27,10 @@ _PROBE = (
     " </s>\n__init__\u3000./\n "
 )
 _QUICK = {"o200k_base": ("o200k", 42), "o200k_harmony": ("o200k", 42), "cl100k_base": ("cl100k", 45)}
+
+RENEW_AFTER = 16_000_000
+"""Characters after which gigatoken is loaded anew. It keeps every word it has ever seen, up to eight bytes for
+a character of text without repetition, and has no way to let go of them; loading takes half a second."""
 
 _lengths: dict[str, Length] = {}
 _loading = threading.Lock()
@@ -69,17 +73,38 @@ def _quick(source: vocabulary.Source) -> Length | None:
         return None
     from tempfile import NamedTemporaryFile
 
-    try:
+    def build() -> Any:
         # It reads plain files only; ours is packed, or was just downloaded.
         with NamedTemporaryFile(suffix=".tiktoken") as file:
             file.write(vocabulary.read(source))
             file.flush()
-            encode = BPETokenizer.from_tiktoken(file.name, split, None).encode
+            return BPETokenizer.from_tiktoken(file.name, split, None).encode
+
+    try:
+        encode = build()
     except Exception:
         # Whatever it is, tiktoken tells it better or has no such trouble.
         return None
+    counted = 0
+    renewing = threading.Lock()
+
+    def renew() -> None:
+        nonlocal encode, counted
+        if not renewing.acquire(blocking=False):
+            return  # another thread is at it; the old one counts as well
+        try:
+            counted = 0
+            encode = build()
+        except Exception:
+            pass  # the old one goes on, and it is tried again after as much text
+        finally:
+            renewing.release()
 
     def length(text: str) -> int:
+        nonlocal counted
+        counted += len(text)
+        if counted > RENEW_AFTER:
+            renew()
         try:
             return len(encode(text))
         except TypeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -91,3 +92,38 @@ def test_a_version_that_counts_otherwise_is_not_used(
     monkeypatch.setitem(lengths._QUICK, "cl100k_base", ("qwen2", 45))
     assert lengths._quick(found("cl100k_base")) is None
     assert length_of(found("cl100k_base"))("12345") == 2
+
+
+def _counting_builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """gigatoken as it is, but one can see how often it is loaded."""
+    from gigatoken.gigatoken_rs import BPETokenizer
+
+    builds: list[str] = []
+
+    def from_tiktoken(path: str, split: str, special: None) -> Any:
+        builds.append(split)
+        return BPETokenizer.from_tiktoken(path, split, special)
+
+    watched = SimpleNamespace(BPETokenizer=SimpleNamespace(from_tiktoken=from_tiktoken))
+    monkeypatch.setitem(sys.modules, "gigatoken.gigatoken_rs", watched)  # type: ignore[arg-type]
+    monkeypatch.setattr(lengths, "RENEW_AFTER", 10_000)
+    return builds
+
+
+def test_the_words_it_has_seen_are_let_go_of_after_much_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = _counting_builds(monkeypatch)
+    quick = _quick("cl100k_base")
+    counts = [quick("hello world " * 100) for _ in range(20)]
+    assert counts == [200 + 1] * 20
+    assert len(builds) == 3  # at first, and for 24,000 characters twice again
+
+
+def test_one_that_cannot_be_loaded_anew_goes_on_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = _counting_builds(monkeypatch)
+    quick = _quick("cl100k_base")
+
+    def gone(*_: Any) -> bytes:
+        raise FileNotFoundError("the wheel was upgraded meanwhile")
+
+    monkeypatch.setattr(vocabulary, "read", gone)
+    assert {quick("hello world " * 100) for _ in range(20)} == {201} and len(builds) == 1
