@@ -17,6 +17,8 @@ from compact.model.summary import RefusalReason, SummaryRequest
 __all__ = ["check_summary", "clean_summary", "drop_false_citations", "limit_sentences"]
 
 BRIEF_SENTENCES = 5
+_LEAST_LETTERS = 0.1
+"""Share of letters and digits among what can be seen; below it a text is noise, in any language."""
 
 _TAGS = r"(?:think|thinking|thought|reasoning|scratchpad)"
 _LEADING_REASONING = re.compile(rf"\A\s*<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -78,6 +80,9 @@ def check_summary(
 def clean_summary(text: str) -> str:
     """`text` without reasoning, fences, wrappers and lead-ins, and unable to close our delimiters."""
     previous = None
+    if not text.isascii():
+        # Half a character, as a stream cut in the wrong place leaves it, cannot be sent to any provider.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text = _UNOPENED_REASONING.sub("", text)
     while text != previous:
         previous = text
@@ -104,8 +109,13 @@ def _refuse_what_is_no_summary(cleaned: str, *, had_text: bool) -> None:
         raise _refused(RefusalReason.TOOL_CALL, "a tool call came back instead of text")
     if is_refusal(cleaned):
         raise _refused(RefusalReason.REFUSAL, "the model refused")
-    if says_nothing(cleaned):
+    if says_nothing(cleaned) or _hardly_a_letter(cleaned):
         raise _refused(RefusalReason.EMPTY, "it has no content")
+
+
+def _hardly_a_letter(text: str) -> bool:
+    seen = len("".join(text.split()))
+    return sum(map(str.isalnum, text)) < seen * _LEAST_LETTERS
 
 
 def _refuse_size(tokens: int, allowed: int, replaced: int | None) -> None:

@@ -40,6 +40,7 @@ FRAME_TAGS = (
     _UNTRUSTED,
     "compact-summary",
     "compact-evidence",
+    "working-memory",
 )
 # A reader sees through blanks, invisible characters and other letters inside a tag: they must not hide one.
 _SPACED_TAGS = "|".join(

@@ -56,6 +56,7 @@ class Held:
         self._step = 0
         self._began: float | None = None
         self._asked = 0.0
+        self._waits_since: float | None = None
         self.lease: AbstractContextManager[bool] | None = None
         self.abandoned = False
 
@@ -77,6 +78,17 @@ class Held:
 
     def emit(self, name: EventName, data: dict[str, Any], duration: float | None = None) -> None:
         self._ports.emit(name, data, self._step, None if duration is None else round(duration, 6))
+
+    def waited(self) -> float:
+        """Seconds since the lease was first asked for."""
+        now = time.monotonic()
+        self._waits_since = now if self._waits_since is None else self._waits_since
+        return now - self._waits_since
+
+    def answered(self, granted: bool) -> bool:
+        self.emit(EventName.LEASE, {"granted": granted}, self.waited())
+        self._waits_since = None
+        return granted
 
     def asks(self) -> None:
         self._asked = time.perf_counter()
@@ -109,6 +121,9 @@ class _Done:
     result: Any
 
 
+_Reached = _Done | NeedSummary | NeedLease
+
+
 def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
     answer: Any = None
     held = Held(ports)
@@ -118,7 +133,11 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
             if isinstance(reached, _Done):
                 result: T = reached.result
                 return result
-            answer = _answered(partial(_summary, ports.summarizer, reached.request))
+            if isinstance(reached, NeedLease):
+                time.sleep(_POLL)
+                answer = reached
+            else:
+                answer = _answered(partial(_summary, ports.summarizer, reached.request))
     finally:
         held.release()
 
@@ -128,7 +147,7 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
     held = Held(ports)
     # Stores and archives may block, so all but the summarizer is asked in a thread. What a thread began it
     # ends: a cancelled task may not leave half a commit behind, nor give the lease back meanwhile.
-    at_work: asyncio.Future[_Done | NeedSummary] | None = None
+    at_work: asyncio.Future[_Reached] | None = None
     try:
         while True:
             at_work = asyncio.ensure_future(asyncio.to_thread(_advance, flow, answer, ports, held))
@@ -136,7 +155,12 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
             if isinstance(reached, _Done):
                 result: T = reached.result
                 return result
-            answer = await _aanswered(ports.summarizer, reached.request)
+            if isinstance(reached, NeedLease):
+                # Not in the thread: few of those that wait would take all there are.
+                await asyncio.sleep(_POLL)
+                answer = reached
+            else:
+                answer = await _aanswered(ports.summarizer, reached.request)
     finally:
         held.abandoned = True
         if at_work is not None and not at_work.done():
@@ -145,11 +169,14 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
             await asyncio.shield(asyncio.to_thread(held.release))
 
 
-def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: Held) -> _Done | NeedSummary:
-    """Run the flow up to the next summary it needs, or to its end; an abandoned one only to the next need."""
+def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: Held) -> _Reached:
+    """Run the flow up to the next summary it needs, or to its end; an abandoned one only to the next need.
+
+    A lease that somebody else has is handed back as well: as the answer to itself it is asked for again.
+    """
     try:
         while not held.abandoned:
-            need = flow.send(answer)
+            need = answer if isinstance(answer, NeedLease) else flow.send(answer)
             match need:
                 case Emit():
                     held.tell(need)
@@ -158,7 +185,9 @@ def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: He
                     held.asks()
                     return NeedSummary(replace(need.request, on_progress=held.progressed))
                 case NeedLease():
-                    answer = _lease(need, ports, held)
+                    if not _lease(need, ports, held) and held.waited() < need.wait:
+                        return need
+                    answer = held.answered(held.lease is not None)
                 case _:
                     held.asks()
                     answer = _perform(need, ports)
@@ -195,19 +224,14 @@ def _tell_archival(need: Any, location: Any, held: Held) -> None:
 
 
 def _lease(need: NeedLease, ports: Ports, held: Held) -> bool:
-    began = time.monotonic()
-    while True:
-        lease = ports.store.lease(need.session_id, ports.lease_seconds)
-        granted = lease.__enter__()
-        waited = time.monotonic() - began
-        if granted:
-            held.lease = lease
-        else:
-            lease.__exit__(None, None, None)
-        if granted or waited >= need.wait:
-            held.emit(EventName.LEASE, {"granted": granted}, waited)
-            return granted
-        time.sleep(_POLL)
+    held.waited()
+    lease = ports.store.lease(need.session_id, ports.lease_seconds)
+    granted = lease.__enter__()
+    if granted:
+        held.lease = lease
+    else:
+        lease.__exit__(None, None, None)
+    return granted
 
 
 def _summary(summarizer: Any, request: SummaryRequest) -> Summary:

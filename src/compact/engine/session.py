@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from compact.core.boundaries import GroupKind, groups
+from compact.core.render import disarm
 from compact.core.view import own_key
 from compact.engine.line import Line, shell
 from compact.formats import by_name
@@ -269,7 +270,7 @@ class Session:
         return Line(self._store, self._size_of, *notes, self._policy_key, self._revoked, self.id)
 
     def _enter_note(self, key: bytes, text: str) -> None:
-        note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{text}\n</WORKING-MEMORY>")
+        note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{disarm(text)}\n</WORKING-MEMORY>")
         self.note_text = text
         self._notes[key] = self._notes_by_digest[note.digest] = note
 

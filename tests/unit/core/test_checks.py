@@ -65,10 +65,19 @@ def test_too_short_is_measured_after_cleaning() -> None:
         "[Summary]",
         "## Goals\n\n## Key entities\n- None.\n## Decisions\nN/A\n",
         "**Goals**\n-\nDecisions:\n- none",
+        "\x00" * 300,
+        "-=-= " * 90,
+        "🙂" * 250,
     ],
 )
 def test_blank_and_invented_summaries_count_as_empty(text: str) -> None:
     assert refusal(text) == RefusalReason.EMPTY
+
+
+def test_half_a_character_is_replaced() -> None:
+    cleaned = clean_summary("The lamp \ud800 is \udc00 mended \ud83d\ude42.")
+    assert cleaned == "The lamp � is � mended 🙂."
+    assert cleaned.encode()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -220,3 +221,21 @@ async def test_a_call_cancelled_while_it_commits_ends_its_commit_and_then_gives_
     desk.exporter.assert_balanced()
     assert len(summaries(await desk.manager.apreflight("s", HISTORY))) == 1
     assert len(desk.manager.records("s")) == 1
+
+
+async def test_those_that_wait_for_the_lease_hold_no_thread() -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+    store = MemoryStore()
+    desk = Desk(store=store, summarizer=coroutine)
+    with store.lease("s", 60) as granted:
+        assert granted
+        waiting = [asyncio.create_task(desk.manager.apreflight("s", TOO_MUCH)) for _ in range(8)]
+        # The other session is served while all of them wait, though there are two threads only.
+        other = asyncio.create_task(desk.manager.apreflight("t", HISTORY[:2]))
+        while not other.done():
+            await asyncio.sleep(0.001)
+        assert not any(task.done() for task in waiting)
+    results = await asyncio.gather(*waiting)
+    assert all(result == results[0] for result in results)
+    assert len(summaries(results[0])) == 1 and len(desk.manager.records("s")) == 1
+    assert [event.data["granted"] for event in desk.events(EventName.LEASE)].count(False) == 0
