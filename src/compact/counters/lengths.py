@@ -29,8 +29,8 @@ _PROBE = (
 _QUICK = {"o200k_base": ("o200k", 42), "o200k_harmony": ("o200k", 42), "cl100k_base": ("cl100k", 45)}
 
 RENEW_AFTER = 16_000_000
-"""Characters after which gigatoken is loaded anew. It keeps every word it has ever seen, up to eight bytes for
-a character of text without repetition, and has no way to let go of them; loading takes half a second."""
+"""Characters after which gigatoken is loaded anew. It keeps every word it has seen, up to eight bytes for a
+character of text without repetition, and has no way to let go of them; loading takes half a second."""
 
 _lengths: dict[str, Length] = {}
 _loading = threading.Lock()
