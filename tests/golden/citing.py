@@ -14,17 +14,19 @@ NEGATIONS = frozenset(
     "not no never without nor neither cannot hardly don dont t isn doesn didn won can't".split()
 )
 _OWN = re.compile(
-    r"(?:^|(?<=- ))(?:Goal|Rules|Done|Decided|Open|User|no result yet|last step did not succeed): |"
+    r"(?:^|(?<=- ))(?:Goal|Rules|Done|Decided|Open|User|the list|no result yet|last step did not succeed): |"
     r"\(?\bwrote \d+ lines\)?|\(\+\d+ lines\)|\(failed\)|\(\s*\)|and \d+ more edits"
 )
 """What the summarizer says itself; what of it can be checked, is below."""
+_CLAUSES = frozenset("because since otherwise so due in and but".split())
+"""What begins so is a clause of its own: a "not" before it is none of its words."""
 _CITE = re.compile(r"\[m\d[^\]]*\]")
 _RANGE = re.compile(r"\[m(\d+)-m(\d+)\]")
 _PIECES = re.compile(r"(?<=[.!?…:])\s+|;\s+| :: | — | \((?=`)")
 _STEP = re.compile(r"^(?:tried to )?(?:edited|edit|wrote|write|ran|read) ")
 _ENDING = re.compile(r" → (exit \d+)?(, its output shows a failure)?(failed)?$")
 _ANSWER = re.compile(
-    r"(?:(approved|refused|said yes|said no), )?asked in \[m(\d+)\]: (.+?)(?= — “| :: said by)"
+    r"(?:(approved|refused|said yes|said no), )?asked in \[m(\d+)\]: (.+?)(?= — “| :: said by| :: -$)"
 )
 _SAID_YES = re.compile(r"\W*(?:yes|yep|sure|ok|go|please|do|sounds|looks|that works|correct|perfect)", re.I)
 _SAID_NO = re.compile(r"\W*(?:no\b|nope|stop|cancel|not|don|wait|hold)", re.I)
@@ -82,7 +84,8 @@ def says(source: str, piece: str) -> bool:
     if not wanted:
         return True
     return any(
-        _matches(there, start, wanted) and not _denied(there[max(0, start - 3) : start])
+        _matches(there, start, wanted)
+        and (wanted[0] in _CLAUSES or not _denied(there[max(0, start - 3) : start]))
         for start, word in enumerate(there)
         if word == wanted[0]
     )
@@ -132,7 +135,7 @@ def _is_form(piece: str) -> bool:
     """What is checked elsewhere: steps, counts, the fields of a ledger that say who or how it ended."""
     return (
         piece in ("", "-", "rule", "returned", "failed")
-        or re.fullmatch(r"said by (?:user|assistant)|exit \d+(?:, its output shows a failure)?", piece)
+        or re.fullmatch(r"said by (?:user|assistant),?|exit \d+(?:, its output shows a failure)?", piece)
         is not None
         or re.match(r"(?:call \w+|and \d+ more edits|wrote \d+ lines)$", piece) is not None
         or _STEP.match(piece) is not None

@@ -278,3 +278,32 @@ def test_what_a_command_writes_for_a_moment_is_no_changed_file() -> None:
     text = written(*messages, strategy="code_delta", max_tokens=600).text
     assert "## Changes" not in text
     assert "Files edited" not in text
+
+
+def test_a_list_that_the_newest_request_counts_on_is_named() -> None:
+    advice = "To change:\n1. **Zone first.** Confirm it.\n2. Tables at the top\n3. **Sensors:** all of them"
+    messages = [*reported(), user("And what about the real logger? Just tell me."), assistant(advice)]
+    text = written(*messages, user("Good. Build only 1 and 3. The rest waits."), max_tokens=1_500).text
+    assert "the list: 1. Zone first; 2. Tables at the top; 3. Sensors" in text
+
+
+def test_decisions_come_with_their_reasons_and_their_questions() -> None:
+    messages = [
+        user("Help me choose a date for the office party in spring."),
+        assistant("Saturday 18 May and 25 May are both free. Which of the two shall it be?"),
+        user("25 May it is, because we deliver on the 20th. I haven't decided on the place yet."),
+        assistant("Noted. Should I ask the caterer for a quote in writing?"),
+        user("No, I know them. Also I have to correct something: it's not Pim who eats no nuts, it's Tobin!"),
+    ]
+    text = written(*messages, strategy="decision_log", max_tokens=900).text
+    assert "25 May it is :: because we deliver on the 20th. :: said by user, asked in [m1]: Which of" in text
+    assert (
+        ":: refused, asked in [m3]: Should I ask the caterer for a quote in writing? :: said by user" in text
+    )
+    assert "it's not Pim who eats no nuts, it's Tobin!" in text
+    assert "haven't decided" not in text.split("## Key")[0]
+
+
+def test_a_brief_stays_brief_however_much_room_there_is() -> None:
+    text = written(*reported(), *run_of(30), max_tokens=4_000, strategy="brief").text
+    assert len(text) <= 1_500

@@ -14,6 +14,7 @@ _ITEM = re.compile(
 )
 _NUMBER = re.compile(r"\d[.):][ \t]")
 _ANSWER = re.compile(r"(?:^|(?<=[.!?;,\n])\s*)[ \t]*(\d{1,2})[.):][ \t]+(?=\S)")
+_LEAD_END = re.compile(r"[.:,;?!] |[.:;?!]$")
 _EMPHASIS = re.compile(r"\*\*|__")
 
 
@@ -34,6 +35,19 @@ def numbered_questions(text: str) -> dict[int, str]:
         said = " ".join(_EMPHASIS.sub("", item.group(2)).split())
         if "?" in said:
             found[int(item.group(1))] = _shortened(said)
+    return found
+
+
+def numbered_leads(text: str) -> dict[int, str]:
+    """The first words of each numbered item, which name it; the last list of the text counts."""
+    found: dict[int, str] = {}
+    for item in _ITEM.finditer(text):
+        number = int(item.group(1))
+        if number == 1:
+            found = {}
+        said = " ".join(_EMPHASIS.sub("", item.group(2)).split())
+        end = _LEAD_END.search(said)
+        found[number] = said[: end.start() if end else len(said)].rstrip(" .,;:")
     return found
 
 

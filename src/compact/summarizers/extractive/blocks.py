@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from compact.core.evidence.numbered import numbered_leads
 from compact.core.evidence.rules import STANDING
 from compact.core.render import neutralize
 from compact.model.message import Role
@@ -17,6 +18,14 @@ _MIN_ROOM = 40
 _LINE_CHARS = 320
 _GOAL_CHARS = 900
 _TELLING_WORDS = 4
+_LEAST_LIST_ROOM = 600
+_LIST_CHARS = 420
+_ITEM_CHARS = 70
+_REFERS = re.compile(
+    r"\b(?:points?|items?|numbers?|options?|steps?) \d{1,2}\b(?:(?:,| and| or)* ?\d{1,2}\b)*|"
+    r"(?<!\d)\b\d{1,2}(?:, ?\d{1,2})* (?:and|or) \d{1,2}\b(?= ?[.,;:(]|$)",
+    re.IGNORECASE,
+)
 
 
 def one_line(text: str, limit: int = 0) -> str:
@@ -57,6 +66,7 @@ def rules(material: Material, room: int, *, as_ledger: bool = False, told: str =
 
 def goal(material: Material, room: int) -> list[str]:
     """What the user wants: the first request and the newest, and what an earlier summary had as goal."""
+    whole = room
     lines = _earlier_goal(material, (room * 3) // 4)
     room -= sum(len(line) + 1 for line in lines)
     room = min(room, _GOAL_CHARS)
@@ -76,7 +86,23 @@ def goal(material: Material, room: int) -> list[str]:
     room -= len(newest) + 1
     if first in wanted and first != last:
         lines.append(_request_line(material, [unit for unit in asked if unit.index == first], room))
-    return [line for line in (*lines, newest) if line]
+    return [line for line in (*lines, _meant_list(material, last, whole), newest) if line]
+
+
+def _meant_list(material: Material, index: int, room: int) -> str:
+    """The list that "build 3 and 5 of those" speaks of: without it the newest request means nothing."""
+    reading = material.ledger.reading
+    refers = _REFERS.search(reading.texts[index]) if reading else None
+    if reading is None or refers is None or room < _LEAST_LIST_ROOM:
+        return ""
+    numbers = set(map(int, re.findall(r"\b\d{1,2}\b", refers.group())))
+    for at in range(index - 1, -1, -1):
+        if reading.messages[at].role is Role.ASSISTANT and "1." in reading.texts[at]:
+            items = numbered_leads(reading.texts[at])
+            if len(items) > 2 and numbers <= items.keys():
+                named = "; ".join(f"{number}. {clip(lead, _ITEM_CHARS)}" for number, lead in items.items())
+                return f"- [m{material.positions[at]}] the list: {one_line(named, _LIST_CHARS)}"
+    return ""
 
 
 def _earlier_goal(material: Material, room: int) -> list[str]:

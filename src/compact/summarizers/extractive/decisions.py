@@ -19,6 +19,7 @@ _DECISION_CHARS = 260
 _REASON_CHARS = 170
 _QUESTION_CHARS = 200
 _LEAST_CHARS = 28
+_SHORTEST_DECISION = 8
 _SHORT_ANSWER = 160
 _MOST_OF_ONE = 4
 """So many decisions of one message that does not list them."""
@@ -173,8 +174,13 @@ def _reply(material: Material, first: Unit) -> _Entry | None:
     if len(questions) > 1 and asked.isdisjoint(first.words):
         return None  # of several questions it may answer another
     ground = f"asked in [m{material.positions[before]}]: {blocks.one_line(questions[-1], _QUESTION_CHARS)}"
-    text = f"{_told(first.told)} :: {ground} :: said by user :: {_NONE}"
-    return _Entry(3.5, first.index, first.number, text)
+    decision, reason = _parted(first.told)
+    fields = (
+        f"{blocks.one_line(reason, _REASON_CHARS)} :: said by user, {ground}"
+        if reason
+        else f"{ground} :: said by user"
+    )
+    return _Entry(3.5, first.index, first.number, f"{_told(decision)} :: {fields} :: {_NONE}")
 
 
 def _listed(units: Sequence[Unit]) -> _Entry:
@@ -216,7 +222,9 @@ def _told(decision: str) -> str:
 
 def _parted(text: str) -> tuple[str, str]:
     """A sentence before and from its "because"."""
-    inside = next((found for found in _REASON_INSIDE.finditer(text) if found.start() > 15), None)
+    inside = next(
+        (found for found in _REASON_INSIDE.finditer(text) if found.start() > _SHORTEST_DECISION), None
+    )
     return (text[: inside.start()], text[inside.end() :]) if inside else (text, "")
 
 
