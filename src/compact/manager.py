@@ -184,6 +184,13 @@ class CompactManager:
             raise CompactError(
                 f"session {session_id!r} has no compaction {step} (it has: {steps}). Nothing was changed."
             )
+        originals = list(self._engine.store.originals(session_id))
+        if len(originals) < chosen.source_length:
+            raise CompactError(
+                f"session {session_id!r} has not all that compaction {step} replaced: it began with a list "
+                "that another session's compaction had shortened, and those originals are gone. "
+                "Nothing was changed."
+            )
         session = self._engine.session(session_id)
         revision = 1 + max(record.revision for record in records)
         with self._engine.store.lease(session_id, 60.0) as granted:
@@ -197,7 +204,7 @@ class CompactManager:
             session.forget_lines()
             head = inspect.objects_of(session.head.messages) or shell(session.kept_head)
         self._engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
-        return [*head, *inspect.objects_of(self._engine.store.originals(session_id))]
+        return [*head, *inspect.objects_of(originals)]
 
     def forget(self, session_id: str) -> bool:
         """Delete the session's originals and records; says whether there were any. Redacted archives stay."""

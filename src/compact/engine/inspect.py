@@ -23,7 +23,7 @@ _TELLING_TOKENS, _TELLING_SHARE = 1_000, 0.1
 
 def usage(engine: Lookout, call: Call) -> ContextUsage:
     """What would be sent now, by share; tokens are corrected by what the provider reported."""
-    now = engine.look(call, quiet=True)
+    now = engine.look(call, quiet=True, thorough=False)
     real = now.limits.real
     summary = sum(now.line.view[n].tokens for n in now.line.stable)
     parts = {
@@ -50,7 +50,7 @@ def usage(engine: Lookout, call: Call) -> ContextUsage:
 
 def overflow(engine: Lookout, call: Call) -> OverflowCheck:
     """The overflow check alone (S2.22)."""
-    now = engine.look(call, quiet=True)
+    now = engine.look(call, quiet=True, thorough=False)
     current = now.limits.real(now.total)
     reserve = engine.policy.reserve()
     above = engine.policy.trigger_above
@@ -70,7 +70,7 @@ def observe(engine: Lookout, call: Call, reported: Any) -> float:
     A short prompt corrects it in part, by its share of a telling size.
     """
     tokens = prompt_tokens(reported)
-    now = engine.look(call, quiet=True)
+    now = engine.look(call, quiet=True, thorough=False)
     if tokens > 0 and now.total > 0:
         reached = tokens / now.total
         factor = min(max(reached, _LEAST_SCALE), _MOST_SCALE)

@@ -44,6 +44,8 @@ def shell(value: Any) -> Any:
 
 
 _USER = Role.USER
+_REPLACED_AT_A_TIME = 32
+"""So few that a preflight does not feel it."""
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
 
@@ -58,7 +60,7 @@ class Line:
         notes: Mapping[bytes, Message],
         notes_by_digest: Mapping[bytes, Message],
         policy_key: str,
-        revoked: AbstractSet[str | bytes],
+        revoked: AbstractSet[str],
         session_id: str = "",
     ) -> None:
         self._store = store
@@ -71,6 +73,8 @@ class Line:
         self._clear_key = clear_key(session_id)
         self.possible = ANY
         """Formats that the messages so far may be in; plain ones fit several."""
+        self.format_name = ""
+        """The one that they were read in."""
         self.copy: list[Any] = []
         self.ends = array("L")
         """How many messages there are up to each object of the caller."""
@@ -98,6 +102,10 @@ class Line:
         self._watched: list[Any] | None = None
         """What a list that goes on from here begins with, head included; see `continues`."""
         self._watched_head = 0
+        self._left_out = self._looked_at = 0
+        """Up to where that has objects which a record replaced, and how many of those were looked at last."""
+        self.records_known = 0
+        """How many the session knew when this line last looked for them."""
         self.encoded: tuple[list[Any], int] | None = None
         """Prefix of the output that the base record decides, and the caller's index where the rest begins."""
         self._note_at(START)
@@ -115,8 +123,8 @@ class Line:
     def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
         """Whether this list, less its `head`, begins with the one we know, edits in place included.
 
-        Only a thorough look, which every compaction begins with, compares what a record has replaced too:
-        otherwise the very object that was replaced will do, whatever it says by now.
+        A thorough look, which every compaction begins with, compares all of it. Any other takes only some of
+        what a record has replaced, in turn: of the rest, the very object will do for now, whatever it says.
         """
         known = head + len(self.copy)
         if known > len(messages):
@@ -133,11 +141,21 @@ class Line:
         # With what is new as it is, one comparison of two lists tells: no message is touched in between.
         watched[:head] = messages[:head]
         watched[known:] = messages[known:]
-        return watched == messages
+        return watched == messages and self._is_as_replaced(messages, head)
+
+    def _is_as_replaced(self, messages: list[Any], head: int) -> bool:
+        """Whether the next few of what a record has replaced still say what was replaced."""
+        if not self._left_out:
+            return True
+        first = self._looked_at if self._looked_at < self._left_out else 0
+        stop = min(first + _REPLACED_AT_A_TIME, self._left_out)
+        self._looked_at = stop
+        return messages[head + first : head + stop] == self.copy[first:stop]
 
     def _to_watch(self, messages: list[Any], head: int) -> list[Any]:
         """The copy of each object that goes out, and the caller's own object where a record replaced it."""
         watched = messages[:head] + self.copy
+        self._left_out = 0
         self._leave_out(watched, head, 0)
         return watched
 
@@ -156,6 +174,7 @@ class Line:
                 origin = self.messages[start].origin
                 if origin is not None:
                     watched[head + at] = origin.source
+                    self._left_out = at + 1
             start, at = end, at + 1
 
     def extend(
@@ -288,11 +307,15 @@ class Line:
     def _is_own(self, record: Record) -> bool:
         return record.session_id == self._session_id
 
+    def _was_undone(self, record: Record) -> bool:
+        key = undo_key(record.source)
+        return any(undo.revokes == record.id for undo in self._store.find([key]).get(key, ()))
+
     def _fits(self, record: Record, key: bytes, by_output: bool) -> bool:
         if record.id in self._revoked:
             return False
-        if not self._is_own(record) and undo_key(record.source) in self._revoked:
-            # This session undid its own copy of it.
+        if not self._is_own(record) and (self._revoked or self._was_undone(record)):
+            # Whoever undid something goes their own way, and what its own session undid is no model.
             return False
         if by_output:
             return record.output == key and bool(record.entries)

@@ -111,7 +111,7 @@ class Lookout:
         session = self.session(call.session_id)
         given = call.messages if isinstance(call.messages, list) else list(call.messages)
         with session.lock:
-            line, format = session.line_for(given, self._format, thorough)
+            line, format = session.line_for(given, self._format, thorough, quiet)
             if call.context and call.context != session.note_text:
                 line = session.add_note(line, call.context)
             if session.retired_tools:
@@ -153,7 +153,7 @@ class Lookout:
 
     def plan(self, call: Call) -> Plan:
         """What `prepare` would do now. Nothing happens."""
-        now = self.look(call, quiet=True)
+        now = self.look(call, quiet=True, thorough=False)
         triggered, reason = self.decide(now) if self.enabled else (False, Reason.DISABLED)
         shown = tuple(item.message for item in now.line.view)
         if triggered:

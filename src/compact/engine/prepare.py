@@ -208,8 +208,7 @@ class Engine(Lookout):
 
     def _adopt(self, now: Situation, job: Job, done: Compacted) -> None:
         with now.session.lock:
-            line = now.line
-            record = now.session.own(done.record, line)
+            line, record = now.line, now.session.own(done.record)
             if line.base is job.base:
                 # What arrived while the summary was made follows it.
                 line.adopt_view(record, [*done.items, *line.view[len(job.items) :]])

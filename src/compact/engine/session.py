@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from threading import Lock
 from typing import Any
 
 from compact.core.boundaries import GroupKind, groups
 from compact.core.render import disarm
-from compact.core.view import own_key
+from compact.core.view import START, links, own_key
 from compact.engine.line import Line, shell
+from compact.errors import MalformedMessage
 from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.message import Message, MessageKind, Role, make
@@ -65,8 +67,7 @@ class Session:
         self.retired_tools: frozenset[str] = frozenset()
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
         self._injected: set[bytes] = set()
-        self._revoked: set[str | bytes] = set()
-        """Ids of records that were undone here, and under which keys that is found."""
+        self._revoked: set[str] = set()
         self._learned: set[str] = set()
         self.steps = 0
         self.revision = 0
@@ -92,25 +93,25 @@ class Session:
 
     def calibrate(self, scale: float) -> None:
         if scale != self.scale:
-            self.scale = scale
             self.remember(scale=scale)
+            self.scale = scale
 
     def retire(self, tools: frozenset[str]) -> None:
         if tools != self.retired_tools:
-            self.retired_tools = tools
             self.remember(retired_tools=tools)
+            self.retired_tools = tools
 
     def keep_head(self) -> None:
         """Leading system messages are no part of the history, but a restored list begins with them."""
         if self.head.source is not self.kept_head and self.head.source != self.kept_head:
-            self.kept_head = self.head.source
             self.remember(head=self.head.source)
+            self.kept_head = self.head.source
 
     def learn(self, record: Record) -> None:
         self._learned.add(record.id)
         self.steps = max(self.steps, record.step)
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
-            self._revoked |= {record.revokes, record.source}
+            self._revoked.add(record.revokes)
             self.revision = max(self.revision, record.revision)
         self._note_injected(record)
 
@@ -164,21 +165,11 @@ class Session:
         return message.role in (Role.SYSTEM, Role.DEVELOPER) and message.digest not in self._injected
 
     def line_for(
-        self, messages: list[Any], named: Format | None, thorough: bool = True
+        self, messages: list[Any], named: Format | None, thorough: bool = True, quiet: bool = False
     ) -> tuple[Line, Format]:
         """The remembered line that this list continues, brought up to it; a new one where there is none."""
-        line, head, remembered = None, 0, None
-        if self.format is not None:
-            head = self.split(messages, self.format)
-            line = self._continued(messages, head, thorough) or self._forked(messages, head)
-        if line is not None:
-            known = head + len(line.copy)
-            possible = narrow(line.possible, messages[known:], known)
-            if named is None and possible is not line.possible and preferred(possible) != self.format_name:
-                # Plain messages fit several formats; now one showed which it is.
-                line = None
-            else:
-                line.possible = possible
+        line, head = self._known_line(messages, named, thorough)
+        remembered = None
         if line is None:
             possible = ANY if named is not None else narrow(ANY, messages, 0)
             self.format = named or by_name(preferred(possible))
@@ -189,7 +180,12 @@ class Session:
             if self._lines and self._lines[0].possible == possible:
                 remembered = self._lines[0].remembered()
         assert self.format is not None
+        line.format_name = self.format.name
         known = head + len(line.copy)
+        if line.records_known != len(self._learned):
+            # Another line of this session was compacted, or a compaction of it was undone.
+            line.refresh()
+            line.records_known = len(self._learned)
         if known == len(messages) and self._lines and self._lines[0] is line:
             return line, self.format
         others = [other for other in self._lines if other is not line]
@@ -200,19 +196,59 @@ class Session:
             self.catch_up()
             self._lines = []
             return self.line_for(messages, named)
+        if line.base is not None and line.base.session_id != self.id:
+            self._take_over(line, line.base, quiet)
         if fresh:
             self._keep(line, fresh)
-        if line.base is not None:
-            line.base = self.own(line.base, line)
         self._lines = [line, *others[: _LINES_KEPT - 1]]
         return line, self.format
 
-    def own(self, record: Record, line: Line) -> Record:
+    def _known_line(
+        self, messages: list[Any], named: Format | None, thorough: bool
+    ) -> tuple[Line | None, int]:
+        """The line that this list continues or forks from, where it is in that line's format."""
+        if self.format is None:
+            return None, 0
+        try:
+            head = self.split(messages, self.format)
+        except MalformedMessage:
+            # By the rules of the format that the session had last; it may be in another now.
+            return None, 0
+        line = self._continued(messages, head, thorough) or self._forked(messages, head)
+        if line is None:
+            return None, 0
+        known = head + len(line.copy)
+        line.possible = narrow(line.possible, messages[known:], known)
+        format_name = named.name if named is not None else preferred(line.possible)
+        if format_name != line.format_name:
+            # Plain messages fit several formats; now one showed which it is.
+            return None, 0
+        self.format = named or by_name(format_name)
+        return line, head
+
+    def _take_over(self, line: Line, record: Record, quiet: bool) -> None:
+        """Go on from the record of another session that has, or had, the same history."""
+        # Its summaries are no system prompt here either.
+        self._note_injected(record)
+        if (line.has_all or self._bring_over(record)) and not quiet:
+            line.base = self.own(record)
+
+    def _bring_over(self, record: Record) -> bool:
+        """Keep the originals behind a list that another session's record shortened, if they are known."""
+        originals = list(islice(self._store.originals(record.session_id), record.source_length))
+        keys = links(START, originals)
+        if keys[-1:] != [record.source]:
+            return False
+        sizes = list(map(self._size_of, originals))
+        self._store.append(self.id, 0, originals, format=self.format_name, sizes=sizes, keys=keys)
+        return True
+
+    def own(self, record: Record) -> Record:
         """The record, or this session's copy where another session with the same history made it.
 
         With a copy a fork has its summary itself, can undo it alone, and keeps it when the other is deleted.
         """
-        if record.session_id != self.id and line.has_all:
+        if record.session_id != self.id:
             key = own_key(record.policy_hash, self.id)
             copy = replace(
                 record,
@@ -259,7 +295,9 @@ class Session:
         if best is None:
             return None
         line = self._new_line()
-        line.possible = best.possible
+        line.format_name = best.format_name
+        # Not what the whole line was narrowed to: what differs may be in another format.
+        line.possible = narrow(ANY, messages[: head + shared], 0)
         line.copy = best.copy[:shared]
         line.ends = best.ends[:shared]
         line.take(best.messages[: best.ends[shared - 1]])
@@ -281,6 +319,7 @@ class Session:
         self._enter_note(key, text)
         rebuilt = self._new_line()
         rebuilt.possible, rebuilt.copy, rebuilt.ends = line.possible, line.copy, line.ends
+        rebuilt.format_name = line.format_name
         rebuilt.take(line.messages)
         self._lines = [rebuilt, *(other for other in self._lines if other is not line)]
         return rebuilt

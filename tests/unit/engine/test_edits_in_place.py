@@ -53,14 +53,33 @@ def test_an_edit_of_what_goes_out_after_a_compaction_is_seen_at_the_very_next_ca
         assert desk.prepare(history).tokens.final > before
 
 
-def test_what_was_replaced_may_change_and_nothing_happens() -> None:
+@pytest.mark.parametrize("at", [1, 3, 150, 200])
+def test_an_edit_of_what_was_replaced_is_seen_within_a_few_calls(at: int) -> None:
     desk, history = compacted(adopt=False)
     sent = desk.prepare(history).messages
-    history[3]["content"] += GROWN
-    assert desk.prepare(history).messages == sent
-    # Another object that says something else is another history.
+    history[at]["content"] += GROWN
+    few = len(history) // 32 + 1
+    assert any(desk.prepare(history).messages != sent for _ in range(few))
+    assert desk.prepare(history).messages == Desk(window=14_000).prepare(history).messages
+
+
+def test_another_object_that_says_something_else_is_another_history_at_once() -> None:
+    desk, history = compacted(adopt=False)
+    sent = desk.prepare(history).messages
     history[3] = {**history[3], "content": "Something else."}
     assert desk.prepare(history).messages != sent
+
+
+def test_a_message_that_is_protected_in_place_after_it_was_replaced_comes_back() -> None:
+    desk, history = Desk("chat", window=3_000), [system(), *pairs(50), user("question 51")]
+    assert desk.prepare(history).was_compacted
+    desk.prepare(history)
+    history[20]["meta"] = {"protected": True}
+    few = len(history) // 32 + 1
+    assert any(history[20] in desk.prepare(history).messages for _ in range(few))
+    prepared = desk.prepare(history)
+    assert history[20] in prepared.messages
+    assert desk.manager.usage("s", history).tokens == prepared.tokens.final
 
 
 @pytest.mark.parametrize("at", [1, 2, 60, 120])

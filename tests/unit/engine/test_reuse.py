@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 
@@ -140,3 +141,62 @@ def test_restore_brings_the_originals_back_and_the_next_compaction_is_new() -> N
     again = desk.preflight(HISTORY)
     assert desk.summarizer.calls == 2 and len(summaries(again)) == 1
     assert desk.manager.usage("s", HISTORY).tokens < desk.tokens(HISTORY)
+
+
+@pytest.mark.parametrize("preset", SUMMARIZING)
+def test_a_caller_who_mixes_both_kinds_of_lists_gets_the_same_bytes(preset: str) -> None:
+    desk = Desk(preset)
+    adopted = desk.preflight(HISTORY)
+    again = desk.manager.manual_compact("s", adopted)
+    assert desk.preflight(HISTORY) == desk.preflight(again) == again
+    more = [assistant("well"), user("and then?")]
+    assert desk.preflight([*HISTORY, *more]) == desk.preflight([*again, *more])
+
+
+TOOLS_IN = {
+    "openai-chat": [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "r"},
+    ],
+    "anthropic": [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r"}]},
+    ],
+    "openai-responses": [
+        {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "r"},
+    ],
+}
+
+
+@pytest.mark.parametrize("plain", [1, 20])
+@pytest.mark.parametrize("one", TOOLS_IN)
+@pytest.mark.parametrize("other", TOOLS_IN)
+def test_a_session_may_go_on_in_another_format(one: str, other: str, plain: int) -> None:
+    desk = Desk(window=50_000)
+    shared = [user("hi"), *pairs(plain - 1)] if plain > 1 else [user("hi")]
+    first, second = [*shared, *TOOLS_IN[one]], [*shared, *TOOLS_IN[other]]
+    for history in (first, second, [*first, user("more")], [*second, user("more")], second):
+        assert desk.preflight(history) == history
+
+
+def test_what_the_store_did_not_take_is_given_to_it_again() -> None:
+    class Hiccup(MemoryStore):
+        broken = True
+
+        def remember(self, *args: Any, **more: Any) -> None:
+            if self.broken:
+                self.broken = False
+                raise OSError("disk full")
+            super().remember(*args, **more)
+
+    store = Hiccup()
+    desk = Desk(store=store)
+    with pytest.raises(OSError, match="disk full"):
+        desk.preflight(HISTORY)
+    desk.preflight(HISTORY)
+    assert store.memory("s").head == tuple(HISTORY[:1])

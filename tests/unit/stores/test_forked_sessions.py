@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from compact.errors import CompactError
 from compact.model.record import RecordKind
 from support.raw import Desk, Raw, assistant, pairs, summaries, user
 
@@ -81,10 +82,64 @@ def test_a_fork_of_a_fork_and_the_list_that_came_back(opened: Opener) -> None:
     third = desk.preflight(FORK, session="three")
     assert third == desk.preflight(FORK, session="two")
     assert [record.step for record in desk.manager.records("three")] == [1]
-    # Handed a list that a record shortened, a session has not the originals: there is nothing it could undo.
+    # Handed a list that a record shortened, a session gets what stands behind it too.
     assert desk.preflight(third, session="four") == third
-    assert not desk.manager.records("four")
+    assert desk.manager.recall("four", desk.manager.records("four")[0].handle)
+    assert desk.manager.restore("four", 1) == FORK
     # And whoever goes on with that list in its own session is on its own record.
     assert desk.preflight(third, session="three") == third
     assert len(desk.manager.records("three")) == 1
     assert desk.summarizer.calls == 1
+
+
+def test_a_shortened_list_goes_on_elsewhere_and_can_be_undone(opened: Opener) -> None:
+    desk = Desk("chat", WINDOW, store=opened())
+    adopted = list(desk.preflight(LONG, session="one"))
+    later = [
+        message
+        for number in range(70, 100)
+        for message in (assistant(f"a {number}" * 9), user(f"q {number}"))
+    ]
+    for message in later:
+        adopted = list(desk.preflight([*adopted, message], session="two"))
+    assert len(desk.manager.records("two")) >= 2
+    assert desk.manager.restore("two", 1) == [*LONG, *later]
+
+
+def test_what_cannot_be_undone_in_whole_is_not_undone(opened: Opener) -> None:
+    desk = Desk("chat", WINDOW, store=opened())
+    adopted = list(desk.preflight(LONG, session="one"))
+    desk.preflight([*LONG[:3], user("The first session goes elsewhere.")], session="one")
+    for number in range(70, 100):
+        adopted = list(
+            desk.preflight([*adopted, assistant(f"a {number}" * 9), user(f"q {number}")], session="two")
+        )
+    made = desk.manager.records("two")
+    with pytest.raises(CompactError, match="Nothing was changed"):
+        desk.manager.restore("two", made[-1].step)
+    assert len(desk.manager.records("two")) == len(made)
+
+
+def test_whoever_only_looks_takes_nothing_over(opened: Opener) -> None:
+    desk = Desk("chat", WINDOW, store=opened())
+    sent = desk.prepare(LONG, session="one")
+    assert desk.manager.usage("two", LONG).tokens == sent.tokens.final
+    desk.manager.plan("two", LONG)
+    assert not desk.manager.records("two")
+
+
+def test_a_restored_fork_takes_over_none_of_the_earlier_ones_either(opened: Opener) -> None:
+    desk = Desk("chat", 60_000, store=opened())
+    history: list[Raw] = []
+    for part in range(2):
+        history += [*pairs(40, first=100 * part), user("go on")]
+        desk.manager.manual_compact("one", history)
+        history.append(assistant("well"))
+    history.append(user("and now?"))
+    assert summaries(desk.preflight(history, session="two"))
+    assert desk.manager.restore("two", 1) == history
+    assert desk.preflight(history, session="two") == history
+    # Nor does anybody take over what its own session undid.
+    for record in desk.manager.records("one")[::-1]:
+        desk.manager.restore("one", record.step)
+    assert desk.preflight(history, session="three") == history
