@@ -56,10 +56,9 @@ class Coverage:
 
     def add(self, text: str) -> None:
         held = self._held
-        # No run holds a blank, and most words are one: the pattern is only for what has marks in it.
-        words = set(text.split()) - held
         held.add(text)
-        for word in words:
+        # No run holds a blank, and most words are one: the pattern is only for what has marks in it.
+        for word in set(text.split()) - held:
             bare = word.strip("\"'()").rstrip(".,;:!?\"')")
             if bare.isalnum():
                 held.add(bare)
