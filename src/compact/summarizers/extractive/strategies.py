@@ -24,8 +24,8 @@ _STEPS_SHARE = 0.5
 _LEAST_PROSE = (0.12, 0.2)
 """The more of the evidence fits, the less it may crowd out what was done and why."""
 _REPORTED_SHARE = 0.55
-_REPORTED_FITTING = (0.2, 1.0)
-"""So much of that share where the evidence by far exceeds the room, and where about half of it fits."""
+_REPORTED_EASE = 2.2
+"""Where about all of the evidence would fit, reports get all of that share; where less does, soon less."""
 _REPORTED_FROM = 3_000
 _FORMED = frozenset({"decisions", "changes"})
 _PROSE = ("decisions", "changes", "steps", "story")
@@ -185,7 +185,7 @@ def _reported_share(material: Material, room: int) -> float:
         for unit in material.units
         if unit.weight and (unit.index in material.reports or unit.role is Role.USER)
     )
-    fitting = _between(_REPORTED_FITTING, min(1.0, 2.2 * _ease(material, room)))
+    fitting = min(1.0, _REPORTED_EASE * _ease(material, room)) ** 2
     return _REPORTED_SHARE * min(1.0, telling / room) * fitting
 
 
