@@ -2,7 +2,7 @@
 
 CompactError
 ├── ConfigError            a setting is wrong; names the field path
-├── FormatError            the messages are in no format we know, or mixed
+├── FormatError            the messages are in no format we know, or mixed; an argument is of no such type
 │   └── MalformedMessage   one message is broken; names its index
 ├── InsufficientBudget     what may not be removed does not fit the window
 ├── SummaryRefused         a summary was made but may not be used; names the reason

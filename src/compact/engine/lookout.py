@@ -11,6 +11,7 @@ from compact.core.plan import limits_for, make_plan
 from compact.core.reports import error_data, insufficient_budget
 from compact.core.trigger import Facts, decide
 from compact.core.view import Item
+from compact.engine.asked import check_asked, check_session
 from compact.engine.gauge import Gauge
 from compact.engine.line import Line, shell
 from compact.engine.session import Session
@@ -91,6 +92,7 @@ class Lookout:
         self._sessions: dict[str, Session] = {}
 
     def session(self, session_id: str) -> Session:
+        check_session(session_id)
         found = self._sessions.get(session_id)
         if found is None:
             made = Session(session_id, self.store, self.gauge.of_message, self.policy_key)
@@ -109,6 +111,7 @@ class Lookout:
         a `thorough` look sees what was edited in place among what a record has replaced already.
         """
         session = self.session(call.session_id)
+        check_asked(call.messages, call.tools, call.system, call.context)
         given = call.messages if isinstance(call.messages, list) else list(call.messages)
         with session.lock:
             line, format = session.line_for(given, self._format, thorough, quiet)

@@ -1,0 +1,33 @@
+"""What callers hand in, looked at before anything of it is stored: a clear refusal, not a TypeError later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from compact.errors import FormatError
+
+
+def check_session(session_id: Any) -> None:
+    if not isinstance(session_id, str):
+        _refuse("session_id", "text", session_id)
+
+
+def check_asked(messages: Any, tools: Any, system: Any, context: Any) -> None:
+    if not isinstance(messages, list) and (not _is_array(messages) or isinstance(messages, Mapping)):
+        # Not a generator either: it is read more than once.
+        _refuse("messages", "a list", messages)
+    if not (tools is None or isinstance(tools, list) or _is_array(tools)):
+        _refuse("tools", "a list, or a mapping from names", tools)
+    if not (system is None or isinstance(system, str) or _is_array(system)):
+        _refuse("system", "text or a list of text blocks", system)
+    if not (context is None or isinstance(context, str)):
+        _refuse("context", "text", context)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray))
+
+
+def _refuse(name: str, wanted: str, given: Any) -> None:
+    raise FormatError(f"{name} must be {wanted}, not {type(given).__name__}. Nothing was changed.")

@@ -1,0 +1,47 @@
+"""Arguments of a wrong type are refused by name, before anything is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compact.errors import FormatError
+from support.raw import Desk, pairs, user
+
+
+@pytest.mark.parametrize("session_id", [None, 5, b"x", ["s"]])
+def test_a_session_id_is_text(session_id: Any) -> None:
+    manager = Desk().manager
+    for call in (manager.preflight, manager.usage, manager.manual_compact, manager.plan, manager.overflow):
+        with pytest.raises(FormatError, match="session_id must be text, not"):
+            call(session_id, [user("hi")])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"messages": None},
+        {"messages": "hi"},
+        {"messages": {"role": "user", "content": "hi"}},
+        {"messages": (message for message in pairs(2))},
+        {"system": 5},
+        {"system": b"Be kind."},
+        {"tools": 5},
+        {"tools": "read_file"},
+        {"context": 5},
+    ],
+)
+def test_what_is_no_list_or_text_is_refused_by_name(wrong: dict[str, Any]) -> None:
+    desk = Desk()
+    asked = {"messages": pairs(2), **wrong}
+    with pytest.raises(FormatError, match=f"{next(iter(wrong))} must be .*Nothing was changed"):
+        desk.manager.prepare("s", asked.pop("messages"), **asked)
+    assert list(desk.manager._engine.store.originals("s")) == []
+
+
+def test_other_arrays_are_taken() -> None:
+    history = pairs(2)
+    manager = Desk().manager
+    assert manager.preflight("s", tuple(history), system=("Be kind.",), tools={}) == tuple(history)
+    assert manager.preflight("s", dict(enumerate(history)).values()) == history  # type: ignore[arg-type]
