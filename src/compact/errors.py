@@ -4,6 +4,7 @@ CompactError
 ├── ConfigError            a setting is wrong; names the field path
 ├── FormatError            the messages are in no format we know, or mixed; an argument is of no such type
 │   └── MalformedMessage   one message is broken; names its index
+├── NotFound               there is no such session or compaction
 ├── InsufficientBudget     what may not be removed does not fit the window
 ├── SummaryRefused         a summary was made but may not be used; names the reason
 ├── SummarizerError        no summary was made (network, API, timeout)
@@ -45,6 +46,10 @@ class MalformedMessage(FormatError):
         )
         self.index = index
         self.problem = problem
+
+
+class NotFound(CompactError):
+    """There is no session or compaction of that name; nothing was changed."""
 
 
 class InsufficientBudget(CompactError):

@@ -14,7 +14,7 @@ from compact.engine.drivers import arun, run
 from compact.engine.inspect import Recalled
 from compact.engine.line import shell
 from compact.engine.lookout import Call
-from compact.errors import CompactError, SessionBusy
+from compact.errors import NotFound, SessionBusy
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
 from compact.model.plan import Plan
@@ -181,7 +181,7 @@ class CompactManager:
         chosen = next((record for record in reversed(known) if record.step == step), None)
         if chosen is None:
             steps = ", ".join(str(record.step) for record in known) or "none"
-            raise CompactError(
+            raise NotFound(
                 f"session {session_id!r} has no compaction {step} (it has: {steps}). Nothing was changed."
             )
         originals = list(self._engine.store.originals(session_id))

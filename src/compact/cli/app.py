@@ -6,14 +6,14 @@ import os
 import sys
 from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import Any, NoReturn, TextIO
 
-from compact.cli.context import Context
+from compact.cli.context import Context, to_json
 from compact.cli.exits import ExitCode
 from compact.cli.options import add_output
 from compact.cli.registry import SUMMARIES, command
 from compact.cli.terminal import screen
-from compact.errors import CompactError, ConfigError, FormatError, InsufficientBudget
+from compact.errors import CompactError, ConfigError, FormatError, InsufficientBudget, NotFound
 
 _EPILOG = """exit codes:
   0  done
@@ -36,7 +36,7 @@ def main(
     argv = list(sys.argv[1:] if argv is None else argv)
     environ = os.environ if environ is None else environ
     out, err = stdout or sys.stdout, stderr or sys.stderr
-    args = _parser(argv).parse_args(argv)
+    args = _parser(argv, out).parse_args(argv)
     context = Context(
         args=args,
         stdin=stdin or sys.stdin,
@@ -59,18 +59,32 @@ def main(
         return ExitCode.OK
 
 
-def _parser(argv: Sequence[str]) -> ArgumentParser:
-    parser = ArgumentParser(
+class _Parser(ArgumentParser):
+    """Tells a wrong command line on `json_to` as well, where whoever wrote it reads JSON."""
+
+    json_to: TextIO | None = None
+
+    def error(self, message: str) -> NoReturn:
+        if self.json_to is not None:
+            self.json_to.write(to_json(_told("UsageError", message, ExitCode.USAGE), indent=2) + "\n")
+        super().error(message)
+
+
+def _parser(argv: Sequence[str], out: TextIO) -> ArgumentParser:
+    json_to = out if "--json" in argv else None
+    parser = _Parser(
         prog="compact",
         description="Keeps long LLM conversations inside the model's window.",
         epilog=_EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
     )
+    parser.json_to = json_to
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     wanted = next((word for word in argv if not word.startswith("-")), None)
     for name, summary in SUMMARIES.items():
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        sub.json_to = json_to
         if name == wanted:
             command(name).add_arguments(sub)
             add_output(sub)
@@ -90,14 +104,18 @@ class _ShowVersion(Action):
 def _report(error: CompactError, context: Context) -> ExitCode:
     if isinstance(error, InsufficientBudget):
         code = ExitCode.INSUFFICIENT_BUDGET
-    elif isinstance(error, ConfigError | FormatError):
+    elif isinstance(error, ConfigError | FormatError | NotFound):
         code = ExitCode.USAGE
     else:
         code = ExitCode.FAILED
     if context.args.json:
-        details = {"type": type(error).__name__, "message": str(error), "exit_code": int(code)}
+        told = _told(type(error).__name__, str(error), code)
         if isinstance(error, InsufficientBudget):
-            details |= {"needed": error.needed, "budget": error.budget, "arithmetic": error.arithmetic}
-        context.print_json({"error": details})
+            told["error"] |= {"needed": error.needed, "budget": error.budget, "arithmetic": error.arithmetic}
+        context.print_json(told)
     context.err.line(context.err.styled(f"compact: {error}", "red"))
     return code
+
+
+def _told(kind: str, message: str, code: ExitCode) -> dict[str, dict[str, Any]]:
+    return {"error": {"type": kind, "message": message, "exit_code": int(code)}}

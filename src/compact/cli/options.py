@@ -7,7 +7,6 @@ from argparse import ArgumentParser, ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context
-from compact.errors import ConfigError
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
@@ -95,4 +94,4 @@ def _assignment(text: str) -> tuple[str, Any]:
     try:
         return key.strip(), yaml.safe_load(value)
     except yaml.YAMLError:
-        raise ConfigError(f"{key.strip()}: the value {value!r} is not valid YAML.", key.strip()) from None
+        raise ArgumentTypeError(f"{key.strip()}: the value {value!r} is not valid YAML") from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from compact.cli.context import Context
 from compact.cli.options import add_settings
-from compact.errors import StoreError
+from compact.errors import NotFound, StoreError
 
 if TYPE_CHECKING:
     from compact.manager import CompactManager
@@ -61,7 +61,7 @@ def known(store: SqlStore, session_id: str) -> str:
     """The id, if the store has that session."""
     if store.session(session_id) is None:
         names = ", ".join(thread.session_id for thread in store.sessions(5)) or "none"
-        raise StoreError(
+        raise NotFound(
             f"There is no session {session_id!r} in {store.database.shown}. The newest are: {names}."
         )
     return session_id

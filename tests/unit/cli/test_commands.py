@@ -47,6 +47,30 @@ def test_a_wrong_command_line_ends_with_2(argv: list[str]) -> None:
     assert ended.value.code == ExitCode.USAGE
 
 
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["run", "s.json", "--window", "abc"], "--window"),
+        (["run", "s.json", "--set", "foo"], "KEY=VALUE"),
+        (["run", "s.json", "--set", "preset=["], "not valid YAML"),
+        (["run", "s.json", "--modle", "x"], "--modle"),
+        (["lint", "--provider", "bogus"], "bogus"),
+        (["summarize", "--max-tokens", "0"], "from 1 on"),
+        (["restore", "talk", "x"], "STEP"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_scripts_read_of_a_wrong_command_line_as_json(
+    argv: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*argv, "--json"])
+    shown = capsys.readouterr()
+    error = json.loads(shown.out)["error"]
+    assert ended.value.code == ExitCode.USAGE == error["exit_code"] and error["type"] == "UsageError"
+    assert told in error["message"] and error["message"] in shown.err
+
+
 def test_help_and_version_load_nothing_heavy() -> None:
     program = (
         "import sys\n"

@@ -78,7 +78,7 @@ def test_restore_undoes_and_history_says_so(compact: Compact, session: list[Any]
     with open_store(url) as store:
         assert Desk("chat", 20_000, store=store).preflight(session, "talk") == session
     wrong = compact("restore", "talk", "7")
-    assert wrong.code == ExitCode.FAILED and "no compaction 7" in wrong.err
+    assert wrong.code == ExitCode.USAGE and "no compaction 7" in wrong.err
 
 
 def test_recall_finds_by_words(compact: Compact, session: list[Any]) -> None:
@@ -171,7 +171,9 @@ def test_a_store_or_a_session_that_is_not_there(compact: Compact, session: list[
         assert gone.code == ExitCode.FAILED and "no session store" in gone.err
         assert not (tmp_path / "gone.db").exists()
     unknown = compact("export", "nobody")
-    assert unknown.code == ExitCode.FAILED and "The newest are: talk" in unknown.err
+    assert unknown.code == ExitCode.USAGE and "The newest are: talk" in unknown.err
+    no_step = compact("restore", "talk", "77")
+    assert no_step.code == ExitCode.USAGE and "has no compaction 77" in no_step.err
     assert "no session store" in compact("history", store=None).err
 
 
