@@ -14,7 +14,7 @@ from compact.engine.drivers import arun, run
 from compact.engine.inspect import Recalled
 from compact.engine.line import shell
 from compact.engine.lookout import Call
-from compact.errors import NotFound, SessionBusy
+from compact.errors import CompactError, NotFound, SessionBusy
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
 from compact.model.plan import Plan
