@@ -69,6 +69,9 @@ class CompactManager:
         """Wait until exporters have had every event told so far; says whether they had."""
         return self._engine.events.flush(timeout)
 
+    async def aflush(self, timeout: float = 5.0) -> bool:
+        return await asyncio.to_thread(self.flush, timeout)
+
     @property
     def window(self) -> int:
         return self._engine.window
@@ -260,6 +263,19 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> ContextUsage:
         return await asyncio.to_thread(self.usage, session_id, messages, tools, system)
+
+    async def aoverflow(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> OverflowCheck:
+        return await asyncio.to_thread(self.overflow, session_id, messages, tools, system)
+
+    async def aview(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Prepared:
+        return await asyncio.to_thread(self.view, session_id, messages, tools, system)
+
+    async def aclear(self, session_id: str, messages: Sequence[Any]) -> Record:
+        return await asyncio.to_thread(self.clear, session_id, messages)
 
     async def arestore(self, session_id: str, step: int) -> list[Any]:
         return await asyncio.to_thread(self.restore, session_id, step)

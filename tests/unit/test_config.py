@@ -134,6 +134,9 @@ def test_variables_win_over_the_file() -> None:
         ({"models": {"acme": {"window": -1}}}, "models.acme.window", "must be more than 0 (got -1"),
         ({"redaction": {"pii": ["iris"]}}, "redaction.pii.0", "must be one of email, phone, card"),
         ({"preset": "bugdet"}, "preset", "Did you mean 'budget'?"),
+        ({"models": {"acme/l": {"windw": 5}}}, "models.acme/l.window", "Did you mean models.acme/l.window?"),
+        ({"tenant": ""}, "tenant", "tenant must be text, and not empty (got ''"),
+        ({"policy": {"summary_max_tokens": 20}}, "policy.summary_max_tokens", "must be at least 64 (got 20"),
         ({"preset": 7}, "preset", "preset must be text (got 7"),
     ],
 )

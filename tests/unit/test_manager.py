@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any
 
 import pytest
@@ -168,6 +169,19 @@ async def test_every_call_has_its_async_twin() -> None:
         "m", LONG, note="n"
     )
     assert await twin.manager.aend_turn("e", LONG) == sync.manager.end_turn("e", LONG)
+    assert await twin.manager.aoverflow("o", LONG) == sync.manager.overflow("o", LONG)
+    assert (await twin.manager.aview("s", LONG)).messages == sync.manager.view("s", LONG).messages
+    assert (await twin.manager.aclear("s", LONG)).source == sync.manager.clear("s", LONG).source
+
+
+def test_no_twin_is_missing_and_each_takes_the_same() -> None:
+    # These neither block nor wait for anything.
+    immediate = {"window", "events", "config", "reload"}
+    for name in dir(CompactManager):
+        if name.startswith(("_", "a")) or name in immediate:
+            continue
+        twin = getattr(CompactManager, f"a{name}")
+        assert inspect.signature(twin) == inspect.signature(getattr(CompactManager, name)), name
 
 
 def test_a_named_format_is_not_guessed() -> None:

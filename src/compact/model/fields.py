@@ -33,15 +33,31 @@ def find(model: type[BaseModel], path: tuple[Any, ...]) -> FieldInfo | None:
     field = model.model_fields.get(str(path[0]))
     if field is None or len(path) == 1:
         return field
+    nested, steps = _inside(field)
+    # An item of a list: its own bounds are those of the field.
+    return find(nested, path[steps:]) if nested is not None else field
+
+
+def siblings(model: type[BaseModel], path: tuple[Any, ...]) -> Iterator[str]:
+    """Every setting beside the one at that path, which need not exist itself."""
+    if len(path) == 1:
+        yield from model.model_fields
+    elif path and (field := model.model_fields.get(str(path[0]))) is not None:
+        nested, steps = _inside(field)
+        if nested is not None:
+            yield from siblings(nested, path[steps:])
+
+
+def _inside(field: FieldInfo) -> tuple[type[BaseModel] | None, int]:
+    """The model of a section or of a mapping's values, and how many steps of a path lead into it."""
     nested = submodel(field)
     if nested is not None:
-        return find(nested, path[1:])
+        return nested, 1
     for variant in variants(field.annotation):
         value_type = get_args(variant)[-1] if get_origin(variant) is dict else None
         if isinstance(value_type, type) and issubclass(value_type, BaseModel):
-            return find(value_type, path[2:])
-    # An item of a list: its own bounds are those of the field.
-    return field
+            return value_type, 2
+    return None, 0
 
 
 def dotted_paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -12,6 +12,8 @@ from compact.model.message import Role
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
+LEAST_SUMMARY = 64
+"""Tokens; with fewer no summary says anything, however small the window."""
 
 
 class TurnUnit(StrEnum):
@@ -101,7 +103,7 @@ class Policy(BaseModel):
     rest: Rest = Rest.SUMMARIZE
     strategy: str = "task_state"
     placement: Placement = Placement.ASSISTANT
-    summary_max_tokens: PositiveInt = 4_000
+    summary_max_tokens: int = Field(default=4_000, ge=LEAST_SUMMARY)
     summary_max_pct: Share = 0.10
     summary_min_chars: Count = 1
     on_summary_failure: OnSummaryFailure = Field(default="prune", description="Or 'keep' all while it fits.")
@@ -122,7 +124,7 @@ class Policy(BaseModel):
 
     def summary_tokens(self, window: int) -> int:
         """The most a summary may take, evidence included."""
-        return max(64, min(self.summary_max_tokens, int(window * self.summary_max_pct)))
+        return max(LEAST_SUMMARY, min(self.summary_max_tokens, int(window * self.summary_max_pct)))
 
     def reserve(self) -> int:
         return max(self.hard_cap_buffer, self.output_reserve)

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from compact.errors import ConfigError
-from compact.model.fields import dotted_paths, find
+from compact.model.fields import dotted_paths, find, siblings
 
 _OURS = "compact"
 _WANTED = {
@@ -70,7 +70,7 @@ def config_error(
 def _line(path: str, finding: Any, model: type[BaseModel], origin: str, section: str) -> str:
     kind: str = finding["type"]
     if kind == "extra_forbidden":
-        near = nearest(path, dotted_paths(model, section))
+        near = _sibling(path, finding, model) or nearest(path, dotted_paths(model, section))
         hint = f" Did you mean {near}?" if near else ""
         return f"{path} is not a known setting{f' ({origin})' if origin else ''}.{hint}"
     wanted = _wanted(kind, finding, find(model, finding["loc"]))
@@ -84,10 +84,19 @@ def _line(path: str, finding: Any, model: type[BaseModel], origin: str, section:
     return f"{path} must be {wanted} (got {got}{f' {origin}' if origin else ''})"
 
 
+def _sibling(path: str, finding: Any, model: type[BaseModel]) -> str:
+    """The setting of the same section that is meant, most likely."""
+    front, dot, name = path.rpartition(".")
+    found = get_close_matches(name, siblings(model, finding["loc"]), n=1, cutoff=0.75)
+    return f"{front}{dot}{found[0]}" if found else ""
+
+
 def _wanted(kind: str, finding: Any, field: FieldInfo | None) -> str:
     context = finding.get("ctx", {})
     if kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
         return _bounds(field, context)
+    if kind == "string_too_short":
+        return "text, and not empty"
     if "expected" in context:
         return "one of " + str(context["expected"]).replace("'", "").replace(" or ", ", ")
     return _WANTED.get(kind.partition("_")[0]) or str(finding["msg"]).removeprefix("Input should be ")
