@@ -159,6 +159,17 @@ def test_switched_off_means_off_for_every_call() -> None:
     assert off.preflight("t", huge) == huge
 
 
+@pytest.mark.parametrize("odd", [[{"role": "weird", "content": 1}], [5], ({"role": "user"},)])
+def test_switched_off_even_what_cannot_be_read_goes_out_as_it_is(odd: Any) -> None:
+    desk = Desk(config={"enabled": False})
+    prepared = desk.manager.prepare("s", odd)
+    assert prepared.messages == odd and type(prepared.messages) is type(odd)
+    assert prepared.tokens.final > 0 and prepared.debug.reason == "disabled"
+    assert "goes out unread" in desk.warnings[-1]
+    with pytest.raises(CompactError, match="messages must be a list"):
+        desk.manager.prepare("s", None)  # type: ignore[arg-type]
+
+
 async def test_every_call_has_its_async_twin() -> None:
     sync, twin = Desk(), Desk()
     assert await twin.manager.apreflight("s", LONG) == sync.preflight(LONG)

@@ -11,11 +11,12 @@ from compact.core.flow import compaction
 from compact.core.job import Job, SentPrompt
 from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
 from compact.core.view import START, Item, clear_key
+from compact.engine.asked import check_asked, check_session
 from compact.engine.drivers import NeedLease
 from compact.engine.lookout import Call, Lookout, Situation
 from compact.engine.output import encode_view, stable_indexes, stripped, stripped_tools
 from compact.engine.tools import active_tools, discovered_names, unreferred
-from compact.errors import SessionBusy
+from compact.errors import FormatError, SessionBusy
 from compact.model.event import Reason
 from compact.model.outcome import (
     Compacted,
@@ -138,10 +139,18 @@ class Engine(Lookout):
 
     def _as_it_is(self, call: Call) -> Prepared:
         """Compaction is switched off: every prompt goes out as it came."""
-        now = self.look(call)
-        self.tell(now)
-        self.tell_decision(now, None, Reason.DISABLED)
-        tokens = now.limits.real(now.limits.fixed + sum(map(self.gauge.of_message, now.line.messages)))
+        check_session(call.session_id)
+        check_asked(call.messages, call.tools, call.system, call.context)
+        try:
+            now = self.look(call)
+        except FormatError as unread:
+            # Whoever switched it off may well have done so because of this message.
+            self.warn(call.session_id, f"Compaction is switched off; the prompt goes out unread. {unread}")
+            tokens = self.gauge.of_text(repr(call.messages))
+        else:
+            self.tell(now)
+            self.tell_decision(now, None, Reason.DISABLED)
+            tokens = now.limits.real(now.limits.fixed + sum(map(self.gauge.of_message, now.line.messages)))
         out = self._as_given(call, list(call.messages))
         counts = TokenCounts(tokens, tokens, tokens, tokens)
         debug = Debug(reason=Reason.DISABLED.value)
