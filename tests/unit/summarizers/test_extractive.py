@@ -271,7 +271,12 @@ def test_an_agents_report_says_what_was_done_decided_and_left_open() -> None:
 
 
 def test_what_a_command_writes_for_a_moment_is_no_changed_file() -> None:
-    commands = ("pytest > out.log", "printf x > scratch.csv; ./run scratch.csv; rm scratch.csv", "rm old.py")
+    commands = (
+        "pytest > out.log",
+        "printf x > scratch.csv; ./run scratch.csv; rm scratch.csv",
+        "rm old.py",
+        "mkdir try && cd try && sed -i s/a/b/ src/prices.py",
+    )
     messages = [user("Please find out why the run is slow.")]
     for number, command in enumerate(commands):
         messages += [call(f"c{number}", "bash", {"command": command}), result(f"c{number}", "ok")]

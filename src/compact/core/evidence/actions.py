@@ -89,6 +89,7 @@ _CHANGING = (
 )
 _CHANGING_COMMAND = re.compile(_CHANGING)
 _WRITING_COMMAND = re.compile(_CHANGING + r"|(?<![<>0-9&=-])>{1,2}\s*(?!/dev/null|&)\S")
+_ELSEWHERE = re.compile(r"[;&|(]\s*cd\s")
 _REMOVING = re.compile(r"\s*rm\s")
 _PASSING = re.compile(r"\$|^/tmp/|^/dev/|\.(?:log|out|err|tmp)$")
 """What a command's output goes to for a moment is no file that was worked on."""
@@ -209,7 +210,8 @@ def _bare(command: str) -> str:
 def _command_subject(command: str, kind: StepKind) -> str:
     """The file a command is about: where it writes to, else the last file it names on its first line."""
     if kind is StepKind.WROTE:
-        bare = _unquoted(command)
+        # After "cp -r src try && cd try" the names are those of other files.
+        bare = _ELSEWHERE.split(_CD.sub("", _unquoted(command)), maxsplit=1)[0]
         pieces = _COMMANDS.split(bare)
         gone = {name for piece in pieces if _REMOVING.match(piece) for name in piece.split()[1:]}
         for target in _REDIRECT.findall(bare):

@@ -73,6 +73,8 @@ _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:[+-]\d+)?")
 _NOISE = frozenset(
     {
         "/dev/null",
+        "/usr/bin/env",
+        "/bin/bash",
         "__name__",
         "__main__",
         "__init__",
@@ -80,7 +82,6 @@ _NOISE = frozenset(
         "__file__",
         "/tmp",
         "/usr/bin",
-        "/bin/bash",
         "stdin",
         "N/A",
         "--help",

@@ -34,6 +34,8 @@ def changes(material: Material, room: int) -> list[str]:
     for step in material.ledger.steps:
         if step.kind is not StepKind.WROTE or not step.subject:
             continue
+        if step.failed and step.command:
+            continue  # which of its commands failed, nobody can tell
         what = steps.edit_of(step.arguments)
         why = purpose.get(step.index, "")
         if why:
@@ -44,21 +46,30 @@ def changes(material: Material, room: int) -> list[str]:
     lines = blocks.take((blocks.one_line(f"- {line}") for line in material.earlier), room // 3)
     room -= sum(len(line) + 1 for line in lines)
     share = max(160, room // max(1, len(edits)))
+    gone = steps.removed(material)
     for path, found in edits.items():
-        told: list[str] = []
-        size = len(path) + 4
-        for position, what in found:
-            piece = f"{what} [m{position}]"
-            if told and size + len(piece) > share:
-                told.append(f"and {len(found) - len(told)} more edits")
-                break
-            told.append(piece)
-            size += len(piece) + 2
+        if path in gone:
+            continue
+        told = _told_edits([f"{what} [m{position}]" for position, what in found], share - len(path))
         line = f"- {blocks.one_line(path)}: {blocks.one_line('; '.join(dict.fromkeys(told)))}"
         if len(line) + 1 <= room:
             room -= len(line) + 1
             lines.append(line)
     return lines
+
+
+def _told_edits(pieces: list[str], room: int) -> list[str]:
+    """How a file began and what was done to it last; how many edits lie between."""
+    first, *later = pieces
+    room -= len(first)
+    newest: list[str] = []
+    for piece in reversed(later):
+        room -= len(piece) + 2
+        if room < 0:
+            break
+        newest.insert(0, piece)
+    left_out = len(later) - len(newest)
+    return [first, *([f"and {left_out} more edits"] if left_out else []), *newest]
 
 
 def _purposes(material: Material) -> dict[int, str]:

@@ -120,4 +120,11 @@ def answers(material: Material, room: int) -> list[str]:
         f"- [m{item.message}] {one_line(item.context, asked)} — “{one_line(item.value, said)}”"
         for item in found
     ]
-    return take(reversed(lines), room)[::-1]
+    kept = take(reversed(lines), room)[::-1]
+    shown: dict[int, str] = {}
+    for item in found[len(found) - len(kept) :]:
+        shown[item.message] = f"{shown.get(item.message, '')}\n{item.value[:said]}"
+    for unit in material.units if shown else ():
+        if unit.text in shown.get(material.positions[unit.index], ""):
+            material.told.add(unit.number)
+    return kept

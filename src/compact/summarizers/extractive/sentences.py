@@ -416,7 +416,7 @@ class _Words(dict[str, str]):
             unit.weight = 0.0
         elif obliges or (marked and not _FINDING.isdisjoint(found)):
             unit.weight = _FINDING_WEIGHT
-        if text.count(" | ") > 1:
+        if text.count(" | ") > 1 or text.endswith(" |"):
             unit.weight *= _ROW_WEIGHT
         elif not unit.speaker and text.startswith(_POINTING):
             unit.weight *= _POINTING_WEIGHT

@@ -80,10 +80,8 @@ def _edited_before(material: Material, until: int, room: int) -> list[tuple[int,
     for step in material.ledger.steps:
         if step.index < until and step.kind is StepKind.WROTE and step.subject and not step.failed:
             edits.setdefault(step.subject, []).append(step.index)
-    for step in material.ledger.steps:
-        for path in _REMOVED.findall(step.command) if "rm " in step.command else ():
-            for name in path.split():
-                edits.pop(name, None)
+    for path in removed(material):
+        edits.pop(path, None)
     told: list[str] = []
     at: list[int] = []
     room -= len("- [m000-m000] edited ")
@@ -96,6 +94,12 @@ def _edited_before(material: Material, until: int, room: int) -> list[tuple[int,
         told.append(piece)
         at += edits[path]
     return [(until, f"- {_cite(material, at)} edited {', '.join(told)}")] if told else []
+
+
+def removed(material: Material) -> set[str]:
+    """Files that a command took away; what was written to them is of no use to anybody."""
+    commands = (step.command for step in material.ledger.steps if "rm " in step.command)
+    return {name for command in commands for names in _REMOVED.findall(command) for name in names.split()}
 
 
 def _alike(steps: Sequence[Step]) -> list[tuple[int, list[Step]]]:
