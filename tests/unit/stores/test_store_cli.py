@@ -97,6 +97,8 @@ def test_what_is_exported_can_be_imported(compact: Compact, session: list[Any], 
     done = compact("import", "talk.jsonl", "copy")
     assert done.code == ExitCode.OK and "33 messages appended to copy" in done.err
     assert compact("export", "copy").out == compact("export", "talk").out
+    tokens = {kept["session_id"]: kept["tokens"] for kept in compact("history", "--json").json["sessions"]}
+    assert tokens["copy"] > 1_000
     compact("import", "talk.jsonl", "copy")
     assert len(compact("export", "copy").out.splitlines()) == 66
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.cli.files import MAX_BYTES
+from compact.cli.measuring import Meter
+from compact.cli.options import load_config
 from compact.cli.stored import add_store, opened
 from compact.cli.terminal import plural
 from compact.core.view import chain
@@ -45,7 +47,8 @@ def run(context: Context) -> ExitCode:
         format = checked(path, context.args.format)
         session = context.args.session
         with opened(context, create=True) as store, path.open("rb") as stream, store.exclusively(session):
-            count = _stored(store, session, stream, path, format)
+            meter = Meter(load_config(context)[0], context)
+            count = _stored(store, session, stream, path, format, meter.size)
     except OSError as error:
         raise FormatError(f"{path} could not be read: {error.strerror}. Nothing was stored.") from None
     if context.args.json:
@@ -103,7 +106,14 @@ def _depth(value: Any) -> int:
     return deepest
 
 
-def _stored(store: SqlStore, session: str, stream: BinaryIO, path: Path, format: Format) -> int:
+def _stored(
+    store: SqlStore,
+    session: str,
+    stream: BinaryIO,
+    path: Path,
+    format: Format,
+    size: Callable[[Message], int],
+) -> int:
     start, previous = store.end(session)
     first, batch = start, list[Message]()
     leading = start == 0
@@ -113,8 +123,10 @@ def _stored(store: SqlStore, session: str, stream: BinaryIO, path: Path, format:
         leading = leading and all(m.role in (Role.SYSTEM, Role.DEVELOPER) for m in decoded)
         batch += () if leading else decoded
         if len(batch) >= _AT_A_TIME:
-            store.append(session, start, batch, previous=previous, format=format.name)
+            sizes = list(map(size, batch))
+            store.append(session, start, batch, previous=previous, format=format.name, sizes=sizes)
             start, previous, batch = start + len(batch), chain(batch, previous), []
     if batch:
-        store.append(session, start, batch, previous=previous, format=format.name)
+        sizes = list(map(size, batch))
+        store.append(session, start, batch, previous=previous, format=format.name, sizes=sizes)
     return start + len(batch) - first
