@@ -92,7 +92,7 @@ class Searchable(Protocol):
         """Originals by recall handle or by words, best first.
 
         The handle of a summary gives all that the summary stands for, in order; with words behind it, the
-        best of those. `after` leaves out what stands up to that position.
+        best of those. `limit` is 0 or more; `after` leaves out what stands up to that position.
         """
         ...
 

@@ -13,6 +13,11 @@ def check_session(session_id: Any) -> None:
         _refuse("session_id", "text", session_id)
 
 
+def check_limit(limit: Any) -> None:
+    if not isinstance(limit, int) or limit < 0:
+        raise FormatError(f"limit must be a whole number from 0 on, not {limit!r}. Nothing was looked up.")
+
+
 def check_asked(messages: Any, tools: Any, system: Any, context: Any) -> None:
     if not isinstance(messages, list) and (not _is_array(messages) or isinstance(messages, Mapping)):
         # Not a generator either: it is read more than once.

@@ -9,6 +9,7 @@ from typing import Any
 
 from compact.core.measure import PRIMING
 from compact.core.view import handle, kept_positions, without_hint
+from compact.engine.asked import check_limit, check_session
 from compact.engine.lookout import Call, Lookout
 from compact.model.message import Message, Usage, arguments_text
 from compact.model.outcome import ContextUsage, OverflowCheck
@@ -116,6 +117,8 @@ class Recalled:
 
 def recall(engine: Lookout, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Recalled]:
     """Originals by handle or by words, best first: through the store's index where it has one."""
+    check_session(session_id)
+    check_limit(limit)
     store, query = engine.store, without_hint(query)
     if isinstance(store, Searchable):
         return [_recalled(hit) for hit in store.search(session_id, query, limit, after)]

@@ -115,8 +115,9 @@ def joined(texts: list[str]) -> str:
 
 
 def is_protected(fields: Mapping[str, Any]) -> bool:
+    """By any value that is true, as a database may spell it: to keep too much is the lesser mistake."""
     meta = fields.get("meta")
-    return isinstance(meta, Mapping) and meta.get("protected") is True
+    return isinstance(meta, Mapping) and bool(meta.get("protected"))
 
 
 def strip_meta(obj: Any) -> Any:

@@ -187,8 +187,12 @@ class FormatContract:
         format, items = self.make_format(), self.sample()
         item = next(item for item in items if isinstance(item, dict) and "meta" not in item)
         plain = format.decode(item, 0)
-        marked = format.decode({**item, "meta": {"protected": True}}, 0)
-        assert all(message.protected for message in marked)
+        for value in (True, 1, "yes"):
+            marked = format.decode({**item, "meta": {"protected": value}}, 0)
+            assert all(message.protected for message in marked), value
+        for other in (False, 0, None, ""):
+            unmarked = format.decode({**item, "meta": {"protected": other}}, 0)
+            assert not any(message.protected for message in unmarked), other
         assert not any(message.protected for message in plain)
         assert [message.digest for message in marked] == [message.digest for message in plain]
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from compact.errors import FormatError
+from compact.stores.memory import MemoryStore
+from compact.stores.sql import SqlStore
 from support.raw import Desk, pairs, user
 
 
@@ -45,3 +47,13 @@ def test_other_arrays_are_taken() -> None:
     manager = Desk().manager
     assert manager.preflight("s", tuple(history), system=("Be kind.",), tools={}) == tuple(history)
     assert manager.preflight("s", dict(enumerate(history)).values()) == history  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", [-1, None, 2.5, "3"])
+def test_what_is_no_limit_is_refused_whatever_the_store(limit: Any) -> None:
+    for store in (MemoryStore(), SqlStore("sqlite://")):
+        manager = Desk(store=store).manager
+        manager.preflight("s", pairs(2))
+        with pytest.raises(FormatError, match="limit must be a whole number from 0 on"):
+            manager.recall("s", "question", limit)
+        assert manager.recall("s", "question", 0) == [] and len(manager.recall("s", "question", 2)) == 2
