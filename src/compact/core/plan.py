@@ -10,7 +10,7 @@ from compact.core.boundaries import GroupKind
 from compact.core.layers import FIRST_LINE, marker_message, split_layers, trimmed_line
 from compact.core.measure import ROLE_OVERHEAD
 from compact.core.prune import NOTHING, Pruning, plan_prune
-from compact.core.select import Layout, reductions, select
+from compact.core.select import Layout, first_turns, reductions, select
 from compact.core.view import Item, span_handle
 from compact.model.event import Reason
 from compact.model.message import Message, MessageKind
@@ -237,7 +237,11 @@ def _insufficient(
     summary: int,
     reason: Reason,
 ) -> Plan:
-    pinned = _tokens(layout, kept & layout.pinned)
+    pinned = kept & layout.pinned
+    newest = set(layout.turns[-1]) if layout.turns else set()
+    first = kept.intersection(first_turns(layout)) - pinned - newest
+    parts = {"protected": _tokens(layout, pinned), "first_turns": _tokens(layout, first)}
+    parts["newest_turn"] = _tokens(layout, kept) - sum(parts.values())
     return Plan(
         mode=Mode.NONE,
         reason=reason,
@@ -249,8 +253,7 @@ def _insufficient(
         recent=tuple(range(len(layout.items))),
         insufficient={
             "system_and_tools": limits.fixed,
-            "protected": pinned,
-            "newest_turn": _tokens(layout, kept) - pinned,
+            **{name: tokens for name, tokens in parts.items() if tokens or name != "first_turns"},
             "summary": summary,
         },
     )

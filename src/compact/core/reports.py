@@ -24,10 +24,11 @@ def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> Insufficien
     told = {name: limits.real(value) for name, value in parts.items()}
     needed, budget, window = sum(told.values()), limits.real(limits.budget), limits.real(limits.window)
     sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in told.items())
+    ends = "the first or the newest message" if told.get("first_turns") else "the newest message"
     return InsufficientBudget(
         f"InsufficientBudget: what may not be removed needs {needed:,} tokens ({sum_shown}), but the budget "
         f"is {budget:,} of a window of {window:,}. Nothing was changed. Reduce protected "
-        "memory, shorten the newest message or tool output, or use a model with a larger context window.",
+        f"memory, shorten {ends} or tool output, or use a model with a larger context window.",
         needed=needed,
         budget=budget,
         arithmetic=told,

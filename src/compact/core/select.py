@@ -143,7 +143,7 @@ def select(layout: Layout, counts: Counts) -> frozenset[int]:
     kept = set(layout.pinned)
     if layout.newest_task is not None:
         kept.add(layout.newest_task)
-    kept.update(_first_turns(layout))
+    kept.update(first_turns(layout))
     if counts.messages is not None:
         kept.update(_last_messages(layout, counts.messages))
     if counts.turns is not None:
@@ -154,7 +154,7 @@ def select(layout: Layout, counts: Counts) -> frozenset[int]:
     return frozenset(kept)
 
 
-def _first_turns(layout: Layout) -> Iterator[int]:
+def first_turns(layout: Layout) -> Iterator[int]:
     for turn in layout.turns[: layout.policy.keep_first_turns]:
         yield from turn
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compact.core.plan import SMALLEST_SUMMARY, make_plan, pruning_only
+from compact.core.reports import insufficient_budget
 from compact.model.event import Reason
 from compact.model.message import Message, Role
 from compact.model.plan import Action, Mode, Plan
@@ -64,6 +65,18 @@ def test_where_not_even_the_floor_fits_the_sum_is_shown() -> None:
     assert plan.mode is Mode.NONE and plan.insufficient is not None
     assert plan.insufficient["newest_turn"] == 900
     assert sum(plan.insufficient.values()) > 800
+
+
+def test_first_turns_that_always_stay_are_told_apart() -> None:
+    plan = planned([user("x" * 900), *turns(4)], 800, "window")
+    assert plan.insufficient is not None
+    assert plan.insufficient["first_turns"] >= 900 > 100 > plan.insufficient["newest_turn"] > 0
+    assert "shorten the first or the newest message" in str(
+        insufficient_budget(plan.insufficient, plan.limits)
+    )
+    alone = planned([user("x" * 900)], 800, "window")
+    assert alone.insufficient is not None and alone.insufficient["newest_turn"] == 900
+    assert "shorten the newest message" in str(insufficient_budget(alone.insufficient, alone.limits))
 
 
 def test_a_small_prune_is_discarded_for_a_summary() -> None:
