@@ -6,7 +6,8 @@ import heapq
 from collections.abc import Sequence
 from functools import cache
 
-from compact.summarizers.extractive.sentences import Unit, Weights
+from compact.summarizers.extractive.sentences import Unit
+from compact.summarizers.extractive.weighing import Weights
 
 _REPEAT = 0.35
 """What a word is worth each time it is told again."""

@@ -12,7 +12,8 @@ from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, steps
 from compact.summarizers.extractive.labels import DECIDED, OPEN
 from compact.summarizers.extractive.material import Material
-from compact.summarizers.extractive.sentences import CORRECTION, Unit
+from compact.summarizers.extractive.sentences import Unit
+from compact.summarizers.extractive.weighing import CORRECTION
 
 _NONE = "-"
 _DECISION_CHARS = 260

@@ -16,7 +16,8 @@ from compact.model.message import Message, MessageKind, Role
 from compact.model.summary import Evidence, EvidenceKind, SummaryRequest
 from compact.summarizers.extractive.choosing import Chooser
 from compact.summarizers.extractive.labels import reports_of
-from compact.summarizers.extractive.sentences import LONG_SENTENCE, Unit, Weights, units_of
+from compact.summarizers.extractive.sentences import LONG_SENTENCE, Unit
+from compact.summarizers.extractive.weighing import Weights, units_of
 
 FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
 _HEADING = re.compile(r"^#{1,4} ")
