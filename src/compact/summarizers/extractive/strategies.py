@@ -23,7 +23,7 @@ _STEPS_SHARE = 0.5
 """Share of the story's room that steps take in an agent's run."""
 _LEAST_PROSE = (0.12, 0.2)
 """The more of the evidence fits, the less it may crowd out what was done and why."""
-_REPORTED_SHARE = 0.55
+_REPORTED_SHARE = 0.45
 _REPORTED_EASE = 2.2
 """Where about all of the evidence would fit, reports get all of that share; where less does, soon less."""
 _REPORTED_FROM = 3_000
