@@ -29,8 +29,10 @@ _PROBE = (
 _QUICK = {"o200k_base": ("o200k", 42), "o200k_harmony": ("o200k", 42), "cl100k_base": ("cl100k", 45)}
 
 RENEW_AFTER = 16_000_000
-"""Characters after which gigatoken is loaded anew. It keeps every word it has seen, up to eight bytes for a
-character of text without repetition, and has no way to let go of them; loading takes half a second."""
+"""Characters after which gigatoken is loaded anew, if the process has grown. It keeps every word it has seen,
+up to eight bytes for a character of text without repetition, and has no way to let go of them."""
+_GROWN = 64_000_000
+"""Bytes. Ordinary text repeats its words, so that gigatoken hardly grows; and loading takes half a second."""
 
 _lengths: dict[str, Length] = {}
 _loading = threading.Lock()
@@ -85,16 +87,18 @@ def _quick(source: vocabulary.Source) -> Length | None:
     except Exception:
         # Whatever it is, tiktoken tells it better or has no such trouble.
         return None
-    counted = 0
+    counted, resident = 0, _resident()
     renewing = threading.Lock()
 
     def renew() -> None:
-        nonlocal encode, counted
+        nonlocal encode, counted, resident
         if not renewing.acquire(blocking=False):
             return  # another thread is at it; the old one counts as well
         try:
             counted = 0
-            encode = build()
+            if resident is None or (_resident() or 0) - resident > _GROWN:
+                encode = build()
+                resident = _resident()
         except Exception:
             pass  # the old one goes on, and it is tried again after as much text
         finally:
@@ -112,3 +116,14 @@ def _quick(source: vocabulary.Source) -> Length | None:
             return len(encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")))
 
     return length if length(_PROBE) == expected else None
+
+
+def _resident() -> int | None:
+    """Bytes of memory that the process has; None where the system does not say."""
+    import os
+
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None

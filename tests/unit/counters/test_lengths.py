@@ -107,6 +107,7 @@ def _counting_builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     watched = SimpleNamespace(BPETokenizer=SimpleNamespace(from_tiktoken=from_tiktoken))
     monkeypatch.setitem(sys.modules, "gigatoken.gigatoken_rs", watched)  # type: ignore[arg-type]
     monkeypatch.setattr(lengths, "RENEW_AFTER", 10_000)
+    monkeypatch.setattr(lengths, "_GROWN", -(10**9))
     return builds
 
 
@@ -116,6 +117,17 @@ def test_the_words_it_has_seen_are_let_go_of_after_much_text(monkeypatch: pytest
     counts = [quick("hello world " * 100) for _ in range(20)]
     assert counts == [200 + 1] * 20
     assert len(builds) == 3  # at first, and for 24,000 characters twice again
+
+
+def test_what_did_not_grow_is_not_loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = _counting_builds(monkeypatch)
+    monkeypatch.setattr(lengths, "_GROWN", 10**12)
+    quick = _quick("cl100k_base")
+    assert {quick("hello world " * 100) for _ in range(20)} == {201} and len(builds) == 1
+    # Where the system does not tell, it is better to be safe.
+    monkeypatch.setattr(lengths, "_resident", lambda: None)
+    quick = _quick("cl100k_base")
+    assert {quick("hello world " * 100) for _ in range(20)} == {201} and len(builds) > 2
 
 
 def test_one_that_cannot_be_loaded_anew_goes_on_counting(monkeypatch: pytest.MonkeyPatch) -> None:
