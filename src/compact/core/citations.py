@@ -5,30 +5,44 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-_NUMBER = r"m?\d+"
-_CITATION = re.compile(rf"[ \t]?\[(m\d+(?:\s*(?:[,;]|-|–|—|\.\.|and)\s*{_NUMBER})*)\]", re.IGNORECASE)
+_LINK = r"\s*(?:[,;/&+]|-|–|—|\.\.+|…|and|to)\s*(?:and\s+)?"
+_LABELS = rf"m\s?\d+(?:(?:{_LINK}m?|\s+m)\s?\d+)*"
+# In round brackets only labels alone, and neither m² nor m³, which are units.
+_CITATION = re.compile(
+    rf"[ \t]?(?:\[(?:(?:see|cf\.?|from|sources?)[: ]+)?({_LABELS})\b([^\[\]\n]{{0,80}})\]"
+    rf"|\((?!m[23]\))({_LABELS})\))",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"\bm\s?(\d+)\b", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
 _LEDGER_LINE = re.compile(r"^\s*(?:[-*]\s+)?\[m(\d+)[^\]]*\]")
 
 
 def cited_positions(text: str) -> set[int]:
     """Every position that `text` cites; of a range, its two ends."""
-    return {
-        int(number) for match in _CITATION.finditer(text) for number in re.findall(r"\d+", match.group(1))
-    }
+    return {number for match in _CITATION.finditer(text) for number in _numbers(match)}
 
 
 def drop_false_citations(text: str, valid_positions: Collection[int]) -> str:
     """`text` without the citations of messages that do not exist; the claim itself stays."""
 
     def keep_valid(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in re.findall(r"\d+", match.group(1))]
+        numbers = _numbers(match)
         if all(number in valid_positions for number in numbers):
             return match.group()
-        left = [f"m{number}" for number in numbers if number in valid_positions]
-        lead = match.group()[: match.group().index("[")]
-        return f"{lead}[{', '.join(left)}]" if left else ""
+        left = ", ".join(f"m{number}" for number in numbers if number in valid_positions)
+        # What a model wrote into the bracket beside the label belongs to the claim.
+        note = _LABEL.sub("", match.group(2) or "").strip(" \t,;:?!.&/-–—")
+        lead = match.group()[: len(match.group()) - len(match.group().lstrip())]
+        kept = (f"({note})" if re.search(r"\w", note) else "", f"[{left}]" if left else "")
+        return "".join(f"{lead}{part}" for part in kept if part)
 
     return _CITATION.sub(keep_valid, text)
+
+
+def _numbers(match: re.Match[str]) -> list[int]:
+    labels, note, alone = match.groups()
+    return [int(number) for number in _DIGITS.findall(labels or alone) + _LABEL.findall(note or "")]
 
 
 def order_ledger(text: str) -> str:

@@ -385,6 +385,32 @@ def test_citations_that_do_not_exist_are_dropped() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("cited", "left"),
+    [
+        ("(m999)", ""),
+        ("[m 999]", ""),
+        ("[m999?]", ""),
+        ("[see m999]", ""),
+        ("[m999: yes]", "(yes)"),
+        ("[m1 m999]", "[m1]"),
+        ("[m1/m999]", "[m1]"),
+        ("[m1 to m999]", "[m1]"),
+        ("[m1, and m999]", "[m1]"),
+        ("[m1, 999]", "[m1]"),
+        ("(m1, m999)", "[m1]"),
+        ("[m1: 40 files, m999]", "(40 files) [m1]"),
+        ("[m1: 40 files]", "[m1: 40 files]"),
+        ("(m1)", "(m1)"),
+        ("(m2)", "(m2)"),
+        ("(m5 screws)", "(m5 screws)"),
+        ("[m5x]", "[m5x]"),
+    ],
+)
+def test_a_false_citation_is_dropped_in_any_spelling(cited: str, left: str) -> None:
+    assert drop_false_citations(f"Mended {cited}.", {0, 1}) == f"Mended {left}.".replace(" .", ".")
+
+
 def test_citations_of_earlier_summaries_stay() -> None:
     earlier = make(MessageKind.SUMMARY, Role.ASSISTANT, "Old fact [m40]")
     request = asking(earlier, user("go on"), positions=[50, 51], previous_summary="Older [m7]")
