@@ -28,6 +28,19 @@ EDIT = {"path": "src/a.py", "old_string": "a", "new_string": "b"}
         "<tool_use_error>File has not been read yet</tool_use_error>",
         '{"success": false, "reason": "locked"}',
         '{"error": "no such file"}',
+        '{"status": "error", "detail": "locked"}',
+        '{"status": 500}',
+        "No match found for old string",
+        "old_str not found in file; no changes made",
+        "File has not been read yet. Read it first.",
+        "The user rejected the edit",
+        "[Request interrupted by user]",
+        "Tool execution rejected by policy",
+        "Aborted.",
+        "HTTP 404 Not Found",
+        "Traceback (most recent call last):\n  File x\nKeyError: 'a'",
+        "Fehler: Datei nicht gefunden",
+        "エラー: ファイルが見つかりません",
     ],
 )
 def test_an_edit_that_failed_is_not_told_as_done(output: str) -> None:
@@ -44,7 +57,16 @@ def test_an_edit_that_failed_is_not_told_as_done(output: str) -> None:
 
 @pytest.mark.parametrize(
     "output",
-    ["The file was edited.", '{"message": "No errors found"}', "No error was found.", "0 error: fine"],
+    [
+        "The file was edited.",
+        '{"message": "No errors found"}',
+        "No error was found.",
+        "0 error: fine",
+        '{"status": "cancelled", "user_note": "errors"}',
+        "Your request was cancelled.",
+        "Edited src/a.py.\nBefore: 2 tests failed, command not found",
+        "Replaced the text: “User rejected the edit” is now said.",
+    ],
 )
 def test_an_edit_that_worked_is_told_as_done(output: str) -> None:
     assert not step_of("edit_file", EDIT, output).failed
@@ -52,6 +74,14 @@ def test_an_edit_that_worked_is_told_as_done(output: str) -> None:
 
 def test_a_text_about_errors_was_read_well() -> None:
     assert not step_of("read_file", {"path": "src/a.py"}, "Error handling is described here.").failed
+    assert not step_of("read_file", {"path": "a.md"}, "Fehler: so heißen sie\nund mehr").failed
+    assert not step_of("grep", {"pattern": "x"}, "No matches found").failed
+    for command in ("tail -2 app.log", "docker compose logs web", "cat a.log"):
+        assert not step_of("bash", {"command": command}, "started\nKilled").failed
+
+
+def test_a_file_that_was_not_found_was_not_read() -> None:
+    assert step_of("read_file", {"path": "src/a.py"}, "Fehler: Datei nicht gefunden").failed
 
 
 @pytest.mark.parametrize(
@@ -64,6 +94,15 @@ def test_a_text_about_errors_was_read_well() -> None:
         ("[exit code: 3]", True),
         ('{"stdout": "", "exit_code": 2}', True),
         ("10 passed", False),
+        ("bash: pytset: command not found", True),
+        ("building\nmake: *** [all] Error 2", True),
+        ("npm ERR! code ELIFECYCLE\nnpm ERR! errno 1", True),
+        ("Segmentation fault (core dumped)", True),
+        ("collecting\nKilled", True),
+        ("Command timed out after 120s", True),
+        ("The user declined to run this tool.", True),
+        ("exit 0\nKilled", False),
+        ("foo: command not found\ninstalling foo\nfoo 1.2 installed\nall good", False),
     ],
 )
 def test_a_command_fails_by_what_it_prints_or_by_its_code(output: str, failed: bool) -> None:

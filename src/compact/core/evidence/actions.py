@@ -100,7 +100,8 @@ _COMMANDS = re.compile(r"[;&|\n]+")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.S)
 _SHELL_IN_SHELL = re.compile(r"\s*(?:ba|z|da)?sh\s+-\w*c\b")
 _SHOWING_COMMAND = re.compile(
-    r"(?:cat|head|tail|sed|nl|less|more|view|grep|egrep|rg|ag|find|ls|git\s+(?:log|show|diff|grep))\b"
+    r"(?:cat|head|tail|sed|nl|less|more|view|grep|egrep|rg|ag|find|ls|git\s+(?:log|show|diff|grep)|"
+    r"journalctl|dmesg|(?:docker|kubectl)\s[^;&|]*\blogs)\b"
 )
 _SHOWING_FILE = re.compile(r"(?:cat|head|tail|sed|nl|less|more|view|grep|egrep|rg|ag)\b")
 _PRINTING = re.compile(r"(?!(?:head|tail|sed|grep|nl|cut|sort|uniq|wc|cat$)\b)\w")
@@ -152,7 +153,10 @@ def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None, h
     status, failed, error = "", False, ""
     if answered:
         shows_text = kind is StepKind.READ or bool(_SHOWING_COMMAND.match(_bare(command)))
-        status, failed, error, tests = ending_of(answered[1], ran=bool(command), shows_text=shows_text)
+        edits = kind is StepKind.WROTE and not command
+        status, failed, error, tests = ending_of(
+            answered[1], ran=bool(command), shows_text=shows_text, edits=edits
+        )
     return Step(
         index, answered[0] if answered else index, call.call_id, call.name, kind, subject, lines,
         shown, arguments, status, failed, error, tests,

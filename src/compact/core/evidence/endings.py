@@ -45,9 +45,46 @@ _FILE_MAY_OPEN_SO = re.compile(
 )
 """A text about errors may open like this; a refusal to read it has a colon."""
 _REFUSED_FIELD = re.compile(
-    r"\A\s*\{[^{}]{0,200}?\"(?:success|ok)\"\s*:\s*false\b|\A\s*\{[^{}]{0,200}?\"is_?error\"\s*:\s*true\b",
+    r"\A\s*\{[^{}]{0,200}?\"(?:(?:success|ok)\"\s*:\s*false\b|is_?error\"\s*:\s*true\b|"
+    r"status(?:_?code)?\"\s*:\s*\"?(?:error|fail(?:ed|ure)?\b|[45]\d\d\b))",
     re.I,
 )
+_NOT_DONE = re.compile(
+    r"\A\s*(?:\[?(?:[\w-]+ ){0,3}?(?:interrupted|cancell?ed|rejected|declined|denied) by (?:the )?user\b|"
+    r"(?:the )?user (?:has )?(?:rejected|declined|denied|refused|cancell?ed|doesn['’]t want|does not want)\b|"
+    r"(?:[\w-]+ ){0,3}?(?:execution|call|use|command|request|operation|edit|action|permission)"
+    r"(?: to \w+(?: \w+)?)? (?:(?:was|is|has been) )?(?:rejected|denied|declined|blocked|refused|"
+    r"not (?:allowed|permitted))\b|"
+    r"(?:[\w-]+ ){0,2}?(?:execution|tool|command|operation) (?:was |has )?"
+    r"(?:aborted|interrupted|timed out)\b|"
+    r"(?:fehler|erreur|errore|erro|fout|fel|błąd|ошибка|エラー|错误|錯誤|오류) ?[:：]|"
+    r"(?:datei|verzeichnis|fichier|archivo|ファイル|文件)[^\n]{0,60}?"
+    r"(?:nicht gefunden|introuvable|no encontrado|"
+    r"見つかりません|不存在|未找到))[^\n]{0,300}",
+    re.I,
+)
+"""Refused, stopped, out of time, or an error in another tongue: how the output of a call begins then."""
+_BROKEN_OFF = re.compile(
+    r"\A\s*(?:HTTP(?:/[\d.]+)? [45]\d\d\b|Traceback \(most recent call last\)|FAILED\b|--- FAIL\b|npm ERR!|"
+    r"(?:Killed|Terminated|Aborted|(?:Request )?[Tt]imed out|Segmentation fault)\b(?=[^\n]{0,60}\s*\Z))"
+    r"[^\n]{0,200}"
+)
+_EDIT_REFUSED = re.compile(
+    r"\A\s*(?:no (?:exact |unique )?match(?:es)?\b|"
+    r"[^\n]{0,80}?\b(?:not found in\b|was not found\b|did not match\b|"
+    r"(?:is|are) identical\b|has(?: not|n['’]t) been read\b|no (?:changes|edits|replacements?) "
+    r"(?:(?:was|were) )?(?:made|applied|performed)))[^\n]{0,200}",
+    re.I,
+)
+_LAST_WORDS = re.compile(
+    r"^(?:[^\n]{0,120}: command not found(?:: [^\n]{1,60})?|sh: (?:line )?\d+: [^\n]{1,80}: not found|"
+    r"npm ERR! [^\n]{1,200}|(?:Command|Execution|Process) timed out\b[^\n]{0,120}|"
+    r"g?make(?:\[\d+\])?: \*\*\* [^\n]{1,200}|(?:[^\n]{0,80}: (?:line )?\d+: +\d+ )?"
+    r"(?:Killed|Terminated|Aborted|"
+    r"Segmentation fault|Bus error)\b[^\n]{0,120})\s*$",
+    re.M,
+)
+"""What a shell prints last of a command that came to nothing."""
 _RUN_FAILED = re.compile(
     r"^Traceback \(most recent call last\)|^FAILED\b|^--- FAIL\b|\b[1-9]\d* failed\b", re.M
 )
@@ -57,16 +94,20 @@ _RUN_PASSED = re.compile(r"^OK\b|^PASS\b|\b[1-9]\d* passed\b(?![^\n]*\bfailed\b)
 _TAIL = 20_000
 
 
-def ending_of(result: ToolResult, *, ran: bool, shows_text: bool) -> tuple[str, bool, str, tuple[str, ...]]:
+def ending_of(
+    result: ToolResult, *, ran: bool, shows_text: bool, edits: bool = False
+) -> tuple[str, bool, str, tuple[str, ...]]:
     """Status, whether it failed, the error's line, and the failing tests.
 
     `ran`: a command was run, so that what it printed tells of it. `shows_text`: the output is the text of
-    a file or of a search, which may hold anyone's error.
+    a file or of a search, which may hold anyone's error. `edits`: the tool was to change something itself.
     """
     text = result.text
     code = _exit_code(text) if ran or not shows_text else None
     failed = result.is_error or code not in (None, "0")
-    opening = _opening_error(text, shows_text) if code != "0" else ""
+    opening = ""
+    if code != "0":
+        opening = _opening_error(text, shows_text) or _not_done(text, ran, shows_text, edits)
     failed = failed or bool(opening)
     if not failed and ran and not shows_text:
         failed = _shows_failure(text[-_TAIL:], succeeded=code == "0")
@@ -86,6 +127,20 @@ def ending_of(result: ToolResult, *, ran: bool, shows_text: bool) -> tuple[str, 
         # A pipe hides the code of what runs first; what it printed tells.
         status = f"{status}, its output shows a failure" if status else "failed"
     return status, failed, error, tests
+
+
+def _not_done(text: str, ran: bool, shows_text: bool, edits: bool) -> str:
+    """The words that say that the call came to nothing; a text that is shown must be no more than them."""
+    head = text[:600]
+    if shows_text and "\n" in head.strip():
+        return ""
+    found = _NOT_DONE.match(head)
+    if not found and not (ran and shows_text):
+        found = _BROKEN_OFF.match(head) or (_EDIT_REFUSED.match(head) if edits else None)
+    if not found and not shows_text and (ran or "\n" not in head.strip()):
+        lines = text[-400:].rstrip().splitlines()[-2:]
+        found = next((last for line in reversed(lines) if (last := _LAST_WORDS.match(line))), None)
+    return found.group().strip() if found else ""
 
 
 def _shows_failure(text: str, *, succeeded: bool) -> bool:
