@@ -94,7 +94,7 @@ def seaweed(aws_environment: None, tmp_path_factory: pytest.TempPathFactory) -> 
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     command = [program, "server", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"]
     command += ["-master.telemetry=false", "-master.volumeSizeLimitMB=64", "-volume.max=40", "-s3"]
-    command += [f"-s3.config={folder / 's3.json'}", "-s3.port.iceberg=0"]
+    command += [f"-s3.config={folder / 's3.json'}", "-s3.port.iceberg=0", "-s3.port.lance=0"]
     command += [f"-{name}={port}" for name, port in ports.items()]
     endpoint = f"http://127.0.0.1:{ports['s3.port']}"
     with running(command, folder / "server.log") as process:
