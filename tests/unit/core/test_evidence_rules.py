@@ -92,6 +92,62 @@ def test_answers_are_kept_with_their_question() -> None:
     ]
 
 
+def answer_to_leave(answer: str) -> list[tuple[str, str]]:
+    asked = assistant("The volume vol-77 is full. Shall I delete the volume vol-77?")
+    items = extract((user("Look at the cluster."), asked, user(answer))).items
+    return [(item.context, item.value) for item in items if item.kind is EvidenceKind.APPROVAL]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Okay no.",
+        "Yes... no wait, don't.",
+        "Go ahead... actually, stop.",
+        "Sure, if you want to break everything. No.",
+        "Yes, but not now",
+        "Yes? Why would I want that?",
+        "OK I see. What does it cost?",
+        "Yes.\n\nActually no, leave it.",
+        "Ok, lieber nicht.",
+        "no, go ahead",
+        "no wait, yes, do it",
+        "Don't hesitate, do it",
+        "Not yet.",
+        "Absolutely not.",
+        "Why not",
+        "Nein danke",
+        "いいえ",
+    ],
+)
+def test_an_answer_that_goes_both_ways_or_is_only_short_is_quoted_without_a_verdict(answer: str) -> None:
+    quoted = " ".join(answer.split())
+    assert answer_to_leave(answer) == [("asked in [m1]: Shall I delete the volume vol-77?", quoted)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("Yes, delete it.", "approved"),
+        ("Go ahead.", "approved"),
+        ("No, please don't do it.", "refused"),
+        ("Nope", "refused"),
+    ],
+)
+def test_a_plain_yes_or_no_has_its_verdict(answer: str, verdict: str) -> None:
+    assert answer_to_leave(answer) == [
+        (f"{verdict}, asked in [m1]: Shall I delete the volume vol-77?", answer)
+    ]
+
+
+def test_a_question_of_another_language_is_answered_too() -> None:
+    messages = (user("京都のホテルを探してください。"), assistant("予約してもよろしいですか。"), user("はい"))
+    answers = [item for item in extract(messages).items if item.kind is EvidenceKind.APPROVAL]
+    assert [(item.context, item.value) for item in answers] == [
+        ("asked in [m1]: 予約してもよろしいですか。", "はい")
+    ]
+
+
 def test_answers_by_number_stand_with_the_question_of_that_number() -> None:
     messages = (
         user("Tidy the importer."),

@@ -312,3 +312,64 @@ def test_decisions_come_with_their_reasons_and_their_questions() -> None:
 def test_a_brief_stays_brief_however_much_room_there_is() -> None:
     text = written(*reported(), *run_of(30), max_tokens=4_000, strategy="brief").text
     assert len(text) <= 1_500
+
+
+@pytest.mark.parametrize("strategy", ["task_state", "continuation", "rolling"])
+def test_an_answer_stands_once_after_many_compactions(strategy: str) -> None:
+    summary = written(
+        user("Please look at the cluster for me."),
+        assistant("The volume is full. Shall I delete the volume vol-77?"),
+        user("No."),
+        max_tokens=600,
+        strategy=strategy,
+    )
+    for number in range(4):
+        summary = written(
+            assistant(f"Node {number} looks healthy and has {number * 3 + 2} pods."),
+            user(f"Good, go on with node {number + 1}."),
+            max_tokens=600,
+            strategy=strategy,
+            positions=(3 + 2 * number, 4 + 2 * number),
+            previous_summary=summary.text,
+            previous_evidence=summary.evidence,
+        )
+    assert summary.text.count("Shall I delete the volume") == 1
+    assert "[m2] refused, asked in [m1]" in summary.text
+
+
+OFFERED = (
+    user("The export job drops the last row of every file, please mend it."),
+    call("c1", "read_file", {"path": "export.py"}, "I look at the exporter first."),
+    result("c1", "for i in range(len(items) - 1): yield items[i]"),
+    assistant(
+        "The loop in export.py stops one row early. I suggest we move the whole module to pandas. "
+        "Would you like me to order the premium plan for the pipeline as well?"
+    ),
+    user("Absolutely not."),
+)
+
+
+@pytest.mark.parametrize("strategy", ["task_state", "continuation", "brief"])
+def test_what_was_only_proposed_is_not_done_and_its_refusal_stays(strategy: str) -> None:
+    text = written(*OFFERED, max_tokens=1_200, strategy=strategy).text
+    done = re.split(r"\bDone\b:?|## What was done", text)[1].split("##")[0]
+    assert "stops one row early" in done
+    assert "pandas" not in done and "premium" not in done
+    assert "Absolutely not" in text and text.count("premium plan") == 1
+    assert "pandas" not in text or "Assistant: I suggest we move" in text
+
+
+def test_the_decision_log_holds_that_the_user_disagrees() -> None:
+    text = written(
+        user("What database should we take for the shop?"),
+        assistant("I decided on PostgreSQL 16 and set the pool to 40."),
+        user("I don't agree with Postgres at all. Then MySQL 8.4 it is."),
+        max_tokens=1_000,
+        strategy="decision_log",
+    ).text
+    assert "[m2] I don't agree with Postgres at all. MySQL 8.4 it is. :: - :: said by user" in text
+
+
+def test_a_day_of_a_german_month_ends_no_sentence() -> None:
+    text = written(user("Ich möchte den Termin auf den 12. Mai verschieben und zwei Räume buchen.")).text
+    assert "12. Mai verschieben" in text

@@ -20,6 +20,8 @@ _SHORT = 60
 _OPERATORS = "/=+<>&|"
 """After "sum(...) " these go on with code."""
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "Mr.", "Dr.", "Mrs.", "No.", "approx.", "cf.")
+_MONTH = re.compile(r"(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)[a-zäöü]*\b")
+"""After "12. " it goes on with a date."""
 _BULLET = re.compile(r"(?:[-*•>#]+|\d{1,2}[.)])\s+")
 
 
@@ -70,6 +72,8 @@ def split_sentences(text: str) -> tuple[str, ...]:
         elif following in _OPERATORS and following and "\n" not in match.group():
             continue
         if mark == "." and text.endswith(_ABBREVIATIONS, start, at + 1) and "\n" not in match.group():
+            continue
+        if mark == "." and text[at - 1 : at].isdigit() and _MONTH.match(text, end) and text[end - 1] == " ":
             continue
         piece = text[start:end].strip()
         if piece:

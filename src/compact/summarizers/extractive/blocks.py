@@ -152,6 +152,7 @@ def story(material: Material, room: int, wanted: frozenset[str] | None = None) -
     kept = _fitting(decided_last(material), room // 2)
     numbers = {unit.number for unit in kept}
     spent = sum(len(unit.text) + 11 for unit in kept)
+    numbers |= material.told  # a chooser of an earlier try does not know what is told since
     chosen = kept + [unit for unit in chooser.choose(room - spent) if unit.number not in numbers]
     lines = _minutes(material, chosen)
     while chosen and (excess := sum(len(line) + 1 for line in lines) - room) > 0:
@@ -211,6 +212,8 @@ def _minutes(material: Material, chosen: Sequence[Unit]) -> list[str]:
     body = speaker = ""
     first = last = before = -1
     people = material.is_dialogue
+    # What was only proposed must not read as decided.
+    offering = set() if people else {unit.index for unit in units if unit.offers}
 
     def flush() -> None:
         if body:
@@ -220,6 +223,7 @@ def _minutes(material: Material, chosen: Sequence[Unit]) -> list[str]:
 
     for unit in units:
         who = unit.speaker or ("User" if unit.role is Role.USER and not people else "")
+        who = "Assistant" if unit.index in offering else who
         apart = not people and unit.index != last
         if body and (apart or len(body) + len(unit.text) > _LINE_CHARS):
             flush()

@@ -43,7 +43,8 @@ _DECIDED_BY_USER = re.compile(
     r"\b(?:decided|settled|agreed|promised|it is(?=[,.!]|$)|then\b[.!]?$|no \w+ then|"
     r"(?:i|we)(?:['’]ll| will)\b|let['’]s|we (?:stay|keep|pay|go|take|use|move|do not)|"
     r"(?:limit|ceiling|budget|deadline) (?:is|stays)|"
-    r"is my limit|changed my mind|take (?:it|that) back|back to|plan [a-c]\b|stays? (?:at|open|as))|"
+    r"is my limit|(?:do not|don['’]t) agree|disagree|"
+    r"changed my mind|take (?:it|that) back|back to|plan [a-c]\b|stays? (?:at|open|as))|"
     r"^(?:yes|no|ok(?:ay)?|right|good|flat|plain|keep|leave|split|accept|make|add|use|drop|put|allow|mark)\b",
     re.IGNORECASE,
 )
@@ -61,6 +62,7 @@ _ORDER = re.compile(
     r":|\b(?:please|wants?|need|should|must|only|no|not|don['’]?t|instead|per|also|too|each|every|with)\b",
     re.I,
 )
+_NAMES_THING = re.compile(r"\d|\w[A-Z]|(?<=[\w,] )[A-Z]\w{2}")
 _POINTS_BACK = re.compile(r"^(?:\W*\w+\W+){0,4}?(?:that|thats|that['’]s|it|this|both)\b", re.IGNORECASE)
 
 
@@ -138,7 +140,7 @@ def _said(material: Material, units: Sequence[Unit], answered: bool) -> list[_En
             continue
         strong = cue.search(text) is not None or (by_user and CORRECTION.search(text) is not None)
         if not any(unit.weight for unit in sentence) and not (
-            strong and by_user and len(text) > _LEAST_CHARS
+            strong and by_user and (len(text) > _LEAST_CHARS or _NAMES_THING.search(text))
         ):
             continue
         # In a run with reports, what the user says in between is what is to be done.

@@ -22,6 +22,7 @@ _KEY_KINDS = frozenset({EvidenceKind.ID, EvidenceKind.PATH, EvidenceKind.DATE, E
 _BRIEF_CHARS = 1_500
 _TOLD_UNITS = 4
 _PURPOSE_CHARS = 130
+_JUST_NOW = 6
 _SAID_OPEN = re.compile(r"(?<=\] )(?:still )?open: ", re.IGNORECASE)
 _SAID_DECIDED = re.compile(r"^decided[^:]{0,20}: ", re.IGNORECASE)
 _INNER_STOP = re.compile(r"(?<=\S)[.!?…]+(?=\s)")
@@ -100,13 +101,14 @@ def brief(material: Material, room: int) -> Draft:
         )
         flat = flat.rstrip(" .;")
         if pieces and len(flat) + 2 <= left and len(told) < 5:
-            told.append(flat if flat[-1] in "?!…" else flat + ".")
+            told.append(flat if flat[-1] in "?!…。！？" else flat + ".")
             left -= len(flat) + 2
 
     add("Goal: ", _wanted(material, whole // 3))
     wording = [f"“{blocks.one_line(rule.value).rstrip('.')}” [m{rule.message}]" for rule in material.rules]
     # The newest ones stand in the newest request; what holds for everything was said first.
-    add("Rules: ", blocks.take(wording, whole // 4))
+    ruling = blocks.take(wording, whole // 4)
+    add("Rules: " if ruling else "Answers: ", [*ruling, *_answered(material, whole // 5)])
     add(*_achieved(material, whole // 4))
     waiting = [_SAID_OPEN.sub("", line[2:]) for line in pending.open_items(material, whole // 4)]
     open_size = sum(len(line) + 2 for line in waiting) + 8 if waiting else 0
@@ -132,6 +134,17 @@ def _wanted(material: Material, room: int) -> list[str]:
     return [blocks.clip(line, share) for line in lines]
 
 
+def _answered(material: Material, room: int) -> list[str]:
+    """What the user answered just now, with its question; what was answered long ago has been acted on."""
+    recent = material.positions[-_JUST_NOW:]
+    found = [item for item in material.evidence if item.kind is EvidenceKind.APPROVAL]
+    newest = max(found, key=lambda item: item.message, default=None)
+    if newest is None or newest.message not in recent:
+        return []
+    said = f"“{blocks.one_line(newest.value, 100).rstrip('.')}” [m{newest.message}]"
+    return blocks.take([f"{said}, {blocks.one_line(newest.context, 190)}"], room)
+
+
 def _achieved(material: Material, room: int) -> tuple[str, list[str]]:
     """What came of it: the newest reports, else the newest steps, else what was decided or told."""
     if material.ledger.steps:
@@ -139,6 +152,7 @@ def _achieved(material: Material, room: int) -> tuple[str, list[str]]:
         return "Done: ", blocks.take((line[2:] for line in reversed(done)), room)[::-1]
     where = material.positions
     untold = [unit for unit in material.units if unit.number not in material.told and unit.weight]
+    untold = [unit for unit in untold if material.is_dialogue or not unit.offers]
     decided = blocks.decided_last(material)
     telling = decided or sorted(
         Chooser(untold, material.weights, 2).choose(room)[:_TOLD_UNITS], key=lambda unit: unit.number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
@@ -22,6 +22,7 @@ from compact.summarizers.extractive.weighing import Weights, units_of
 FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## Names and values"})
 _HEADING = re.compile(r"^#{1,4} ")
 _RULE_LINE = re.compile(r"^- (?:\[m\d+\] )?“.*”(?: \[m\d+\])?$")
+_ANSWER_LINE = re.compile(r"^- \[m(\d+)\] (?:\w+(?: \w+)?, )?asked in \[m\d+\]: ")
 _INNER_END = re.compile(r"[.!?] ")
 _LEADING_CITE = re.compile(r"^[-*] (?=\S)")
 
@@ -74,7 +75,9 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
     if request.focus:
         evidence = focused(evidence, request.focus, dict(zip(positions, reading.texts, strict=True)))
     inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
-    goal, story = _earlier_lines("\n".join(filter(None, [request.previous_summary or "", *inside])))
+    answered = {item.message for item in evidence if item.kind is EvidenceKind.APPROVAL}
+    summaries = "\n".join(filter(None, [request.previous_summary or "", *inside]))
+    goal, story = _earlier_lines(summaries, answered)
     reports = reports_of(messages) if ledger.steps else frozenset()
     units, weights = units_of(reading, _named(ledger.items), request.focus, reports)
     units = _unquoted(units, positions, evidence)
@@ -123,8 +126,11 @@ def _tool_share(reading: Reading) -> float:
     return tools / (tools + said) if tools else 0.0
 
 
-def _earlier_lines(summary: str) -> tuple[list[str], list[str]]:
-    """Goal lines and story lines of an earlier summary; rules, facts and tool data are kept as evidence."""
+def _earlier_lines(summary: str, answered: Container[int]) -> tuple[list[str], list[str]]:
+    """Goal lines and story lines of an earlier summary, each once.
+
+    Rules, facts, tool data and what the user `answered` are kept as evidence.
+    """
     goal: list[str] = []
     story: list[str] = []
     section = ""
@@ -137,8 +143,11 @@ def _earlier_lines(summary: str) -> tuple[list[str], list[str]]:
             continue
         if not line or section in FACTS_HEADINGS or _RULE_LINE.match(line):
             continue
+        answer = _ANSWER_LINE.match(line)
+        if answer and int(answer.group(1)) in answered:
+            continue
         text = _LEADING_CITE.sub("", line)
         if is_rule(text) and "“" in text:
             continue
         (goal if "goal" in section.lower() else story).append(text)
-    return goal, story
+    return list(dict.fromkeys(goal)), list(dict.fromkeys(story))

@@ -23,6 +23,7 @@ _GUESSED_SHARE = 0.6
 """Plans that nobody called open get less room."""
 _ROOMY_ANSWERS = 500
 _SAID_OPEN = re.compile(r"^open: ", re.IGNORECASE)
+_ASKED = re.compile(r"\basked in \[m(\d+)\]: (.*)", re.DOTALL)
 _OPEN_CUES = (
     "todo", "next", "remaining", "still ", "not yet", "pending", "blocked", "later", "unresolved",
     "open question", "follow", "waiting", "will ", "open:", "need to", "have to", "should ", "plan to",
@@ -112,7 +113,7 @@ def open_questions(material: Material, room: int) -> list[str]:
 
 
 def answers(material: Material, room: int) -> list[str]:
-    """What the user approved or turned down, newest kept."""
+    """What the user approved or turned down, newest kept; no other section asks these questions again."""
     found = [item for item in material.evidence if item.kind is EvidenceKind.APPROVAL]
     found.sort(key=lambda item: item.message)
     asked, said = (260, 180) if room > _ROOMY_ANSWERS else (190, 100)
@@ -124,6 +125,10 @@ def answers(material: Material, room: int) -> list[str]:
     shown: dict[int, str] = {}
     for item in found[len(found) - len(kept) :]:
         shown[item.message] = f"{shown.get(item.message, '')}\n{item.value[:said]}"
+        question = _ASKED.search(item.context[:asked])
+        if question:
+            at = int(question.group(1))
+            shown[at] = f"{shown.get(at, '')}\n{question.group(2)}"
     for unit in material.units if shown else ():
         if unit.text in shown.get(material.positions[unit.index], ""):
             material.told.add(unit.number)

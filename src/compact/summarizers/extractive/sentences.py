@@ -38,6 +38,17 @@ _FILLER = re.compile(
 )
 
 
+_OFFER = re.compile(
+    r"\b(?:I|we)(?:['’]d| would| also| now|,? \w+ly,?)* (?:suggest|propose|recommend|advise)\b|"
+    r"\b(?:I|we) (?:could(?! not)|can offer)\b|"
+    r"\bmy (?:suggestion|proposal|recommendation|advice)\b|\bich (?:\w+ )?(?:empfehle|rate|schlage)\b|"
+    r"\b(?:empfehle|schlage) ich\b|\bje (?:vous |te )?(?:propose|suggère|conseille|recommande)\b|"
+    r"\b(?:sugiero|propongo|recomiendo)\b|提案(?:し|いた)|お(?:すすめ|勧め)し|建议",
+    re.IGNORECASE,
+)
+_QUESTION_ENDS = ("?", "？", "か。", "吗。")
+
+
 class Unit:
     """One piece of prose that is kept or dropped as a whole."""
 
@@ -88,6 +99,13 @@ class Unit:
         """The text as one safe line, without interjections at its start and hesitations inside."""
         self._told = self._told or neutralize(tidy(self.text))
         return self._told
+
+    @property
+    def offers(self) -> bool:
+        """True for what an assistant asks or proposes: it is neither done nor decided."""
+        return self.role is Role.ASSISTANT and (
+            self.text.endswith(_QUESTION_ENDS) or _OFFER.search(self.text) is not None
+        )
 
 
 def add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> None:

@@ -58,7 +58,7 @@ def _reported(material: Material, room: int) -> list[tuple[int, str]]:
     """What came of each turn, in the words with which the assistant reported it; the newest stay."""
     leads: dict[int, list[Unit]] = {}
     for unit in material.units:
-        if unit.index in material.reports and unit.weight and unit.label is not OPEN:
+        if unit.index in material.reports and unit.weight and unit.label is not OPEN and not unit.offers:
             told = leads.setdefault(unit.index, [])
             enough = _THIN_LEAD if unit.label is DECIDED else _LEAD_CHARS
             if len(told) < _LEAD_SENTENCES and sum(len(one.text) for one in told) < enough:

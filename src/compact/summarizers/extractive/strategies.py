@@ -143,7 +143,9 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
     least = _FORMED_SHARE if formed else _between(_LEAST_PROSE, max(0.0, 2 * _ease(material, room) - 1))
     least = max(least, _reported_share(material, room))
     prose_room = max(int(room * least), room - evidence_room - _size(filled, sections))
+    told = frozenset(material.told)
     for _ in range(2):
+        material.told.intersection_update(told)
         _fill_prose(filled, material, sections, prose_room, reported=room >= _REPORTED_FROM)
         left = room - _size(filled, sections) - len(facts_heading) - len(UNTRUSTED_HEADING) - 2
         block = build(
