@@ -171,17 +171,13 @@ def _listed(session: Session, line: str, at: Sequence[int]) -> list[str]:
     found = [
         f"no cited message has {value}"
         for value in values
-        if not any(re.sub(r":\d.*", "", value) in source or says(source, value) for source in sources)
+        if head.group(1) != "written"
+        and not any(re.sub(r":\d.*", "", value) in source or says(source, value) for source in sources)
     ]
     if head.group(2):
         found += [wrong for value in values for wrong in _held(session, at, head.group(2), value)]
-    if head.group(1) == "edited":
-        # A session's folder may stand before the name in one message and not in another.
-        changed = [session.called(one) for one in range(len(session.messages))]
-        names = (re.sub(r":\d.*", "", value).rsplit("/", 1)[-1] for value in values)
-        found += [
-            f"{name} was not written" for name in names if not any(_writes(text, name) for text in changed)
-        ]
+    if head.group(1) == "written":
+        found += _unwritten(session, at, (re.sub(r":\d.*", "", value) for value in values), _WRITING)
     return found
 
 
@@ -193,11 +189,22 @@ def _held(session: Session, at: Sequence[int], name: str, value: str) -> list[st
     return [f"{value} stands in no {name}"]
 
 
-def _writes(call: str, name: str) -> bool:
-    return (
-        name in call
-        and re.match(r"\s*(?:write_file|edit_file|bash .*(?:>|sed -i|touch|cp|mv))", call, re.S) is not None
-    )
+_WRITING = r"write_file|edit_file|bash .*(?:>|sed -i)"
+_VERBS = {"edited": r"edit_file|bash .*(?:>|sed -i)", "wrote": r"write_file|bash .*>"}
+
+
+def _unwritten(session: Session, at: Sequence[int], paths: Iterable[str], how: str) -> list[str]:
+    """Files that no cited call writes to; a folder may stand before the name in one message only."""
+    calls = [session.called(one) for one in at]
+    return [
+        f"no cited call wrote {path}"
+        for path in paths
+        if not any(_writes(call, path.rsplit("/", 1)[-1], how) for call in calls)
+    ]
+
+
+def _writes(call: str, name: str, how: str = _WRITING) -> bool:
+    return name in call and re.match(rf"\s*(?:{how})", call, re.S) is not None
 
 
 def _stepped(session: Session, line: str, at: Sequence[int]) -> list[str]:
@@ -215,7 +222,10 @@ def _stepped(session: Session, line: str, at: Sequence[int]) -> list[str]:
         contents = [str(call_text) for one in at for call_text in _contents(session.messages[one])]
         if not any(len(text.splitlines()) == int(count) for text in contents):
             found.append(f"no text of {count} lines was written")
-    for path, times in re.findall(r"(?:edited|,) (\S+) \((\d+) times\)", line):
+    for verb, files in re.findall(r"(?:\] |; )(edited|wrote) (?!\d+ lines)([^:;]+)", line):
+        paths = (file.split()[0].rstrip(".") for file in files.split(", "))
+        found += _unwritten(session, at, paths, _VERBS[verb])
+    for path, times in re.findall(r"(?:edited|wrote|,) (\S+) \((\d+) times\)", line):
         calls = sum(_writes(session.called(one), path) for one in at)
         if calls < int(times):
             found.append(f"{path} was written {calls} times, not {times}")

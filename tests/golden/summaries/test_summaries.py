@@ -90,7 +90,11 @@ FALSE = [
     ("bakery", "- [m94] said no, asked in [m59]: Should she? — “No, Rosa is not a trade customer”"),
     ("bakery", "- README.md: wrote 31 lines [m221]"),
     ("bakery", "- Ids: 8bf20e8a5ec73d112beb [m16]"),
-    ("bakery", "- Files edited: bakelist/baking.py [m3]"),
+    ("bakery", "- Files written: bakelist/baking.py [m3]"),
+    ("bakery", "- Files written: /repo/tests/test_bakelist.py [m36]"),
+    ("bakery", "- [m221] edited README.md: wrote 30 lines"),
+    ("sensors", "- Files written: investigation/look3.py [m49]"),
+    ("sensors", "- [m49] wrote look3.py"),
     # All its words stand in that long output, but not together.
     ("bakery", "- [m224] The unit tests of the wheat loaf failed in bakelist"),
     ("bakery", "- [m0] Round dough down."),

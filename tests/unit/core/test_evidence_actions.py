@@ -81,7 +81,10 @@ def test_a_text_about_errors_was_read_well() -> None:
 
 
 def test_a_file_that_was_not_found_was_not_read() -> None:
-    assert step_of("read_file", {"path": "src/a.py"}, "Fehler: Datei nicht gefunden").failed
+    arguments, output = {"path": "src/a.py"}, "Fehler: Datei nicht gefunden"
+    assert step_of("read_file", arguments, output).failed
+    items = extract((call("c1", "read_file", arguments), result("c1", output))).items
+    assert [item.context for item in items if item.value == "src/a.py"] == ["failed"]
 
 
 @pytest.mark.parametrize(
@@ -107,6 +110,37 @@ def test_a_file_that_was_not_found_was_not_read() -> None:
 )
 def test_a_command_fails_by_what_it_prints_or_by_its_code(output: str, failed: bool) -> None:
     assert step_of("bash", {"command": "pytest -q"}, output).failed is failed
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("write_file", {"path": "a.py", "content": "x = 1"}, "wrote a.py: x = 1"),
+        ("edit_file", {"path": "a.py", "old_string": "x", "new_string": "y"}, "edited a.py: `y`"),
+        ("delete_file", {"path": "a.py"}, "delete_file(a.py)"),
+        ("bash", {"command": "mv a.py b/a.py"}, "ran `mv a.py b/a.py`"),
+    ],
+)
+def test_a_step_is_told_by_what_it_did(tool: str, arguments: dict[str, Any], told: str) -> None:
+    assert describe(step_of(tool, arguments)) == told
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "writes"),
+    [
+        ("bash", {"command": "mv a.py b/a.py"}, False),
+        ("move_file", {"path": "b/a.py"}, False),
+        ("bash", {"command": "sed -i s/a/b/ b/a.py"}, True),
+        ("write_file", {"path": "b/a.py", "content": "x"}, True),
+    ],
+)
+def test_only_what_writes_to_a_file_makes_it_a_written_one(
+    tool: str, arguments: dict[str, Any], writes: bool
+) -> None:
+    seen = extract((call("c1", tool, arguments), result("c1", "b/a.py:3: warning"))).items
+    [path] = [item for item in seen if item.value == "b/a.py"]
+    assert path.context.startswith("edited") is writes
+    assert path.message == 0 or not writes
 
 
 def test_runs_with_different_endings_are_told_apart() -> None:

@@ -28,7 +28,7 @@ def test_values_stand_in_groups_under_their_label() -> None:
         Evidence(EvidenceKind.COMMAND, "make ship", 5, "exit 1", 5.0),
     ]
     assert lines(items) == [
-        "- Files edited: src/a.py [m2]",
+        "- Files written: src/a.py [m2]",
         "- Files read: src/b.py:5-9 [m3]",
         "- order: ID-00000, ID-00001 [m0]",
         "- in b.py load_zones [m4]",

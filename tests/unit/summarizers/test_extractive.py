@@ -264,7 +264,7 @@ def test_an_agents_report_says_what_was_done_decided_and_left_open() -> None:
     text = written(*reported(), *filler, max_tokens=900).text
     sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", text, re.M))
     assert "The parser reads all three suppliers" in sections["Done"]
-    assert "edited parser.py" in sections["Done"]
+    assert "wrote parser.py" in sections["Done"]
     assert "The next supplier sends a PDF. It needs a converter first." in sections["Outstanding"]
     assert "Prices are kept in cents, because floats would drift." in sections["Decisions and facts"]
     assert "Should empty lines warn?" in sections["Outstanding"]
@@ -282,7 +282,7 @@ def test_what_a_command_writes_for_a_moment_is_no_changed_file() -> None:
         messages += [call(f"c{number}", "bash", {"command": command}), result(f"c{number}", "ok")]
     text = written(*messages, strategy="code_delta", max_tokens=600).text
     assert "## Changes" not in text
-    assert "Files edited" not in text
+    assert "Files written" not in text
 
 
 def test_a_list_that_the_newest_request_counts_on_is_named() -> None:

@@ -50,6 +50,21 @@ class Step:
         return self.kind is StepKind.WROTE and _HEREDOC_TO_FILE.match(self.command) is not None
 
     @property
+    def edits(self) -> bool:
+        """True when it wrote to its file; to move, copy or remove one changes none of its text."""
+        if self.kind is not StepKind.WROTE:
+            return False
+        if self.command:
+            return _EDITING_COMMAND.search(_unquoted(self.command)) is not None
+        return _MOVING_VERBS.isdisjoint(_words_of_tool(self.tool))
+
+    @property
+    def writes_whole_file(self) -> bool:
+        """True when it says all that the file is to hold, and not what to put in place of what."""
+        given = self.arguments
+        return self.writes_its_text or (not _WHOLE_TEXT.isdisjoint(given) and _PLACES.isdisjoint(given))
+
+    @property
     def shows_its_file(self) -> bool:
         """True for a command that prints of one file what stands in it."""
         first, *more = [piece for piece in _COMMANDS.split(self.command) if piece.strip()] or [""]
@@ -75,6 +90,9 @@ _WRITING_VERBS = frozenset(
     "modify send set add exchange return post put commit submit enable disable transfer refund toggle reset "
     "change make schedule pay order str".split()
 )
+_MOVING_VERBS = frozenset("delete remove move rename copy".split())
+_WHOLE_TEXT = frozenset("content contents file_text".split())
+_PLACES = frozenset("old_string old_str old old_text insert_line line start_line".split())
 _TELLING_NOUNS = frozenset("status history details info list count summary".split())
 """`order_status` orders nothing."""
 _TOOL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -87,8 +105,10 @@ _CHANGING = (
     r"(?:^|[\s;&|])(?:sed\s+-i|perl\s+-\w*i|tee|mv|cp|rm|touch|mkdir|patch|git\s+(?:apply|commit|checkout|"
     r"mv|rm))\b"
 )
+_WRITING_TO = r"|(?<![<>0-9&=-])>{1,2}\s*(?!/dev/null|&)\S"
+_EDITING_COMMAND = re.compile(r"(?:^|[\s;&|])(?:sed\s+-i|perl\s+-\w*i|tee|patch|git\s+apply)\b" + _WRITING_TO)
 _CHANGING_COMMAND = re.compile(_CHANGING)
-_WRITING_COMMAND = re.compile(_CHANGING + r"|(?<![<>0-9&=-])>{1,2}\s*(?!/dev/null|&)\S")
+_WRITING_COMMAND = re.compile(_CHANGING + _WRITING_TO)
 _ELSEWHERE = re.compile(r"[;&|(]\s*cd\s")
 _REMOVING = re.compile(r"\s*rm\s")
 _PASSING = re.compile(r"\$|^/tmp/|^/dev/|\.(?:log|out|err|tmp)$")
@@ -185,7 +205,7 @@ def _argument_lines(arguments: Mapping[str, Any]) -> str:
 
 def _kind_of_tool(name: str) -> StepKind:
     """By the first word of the name; by a later one only when the first says nothing."""
-    words = [word.lower() for word in _TOOL_WORD.findall(_NAMESPACE.sub("", name))]
+    words = _words_of_tool(name)
     if not words:
         return StepKind.CALLED
     rest = set(words[1:])
@@ -197,6 +217,10 @@ def _kind_of_tool(name: str) -> StepKind:
         if verb in _WRITING_VERBS:
             return StepKind.READ if words[-1] in _TELLING_NOUNS and len(words) == 2 else StepKind.WROTE
     return StepKind.CALLED
+
+
+def _words_of_tool(name: str) -> list[str]:
+    return [word.lower() for word in _TOOL_WORD.findall(_NAMESPACE.sub("", name))]
 
 
 def _unquoted(command: str) -> str:

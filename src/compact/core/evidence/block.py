@@ -39,6 +39,7 @@ _TITLES = {
     EvidenceKind.ERROR: "Errors",
     EvidenceKind.APPROVAL: "Answers by the user",
 }
+_FILES = {"edited": "Files written", "read": "Files read", "failed": "Files failed"}
 _ORDER = tuple(_TITLES)
 _SPOKEN = frozenset({EvidenceKind.DATE, EvidenceKind.NAME})
 _OWN_LINE = frozenset({EvidenceKind.COMMAND, EvidenceKind.ERROR, EvidenceKind.APPROVAL})
@@ -242,8 +243,7 @@ def _title(item: Evidence) -> str:
     if not context:
         return _TITLES[kind]
     if kind is EvidenceKind.PATH:
-        state = context.split(" ", 1)[0]
-        return f"Files {state}" if state in ("edited", "read", "failed") else _TITLES[kind]
+        return _FILES.get(context.split(" ", 1)[0], _TITLES[kind])
     return _TITLES[kind] if kind in _UNTITLED or _is_phrased(item) else context
 
 

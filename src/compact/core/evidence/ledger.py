@@ -245,12 +245,13 @@ def _without_partial_paths(sightings: Iterable[Sighting]) -> list[Sighting]:
     paths: list[Sighting] = []
     for seen in sightings:
         (paths if seen.kind is EvidenceKind.PATH else kept).append(seen)
+    listed = {seen.value for seen in paths if seen.only_tools}
     whole_of: dict[str, Sighting] = {}
     paths.sort(key=lambda seen: (-seen.value.count("/"), -sum(seen.messages), seen.first, seen.value))
     for seen in paths:
         whole = whole_of.get(seen.value)
         if whole is not None:
-            _absorb(whole, seen)
+            _absorb(whole, seen, only_listed=whole.value in listed)
             continue
         kept.append(seen)
         segments = seen.value.split("/")
@@ -263,17 +264,18 @@ def _without_partial_paths(sightings: Iterable[Sighting]) -> list[Sighting]:
     return kept
 
 
-def _absorb(whole: Sighting, part: Sighting) -> None:
+def _absorb(whole: Sighting, part: Sighting, *, only_listed: bool) -> None:
     for source, messages in enumerate(part.messages):
         whole.messages[source] = max(whole.messages[source], messages)
     whole.first = min(whole.first, part.first)
     whole.last = max(whole.last, part.last)
     whole.density = max(whole.density, part.density)
-    whole.label = (
-        StepKind.WROTE.value
-        if StepKind.WROTE.value in (whole.label, part.label)
-        else whole.label or part.label
-    )
+    if part.label == StepKind.WROTE.value and whole.label != part.label:
+        # What only tools name by the long name may have been moved there since.
+        if not only_listed:
+            whole.label, whole.at = part.label, part.at
+    else:
+        whole.label = whole.label or part.label
     whole.lines = whole.lines or part.lines
 
 

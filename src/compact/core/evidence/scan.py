@@ -258,13 +258,16 @@ class Scanner:
                 continue
             if step.lines:
                 seen.lines = step.lines
-            if step.failed and step.kind is StepKind.WROTE:
+            if step.kind not in (StepKind.WROTE, StepKind.READ):
+                continue
+            if step.failed:
                 if seen.label not in (StepKind.WROTE.value, StepKind.READ.value):
                     seen.label = "failed"
-                continue
-            state = "failed" if step.failed and not seen.label else step.kind.value
-            if step.kind in (StepKind.WROTE, StepKind.READ) and seen.label != StepKind.WROTE.value:
-                seen.label = state
+            elif step.edits:
+                seen.label = step.kind.value
+                seen.at = step.index  # what wrote to it is what gets cited
+            elif step.kind is StepKind.READ and seen.label != StepKind.WROTE.value:
+                seen.label = step.kind.value
 
 
 def _values_in(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:

@@ -265,11 +265,6 @@ def _step(step: Step, units: Sequence[Unit]) -> _Entry:
 
 def _verb(step: Step) -> str:
     name = blocks.one_line(step.tool, 50)
-    if step.subject and (step.kind is StepKind.READ or (step.kind is StepKind.WROTE and not step.command)):
-        verb = (
-            f"tried to {'edit' if step.kind is StepKind.WROTE else 'read'}"
-            if step.failed
-            else step.kind.value
-        )
-        return blocks.one_line(f"{verb} {step.subject}", 110)
+    if step.subject and (step.kind is StepKind.READ or (step.edits and not step.command)):
+        return blocks.one_line(f"{steps.verb_of(step)} {step.subject}", 110)
     return f"call {name}"

@@ -77,23 +77,27 @@ def _reported(material: Material, room: int) -> list[tuple[int, str]]:
 def _edited_before(material: Material, until: int, room: int) -> list[tuple[int, str]]:
     """Which files were changed up to the last report, and how often; how, the reports tell."""
     edits: dict[str, list[int]] = {}
+    edited: set[str] = set()
     for step in material.ledger.steps:
-        if step.index < until and step.kind is StepKind.WROTE and step.subject and not step.failed:
+        if step.index < until and step.subject and not step.failed and step.edits:
             edits.setdefault(step.subject, []).append(step.index)
+            if not step.writes_whole_file:
+                edited.add(step.subject)
     for path in removed(material):
         edits.pop(path, None)
-    told: list[str] = []
+    told: dict[str, list[str]] = {"edited": [], "wrote": []}
     at: list[int] = []
-    room -= len("- [m000-m000] edited ")
+    room -= len("- [m000-m000] edited ; wrote ")
     for path in sorted(edits, key=lambda path: (-len(edits[path]), path)):
         times = len(edits[path])
         piece = one_line(path) + (f" ({times} times)" if times > 1 else "")
         if len(piece) + 2 > room:
             break
         room -= len(piece) + 2
-        told.append(piece)
+        told["edited" if path in edited else "wrote"].append(piece)
         at += edits[path]
-    return [(until, f"- {_cite(material, at)} edited {', '.join(told)}")] if told else []
+    done = "; ".join(f"{verb} {', '.join(files)}" for verb, files in told.items() if files)
+    return [(until, f"- {_cite(material, at)} {done}")] if done else []
 
 
 def removed(material: Material) -> set[str]:
@@ -138,14 +142,22 @@ def describe(step: Step, limit: int = 150) -> str:
     if step.command:
         verb = "read" if step.kind is StepKind.READ else "ran"
         return f"{verb} `{one_line(step.command, limit)}`{ending}"
-    if step.kind is StepKind.WROTE and step.subject:
+    if step.edits and step.subject:
         change = edit_of(step.arguments)
-        verb = "tried to edit" if step.failed else "edited"
-        return one_line(f"{verb} {step.subject}" + (f": {change}" if change else ""), limit + 60) + ending
+        told = f"{verb_of(step)} {step.subject}" + (f": {change}" if change else "")
+        return one_line(told, limit + 60) + ending
     if step.kind is StepKind.READ and step.subject:
         lines = f":{step.lines}" if step.lines else ""
         return one_line(f"read {step.subject}{lines}", limit) + ending
     return f"{one_line(step.tool, 60)}({one_line(brief_arguments(step.arguments), limit)}){ending}"
+
+
+def verb_of(step: Step) -> str:
+    """What it did to its file, or tried to."""
+    if step.kind is StepKind.READ:
+        return "tried to read" if step.failed else "read"
+    verb, did = ("write", "wrote") if step.writes_whole_file else ("edit", "edited")
+    return f"tried to {verb}" if step.failed else did
 
 
 def brief_arguments(arguments: Mapping[str, Any]) -> str:
