@@ -373,3 +373,23 @@ def test_the_decision_log_holds_that_the_user_disagrees() -> None:
 def test_a_day_of_a_german_month_ends_no_sentence() -> None:
     text = written(user("Ich möchte den Termin auf den 12. Mai verschieben und zwei Räume buchen.")).text
     assert "12. Mai verschieben" in text
+
+
+@pytest.mark.parametrize("said", ["Call Bob", "hello never do x"])
+@pytest.mark.parametrize("strategy", ["task_state", "continuation", "rolling", "brief"])
+def test_few_words_are_told_where_there_is_room_for_all(said: str, strategy: str) -> None:
+    assert said in written(user(said), assistant("ok"), max_tokens=2_000, strategy=strategy).text
+
+
+def test_a_short_meeting_is_told_whole_without_its_noises() -> None:
+    talk = [
+        "Project Manager: Right, let's go for rubber then. Sarah, can you do the survey by Friday the 14th?",
+        "Marketing: Yeah, I'll do it. I'll ask 80 people.",
+        "Designer: Mm-hmm.",
+        "Marketing: Yeah, uh, yeah.",
+        "Project Manager: The battery stays open till we have the prices from Lisbon.",
+        "Designer: Maybe kinetic ones, like in watches?",
+    ]
+    text = written(*map(user, talk), max_tokens=1_000).text
+    assert "Let's go for rubber then." in text and "Marketing: I'll do it. I'll ask 80 people." in text
+    assert "hmm" not in text and "uh" not in text

@@ -259,6 +259,12 @@ _ADJECTIVE = re.compile(r"\d{1,4}-[a-z]{2,}|[a-z]\w?-\w{1,3}(?:\.\d+)?|\d+-[a-z]
 """`20-minute` is a measure in words, `t-T0` and `2900-a` are sums in code."""
 
 
+_HUMMING = re.compile(
+    r"(?:(?:m+h*m*|h+m+|u+h+|u+m+|a+h+|o+h+|huh|nuh|yeah|yep|yes|no|ha|la|ok)(?:-|$))+", re.I
+)
+"""`Mm-hmm` and `Uh-huh` name nobody."""
+
+
 def _classify_plain(value: str) -> EvidenceKind | None:
     has_digit = any(map(str.isdigit, value))
     has_letter = any(map(str.isalpha, value))
@@ -273,7 +279,7 @@ def _classify_plain(value: str) -> EvidenceKind | None:
         # "2550p" in a sed command is an address, not an id.
         return EvidenceKind.ID if len(value) > 3 and (len(value) > 6 or not value[:-1].isdigit()) else None
     if "-" in value:
-        if value.islower() or not _WORDLIKE.fullmatch(value):
+        if value.islower() or not _WORDLIKE.fullmatch(value) or _HUMMING.fullmatch(value):
             return None
         return EvidenceKind.NAME
     return EvidenceKind.SYMBOL if value[0] == "#" else None

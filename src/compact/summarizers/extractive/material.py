@@ -23,6 +23,8 @@ FACTS_HEADINGS = frozenset({"## Key entities", "## Ids, names and values", "## N
 _HEADING = re.compile(r"^#{1,4} ")
 _RULE_LINE = re.compile(r"^- (?:\[m\d+\] )?“.*”(?: \[m\d+\])?$")
 _ANSWER_LINE = re.compile(r"^- \[m(\d+)\] (?:\w+(?: \w+)?, )?asked in \[m\d+\]: ")
+_ROOMY_CHARS = 2
+"""A span with fewer characters of speech for each token of the room can be told whole."""
 _INNER_END = re.compile(r"[.!?] ")
 _LEADING_CITE = re.compile(r"^[-*] (?=\S)")
 
@@ -79,7 +81,8 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
     summaries = "\n".join(filter(None, [request.previous_summary or "", *inside]))
     goal, story = _earlier_lines(summaries, answered)
     reports = reports_of(messages) if ledger.steps else frozenset()
-    units, weights = units_of(reading, _named(ledger.items), request.focus, reports)
+    whole = sum(map(len, reading.texts)) < _ROOMY_CHARS * request.max_tokens
+    units, weights = units_of(reading, _named(ledger.items), request.focus, reports, whole=whole)
     units = _unquoted(units, positions, evidence)
     hiding = ledger.hiding
     if hiding is not None and hiding.values:

@@ -21,7 +21,7 @@ _DEPENDENT = re.compile(
 )
 _DEPENDENT_REACH = 120
 LONG_SENTENCE = 170
-_SHORTEST = 16
+SHORTEST = 16
 _MARKED = "-*•>#|0123456789"
 SPEAKING = frozenset({Role.USER, Role.ASSISTANT})
 _MARKUP = re.compile(r"^(?:[-*•>#|]+|\d{1,2}[.)])\s+|\*\*|__|</?[a-z_-]+>")
@@ -108,7 +108,8 @@ class Unit:
         )
 
 
-def add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> None:
+def add_units(units: list[Unit], reading: Reading, index: int, role: Role, shortest: int = SHORTEST) -> None:
+    """Add what a message says; pieces of at most `shortest` characters only where they tell much."""
     speaker = label = ""
     named_here = bool(reading.speakers)
     text = reading.texts[index]
@@ -129,11 +130,11 @@ def add_units(units: list[Unit], reading: Reading, index: int, role: Role) -> No
         if "\n" in sentence:
             sentence = " ".join(sentence.split())
         if len(sentence) <= LONG_SENTENCE:
-            if len(sentence) > _SHORTEST or label or _tells_much(sentence):
+            if len(sentence) > shortest or label or _tells_much(sentence):
                 units.append(Unit(index, len(units), role, speaker, sentence, label, opens))
             continue
         for joint, piece in _clauses(sentence):
-            if len(piece) > _SHORTEST or _tells_much(piece):
+            if len(piece) > shortest or _tells_much(piece):
                 units.append(Unit(index, len(units), role, speaker, piece, label, opens, joint))
                 opens = False
 
@@ -151,7 +152,7 @@ def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
 
 def _tells_much(text: str) -> bool:
     """A character of Chinese tells as much as three letters."""
-    return not text.isascii() and len(text.encode(errors="replace")) > _SHORTEST
+    return not text.isascii() and len(text.encode(errors="replace")) > SHORTEST
 
 
 def _spoken_sentences(reading: Reading, index: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from compact.core.evidence.focus import focus_words
 from compact.core.evidence.reading import Reading, indexes_holding
 from compact.model.message import Role
 from compact.summarizers.extractive.labels import DECIDED, OPEN
-from compact.summarizers.extractive.sentences import SPEAKING, Unit, add_units
+from compact.summarizers.extractive.sentences import SHORTEST, SPEAKING, Unit, add_units, tidy
 
 _PUNCTUATION = ".,;:!?…\"'`()[]{}<>*_|~“”‘’«»–—-。，、！？：；（）「」"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -75,6 +75,7 @@ _COURTESY_WEIGHT = 0.25
 _INTENT_WEIGHT = 0.3
 _COUNTER_LENGTH = 4
 _THIN = 3
+_THIN_WEIGHT = 0.1
 _DIGITS = re.compile(r"\d+")
 _WITHDRAWING = ("forget", "drop", "scrap", "skip", "cancel")
 _WITHDRAWN = re.compile(
@@ -132,19 +133,23 @@ def units_of(
     names: Container[str] = (),
     focus: str = "",
     reports: frozenset[int] = frozenset(),
+    *,
+    whole: bool = False,
 ) -> tuple[list[Unit], Weights]:
     """Every unit of what user and assistant said. Tool output is data; it speaks through the evidence.
 
     `names` are the words, in small letters, that name somebody or something here; `reports` the indexes of
-    messages that tell what came of the work.
+    messages that tell what came of the work. With `whole`, room for all that was said, few words count too.
     """
     units: list[Unit] = []
     for index, message in enumerate(reading.messages):
         if message.role in SPEAKING and reading.texts[index] and reading.is_original(index):
-            add_units(units, reading, index, message.role)
-    weights = _weigh(units, reading.speakers, names, focus)
+            add_units(units, reading, index, message.role, 0 if whole else SHORTEST)
+    weights = _weigh(units, reading.speakers, names, focus, whole)
     if reports or not reading.speakers:  # people who speak under their names label nothing else
         _weigh_labelled(units, reports)
+    if whole:  # "Thanks" is no request
+        units = [unit for unit in units if unit.weight or unit.label or len(unit.text) > SHORTEST]
     return units, weights
 
 
@@ -164,9 +169,11 @@ def _weigh_labelled(units: list[Unit], reports: frozenset[int]) -> None:
             unit.weight *= _ON_THE_WAY_WEIGHT
 
 
-def _weigh(units: list[Unit], speakers: frozenset[str], names: Container[str], focus: str) -> Weights:
+def _weigh(
+    units: list[Unit], speakers: frozenset[str], names: Container[str], focus: str, whole: bool
+) -> Weights:
     """Set each unit's words, weight and gain; answer what each word is worth."""
-    words = _Words({part.lower() for name in speakers for part in name.split()})
+    words = _Words({part.lower() for name in speakers for part in name.split()}, whole)
     said: dict[int, int] = {}
     for unit in units:
         said[unit.index] = said.get(unit.index, 0) + len(unit.text)
@@ -236,9 +243,10 @@ def _quiet_counters(units: list[Unit]) -> None:
 class _Words(dict[str, str]):
     """What a word says, looked up once: its bare form, or nothing where it tells nothing."""
 
-    def __init__(self, ignored: set[str]) -> None:
+    def __init__(self, ignored: set[str], whole: bool) -> None:
         super().__init__()
         self._ignored = ignored
+        self._whole = whole
 
     def __missing__(self, word: str) -> str:
         low = word if word.isalpha() else word.strip(_PUNCTUATION)
@@ -262,7 +270,7 @@ class _Words(dict[str, str]):
         ending = text[-1]
         marked = not _MARKING.isdisjoint(found)
         if len(found) < 3 and not (unit.speaker and len(found) == 2 and any(map(_names, words))):
-            unit.weight = 0.0
+            unit.weight = _THIN_WEIGHT if self._whole and _says_something(unit) else 0.0
         elif ending == "?":
             unit.weight = _QUESTION_WEIGHT
         elif ending == ":":
@@ -275,6 +283,16 @@ class _Words(dict[str, str]):
             unit.weight *= _POINTING_WEIGHT
         if marked and len(text) < 120 and not _COURTEOUS.isdisjoint(found) and _COURTESY.search(text):
             unit.weight *= _COURTESY_WEIGHT
+
+
+def _says_something(unit: Unit) -> bool:
+    """Not so "Mm-hmm" and "Yeah, uh, yeah"; nor what an assistant says in so few words."""
+    if unit.role is Role.ASSISTANT and not unit.speaker and (len(unit.words) < 2 or _INTENT.match(unit.text)):
+        return False
+    said = tidy(unit.text)
+    if said.endswith(":"):
+        return False
+    return len(said.split()) > 1 or (not said.isascii() and len(said) > 1)
 
 
 def _worth_of(units: Sequence[Unit], names: Container[str]) -> Weights:
