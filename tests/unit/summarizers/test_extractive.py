@@ -393,3 +393,15 @@ def test_a_short_meeting_is_told_whole_without_its_noises() -> None:
     text = written(*map(user, talk), max_tokens=1_000).text
     assert "Let's go for rubber then." in text and "Marketing: I'll do it. I'll ask 80 people." in text
     assert "hmm" not in text and "uh" not in text
+
+
+def test_a_brief_of_people_says_who_speaks() -> None:
+    text = written(
+        user("Anna: I have a cat called Miso and I moved to Oslo in 2019."),
+        assistant("Bert: I have two dogs and I live in Lima since 2020."),
+        user("Anna: I work as a nurse in a small clinic near the harbor."),
+        assistant("Bert: I teach chemistry at a school and play the trumpet."),
+        max_tokens=300,
+        strategy="brief",
+    ).text
+    assert "Anna: I have a cat called Miso" in text and "Bert: I have two dogs" in text

@@ -157,5 +157,9 @@ def _achieved(material: Material, room: int) -> tuple[str, list[str]]:
     telling = decided or sorted(
         Chooser(untold, material.weights, 2).choose(room)[:_TOLD_UNITS], key=lambda unit: unit.number
     )
-    pieces = (f"{_SAID_DECIDED.sub('', unit.told).rstrip('.!')} [m{where[unit.index]}]" for unit in telling)
+    pieces = (
+        f"{unit.speaker and unit.speaker + ': '}{_SAID_DECIDED.sub('', unit.told).rstrip('.!')} "
+        f"[m{where[unit.index]}]"
+        for unit in telling
+    )
     return ("Decided: " if decided else ""), blocks.take(pieces, room)
