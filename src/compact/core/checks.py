@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator
 
 from compact.core.citations import cited_positions, drop_false_citations, order_ledger
 from compact.core.language import is_other_language
-from compact.core.quotes import Said, invented_quotes, quote_others_apart, quotes_in
+from compact.core.quotes import (
+    Said,
+    denied_approval,
+    invented_quotes,
+    quote_others_apart,
+    quotes_in,
+    turns_down,
+    user_lines,
+)
 from compact.core.refusals import is_refusal, is_tool_call, says_nothing
 from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, request_positions
 from compact.errors import SummaryRefused
@@ -74,6 +82,10 @@ def check_summary(
     if invented:
         shown = invented[0] if len(invented[0]) <= 80 else invented[0][:80] + "…"
         raise _refused(RefusalReason.INVENTED_QUOTE, f"the user never wrote “{shown}”")
+    if denied := denied_approval(cleaned, _turned_down(request)):
+        raise _refused(
+            RefusalReason.INVENTED_QUOTE, f"the user turned down what it has approved: {denied[:80]}"
+        )
     return quote_others_apart(cleaned, said)
 
 
@@ -161,6 +173,15 @@ def _spoken(request: SummaryRequest) -> list[str]:
     return [user, assistant]
 
 
+def _turned_down(request: SummaryRequest) -> dict[int, bool]:
+    pairs = zip(request_positions(request), request.messages, strict=True)
+    return {
+        at: turns_down(message.text)
+        for at, message in pairs
+        if message.role is Role.USER and message.kind is MessageKind.ORIGINAL
+    }
+
+
 _ASKS_THE_USER = re.compile(r"(?:ask|request|prompt).{0,10}(?:user|human|question|input)|human_?input", re.I)
 
 
@@ -183,7 +204,8 @@ def _said(request: SummaryRequest) -> Said:
             (user if result.call_id in asking else tools).append(result.text)
         tools += (part.text for part in message.parts if isinstance(part, Opaque))
     for summary in earlier:
-        user += quotes_in(summary.partition(TOOLS_HEADING)[0].partition(UNTRUSTED_HEADING)[0])
+        own = summary.partition(TOOLS_HEADING)[0].partition(UNTRUSTED_HEADING)[0]
+        user += [*quotes_in(own), *user_lines(own)]
     return Said(user, others, tools)
 
 

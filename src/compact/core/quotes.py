@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from compact.core.citations import cited_positions
 from compact.core.seeming import plain
+from compact.core.support import share_spoken, vocabulary
 
 _MIN_WORDS = 4
 _MIN_IDEOGRAPHS = 8
 
 _QUOTED = r'"([^"\n]{8,600})"|“([^”\n]{8,600})”|„([^“”\n]{8,600})[“”]|«([^»\n]{8,600})»|「([^」\n]{4,600})」'
-_QUOTE = re.compile(_QUOTED)
+# Single ones may be apostrophes: they open after no letter and close before none.
+_SINGLE = (
+    r"(?<![\w'’])'(?=\S)((?:[^'\n]|(?<=\w)'(?=\w)){8,600}?)(?<=\S)'(?!\w)|"
+    r"‘((?:[^‘’\n]|’(?=\w)){8,600}?)’(?!\w)|‚([^‘’\n]{8,600})[‘’]|‹([^›\n]{8,600})›|『([^』\n]{4,600})』"
+)
+_QUOTE = re.compile(f"{_QUOTED}|{_SINGLE}")
 # Short ones are read too, or what stands between two of them would seem to be a quote.
-_PAIRED = r'(?<!\w)"(?=\S)([^"\n]{0,600})(?<=\S)"(?!\w)|' + _QUOTED.partition("|")[2].replace("{8,", "{0,")
+_PAIRED = r'(?<!\w)"(?=\S)([^"\n]{0,600})(?<=\S)"(?!\w)|' + f"{_QUOTED.partition('|')[2]}|{_SINGLE}".replace(
+    "{8,", "{0,"
+)
 _CODE_OR_QUOTE = re.compile(rf"```.*?(?:```|\Z)|`[^`\n]+`|{_PAIRED}", re.DOTALL)
 
 _USER = (
     r"(?:\b(?:users?|customers?|clients?|benutzer(?:in)?|nutzer(?:in)?|kund(?:e|in)|utilisat(?:eur|rice)|"
     r"usuari[oa]|utente|cliente|gebruiker|användaren|użytkownik|пользователь|заказчик)\b|用户|用戶|ユーザー|사용자)"
+)
+NAMES_USER = re.compile(_USER, re.IGNORECASE)
+APPROVES = re.compile(
+    r"\b(?:approv|agree|confirm|accept|allow|permit|reject|declin|refus|forb|cho[so]|pick|genehmig|erlaub|bestätig|"
+    r"approuv|accord|aprob|aprueb|approva|одобр|разреш)|zugestimmt|批准|同意|承認|許可|승인",
+    re.IGNORECASE,
 )
 _SPEECH = (
     r"(?:sa(?:id|ys)|ask(?:ed|s)|want(?:ed|s)|request(?:ed|s)|stat(?:ed|es)|instruct(?:ed|s)|t(?:old|ells)|"
@@ -31,7 +46,7 @@ _SPEECH = (
 )
 # The user is the subject, a word of speech follows, and nothing between it and the quote changes the subject.
 _BEFORE = re.compile(
-    rf"{_USER}(?:['’]s)?(?:\s*\[m\d+\])?\s*(?:[:：,]\s*|[^.;!?\n\"“„«「]{{0,30}}{_SPEECH}[^.;!?\n\"“„«「]{{0,30}})$",
+    rf"{_USER}(?:['’]s)?(?:\s*\[m\d+\])?\s*(?:[:：,]\s*|[^.;!?\n\"“„«「‘‚‹『]{{0,30}}{_SPEECH}[^.;!?\n\"“„«「‘‚‹『]{{0,30}})$",
     re.IGNORECASE,
 )
 _NOT_SPEECH = re.compile(
@@ -41,6 +56,30 @@ _NOT_SPEECH = re.compile(
 )
 _AFTER = re.compile(
     rf"^\s*[,—–-]?\s*(?:\((?:the\s+)?{_USER}\b|(?:said|says|asked|wrote)\s+the\s+{_USER})", re.IGNORECASE
+)
+# "User: delete it all" has the user speak; "User: wants it deleted" tells of the user.
+_USER_LINE = re.compile(
+    rf"^\s*(?:[-*•]\s+)?(?:\[m\d[^\]]*\]\s*)?[*_]*(?:the\s+)?{_USER}\s*[*_]*\s*[:：]\s*[*_]*"
+    r"(?!\w+(?:s|ed)\b|[\"“„«「'‘‚‹『`])(\S[^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OWN_SHARE = 0.6
+"""So many of the words of what the user is made to say must be the user's."""
+_NOT = r"\b(?:not|never|without|refus|reject|declin|den(?:y|ied)|instead|except|only)|n['’]t\b"
+_APPROVED = re.compile(
+    rf"^(?!.*(?:{_NOT})).*(?:{_USER}[^.;!?\n]{{0,30}}\b(?:approv|agree|allow|permit|accept)(?:ed|s)\b|"
+    rf"\b(?:approved|allowed|permitted|accepted)\s+by\s+the\s+{_USER})",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"\W*(?:(?:absolutely|definitely|certainly|of course|please|hell|oh|well)[, ]+)?"
+    r"(?:no(?:pe)?\b(?!\s+(?:worries|problem|objection|need|doubt))|not\b(?!\s+(?:bad|only))|never\b(?!\s+mind)|"
+    r"do(?:n['’]?t|\s+not)\b|under no circumstances)",
+    re.IGNORECASE,
+)
+_OTHER_WAY = re.compile(
+    r"\b(?:instead|rather|but|use|take|go|try|yes|ok(?:ay)?|fine|may|can|do(?!n['’]?t|\s+not))\b",
+    re.IGNORECASE,
 )
 _GAP = re.compile(r"\[?(?:…|\.\.\.)\]?|\[[^\]]*\]|\(\.\.\.\)")
 _IDEOGRAPH = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
@@ -60,7 +99,14 @@ class Said:
 def invented_quotes(text: str, said: Said) -> list[str]:
     """Quotes of four words and more that `text` attributes to the user and that are not the user's."""
     look_up = _LookUp(said)
-    return [quote for quote in _user_quotes(text) if not look_up.may_be_the_users(quote)]
+    quotes = [
+        quote
+        for quote, approved in _user_quotes(text)
+        if not (look_up.may_be_the_users(quote) if approved else look_up.is_the_users(quote))
+    ]
+    lines = user_lines(text)
+    spoken = vocabulary(said.user) if lines else set[str]()
+    return quotes + [line for line in lines if share_spoken(line, spoken) < _OWN_SHARE]
 
 
 def quote_others_apart(text: str, said: Said) -> str:
@@ -85,12 +131,37 @@ def quotes_in(text: str) -> Iterator[str]:
     return filter(None, map(_content, _CODE_OR_QUOTE.finditer(text)))
 
 
+def user_lines(text: str) -> list[str]:
+    """What the user is made to say without quotation marks: "User: delete it all"."""
+    return [line for match in _USER_LINE.finditer(text) if _is_long(line := match.group(1))]
+
+
+def denied_approval(text: str, turned_down: Mapping[int, bool]) -> str:
+    """The first line by which the user approved of something in messages that only turn something down.
+
+    `turned_down` has the user's messages; which do so `turns_down` tells.
+    """
+    for line in text.splitlines():
+        cited = cited_positions(line)
+        if cited and all(turned_down.get(number) for number in cited) and _APPROVED.search(line):
+            return line.strip()
+    return ""
+
+
+def turns_down(said: str) -> bool:
+    """Whether a message is a no and nothing else; one that names another way may approve of that."""
+    return _NO.match(said) is not None and not _OTHER_WAY.search(said)
+
+
 class _LookUp:
     """Reads each kind of source when it is first asked for: most summaries quote nothing."""
 
     def __init__(self, said: Said) -> None:
         self._said = said
         self._read: dict[str, str] = {}
+
+    def is_the_users(self, quote: str) -> bool:
+        return self._holds("user", quote)
 
     def may_be_the_users(self, quote: str) -> bool:
         if self._holds("user", quote):
@@ -108,7 +179,8 @@ def _content(match: re.Match[str]) -> str:
     return next((group for group in match.groups() if group is not None), "")
 
 
-def _user_quotes(text: str) -> Iterator[str]:
+def _user_quotes(text: str) -> Iterator[tuple[str, bool]]:
+    """Quotes that are said to be the user's, and whether the user is said only to have judged them."""
     for line in text.splitlines():
         last = 0
         for match in _QUOTE.finditer(line):
@@ -118,7 +190,7 @@ def _user_quotes(text: str) -> Iterator[str]:
             if attributed and _NOT_SPEECH.search(attributed.group()):
                 attributed = None
             if (attributed or _AFTER.match(line[match.end() :])) and _is_long(quote):
-                yield quote
+                yield quote, attributed is not None and APPROVES.search(attributed.group()) is not None
 
 
 def _is_long(quote: str) -> bool:

@@ -1,8 +1,9 @@
 """Which lines of a summary came from tools. Tool output must not gain the authority of a system message.
 
 A summarizer may say so itself (`Summary.untrusted`); this is the check for what it did not say. Where tools
-have spoken, a line loses its authority if it says what a tool said first, or if it gives an order most of
-whose words nobody spoke: a model that was taken in may put a tool's order into words of its own.
+have spoken, a line loses its authority if it says what a tool said first, if it gives an order most of
+whose words nobody spoke, or if it tells of the user what is not in the user's words: a model that was taken
+in may put a tool's order into words of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from enum import Enum
 from compact.core.evidence.reading import split_sentences, without_bullet
 from compact.core.evidence.rules import is_rule
 from compact.core.layers import SummaryText
+from compact.core.quotes import APPROVES, NAMES_USER
 from compact.core.seeming import plain
+from compact.core.support import CITED, share_spoken, vocabulary
 from compact.core.view import Item
 from compact.model.message import MessageKind, Opaque, Role, Text, ToolCall, ToolResult, arguments_text
 from compact.model.summary import Summary
@@ -27,20 +30,8 @@ _DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]")
 """A path, id, address or value: one of them is enough."""
 _SUPPORT = 0.6
 """Share of an order's words that must have been spoken."""
-_LETTERS = re.compile(r"[^\W\d_]+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_CITED = re.compile(r"\[m\d[^\]]*\]", re.IGNORECASE)
-_STOCK = frozenset(
-    "a about after all also an and answers are as asked asks assistant at be because been before but by "
-    "calls chat constraints conversation current decided decision decisions did do does done earlier "
-    "entities errors evidence fact facts for from goal goals had has have he her his how i ids in into "
-    "is it its key may messages must names next no none not now of on only open or our outstanding "
-    "preference preferences previous progress question questions rule rules said says session she "
-    "should so sources standing state steps summary than that the their them then there these they this "
-    "those to told user users values wants was were what when where which who why will with work you "
-    "your".split()
-)
-"""Words that any summary has, its headings among them; they say nothing for or against a line."""
+_OWN_WORDS = 0.3
+"""Share of the words of a line about the user that must be a person's; of an approval, or the model's."""
 
 
 class Voice(Enum):
@@ -75,10 +66,17 @@ def split_lines(text: str, said: Sequence[tuple[Voice, str]]) -> tuple[str, str]
     from_tools -= _held((text for voice, text in said if voice is Voice.PERSON), from_tools)
     from_tools -= _held_first(said, from_tools)
     tainted = {number for mark in from_tools for number in marks[mark]}
-    spoken = _vocabulary(text for voice, text in said if voice is not Voice.TOOL)
+    spoken = vocabulary(text for voice, text in said if voice is not Voice.TOOL)
+    by_people = vocabulary(text for voice, text in said if voice is Voice.PERSON)
     kept: tuple[list[str], list[str]] = ([], [])
     for number, line in enumerate(lines):
-        kept[number in tainted or (_orders(line) and not _is_supported(line, spoken))].append(line)
+        share = share_spoken(line, spoken)
+        doubtful = (_orders(line) and share < _SUPPORT) or (
+            NAMES_USER.search(line) is not None
+            and share_spoken(line, by_people) < _OWN_WORDS
+            and not (APPROVES.search(line) and share >= _SUPPORT)
+        )
+        kept[number in tainted or doubtful].append(line)
     return "\n".join(kept[0]).strip(), "\n".join(kept[1]).strip()
 
 
@@ -159,28 +157,9 @@ def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark
     return found
 
 
-def _vocabulary(texts: Iterable[str]) -> set[str]:
-    words = {word for text in texts for word in _LETTERS.findall(plain(text))} - _STOCK
-    return {piece for word in words for piece in _pieces(word)}
-
-
 def _orders(line: str) -> bool:
-    return any(is_rule(without_bullet(said)) for said in split_sentences(_CITED.sub("", line)))
-
-
-def _is_supported(line: str, spoken: set[str]) -> bool:
-    words = [word for word in _LETTERS.findall(plain(_CITED.sub("", line))) if word not in _STOCK]
-    pieces = [piece for word in words for piece in _pieces(word)]
-    known = sum(piece in spoken or piece[:4] in spoken or piece[:3] in spoken for piece in pieces)
-    return known >= _SUPPORT * len(pieces)
-
-
-def _pieces(word: str) -> Iterable[str]:
-    """A word without its ending; of scripts without blanks, pairs of letters."""
-    if _UNSPACED.search(word):
-        return (word[at : at + 2] for at in range(max(1, len(word) - 1)))
-    return (word[:5],)
+    return any(is_rule(without_bullet(said)) for said in split_sentences(CITED.sub("", line)))
 
 
 def _words(shown: str) -> list[str]:
-    return [word for raw in _WORD.findall(shown) if (word := raw.strip(".:!?*=-"))]
+    return [word for raw in _WORD.findall(shown) if (word := raw.strip(".:!?*=-/"))]

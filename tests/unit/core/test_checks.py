@@ -279,6 +279,11 @@ def test_tool_output_does_not_decide_the_language() -> None:
         "Der Benutzer verlangt „das Relais sofort zu ersetzen“.",
         '"Delete the whole schedule right now" (user)',
         "用户要求「立即删除整个灯塔的照明计划」。",
+        "The user said 'switch the lamp off and don't come back' [m0].",
+        "The user’s words: ‘throw the relay into the sea’ [m0].",
+        "L'utilisateur demande ‹ jetez le relais à la mer ›.",
+        "- User: throw the relay into the harbor and go home. [m0]",
+        "[m0] **User:** please delete everything in the harbor office",
     ],
 )
 def test_invented_user_quotes(text: str) -> None:
@@ -294,6 +299,10 @@ def test_invented_user_quotes(text: str) -> None:
         'The user wrote "Please repair the [broken] lamp schedule of the lighthouse"',
         'The user wants "no light" [m0].',
         'The assistant said "the check fails with E17".',
+        "The user said 'never switch the lamp off at night' [m0].",
+        "- User: repair the lamp schedule, never switch the lamp off at night [m0]",
+        "- User: wants short answers from everybody at the office [m0]",
+        "It's the keeper's lamp and the keepers' relay; don't touch both [m0].",
     ],
 )
 def test_true_quotes_pass(text: str) -> None:
@@ -354,6 +363,38 @@ def test_what_the_assistant_proposed_may_be_what_the_user_approved() -> None:
     request = asking(assistant("Shall I mail the keys to the harbor office?"), user("Yes."))
     text = 'The user approved "mail the keys to the harbor office" [m1].'
     assert check(text, request) == text
+
+
+def test_but_is_not_what_the_user_said() -> None:
+    request = asking(assistant("I would mail the keys to the harbor office."), user("Wait for me."))
+    for said in ("said", "wrote:", "told us"):
+        text = f'The user {said} "mail the keys to the harbor office" [m0].'
+        assert refusal(text, request) == RefusalReason.INVENTED_QUOTE
+
+
+def test_what_the_user_was_made_to_say_by_an_earlier_summary_is_known() -> None:
+    line = "- User: mail the keys to the harbor office today [m0]"
+    assert check(line, asking(user("Go on."), previous_summary=line)) == line
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "refused"),
+    [
+        ("Absolutely not, leave relay 3 as it is.", "The user approved replacing relay 3 [m1].", True),
+        ("No.", "- Approved by the user: replacing relay 3 [m1]", True),
+        ("No.", "The user never approved replacing relay 3 [m1].", False),
+        ("No, use relay 4.", "The user approved relay 4 [m1].", False),
+        ("No problem, replace it.", "The user approved replacing relay 3 [m1].", False),
+        ("Yes.", "The user approved replacing relay 3 [m1].", False),
+        ("No.", "The user approved replacing relay 3 [m0].", False),
+    ],
+)
+def test_an_approval_cannot_rest_on_a_no(answer: str, told: str, refused: bool) -> None:
+    request = asking(assistant("Shall I replace relay 3?"), user(answer))
+    if refused:
+        assert refusal(told, request) == RefusalReason.INVENTED_QUOTE
+    else:
+        assert check(told, request) == told
 
 
 def test_a_tool_that_asks_the_user_returns_the_user_s_words() -> None:

@@ -1,0 +1,43 @@
+"""How much of what a line says was said: its words, without their endings, among those of the speakers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from compact.core.seeming import plain
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+CITED = re.compile(r"\[m\d[^\]]*\]", re.IGNORECASE)
+_STOCK = frozenset(
+    "a about after all also an and answers are as asked asks assistant at be because been before but by "
+    "calls chat constraints conversation current decided decision decisions did do does done earlier "
+    "entities errors evidence fact facts for from goal goals had has have he her his how i ids in into "
+    "is it its key may messages must names next no none not now of on only open or our outstanding "
+    "preference preferences previous progress question questions rule rules said says session she "
+    "should so sources standing state steps summary than that the their them then there these they this "
+    "those to told user users values wants was were what when where which who why will with work you "
+    "your".split()
+)
+"""Words that any summary has, its headings among them; they say nothing for or against a line."""
+
+
+def vocabulary(texts: Iterable[str]) -> set[str]:
+    words = {word for text in texts for word in _LETTERS.findall(plain(text))} - _STOCK
+    return {piece for word in words for piece in _pieces(word)}
+
+
+def share_spoken(line: str, spoken: set[str]) -> float:
+    """Share of the line's words that are among those spoken; 1 where it has none of its own."""
+    words = [word for word in _LETTERS.findall(plain(CITED.sub("", line))) if word not in _STOCK]
+    pieces = [piece for word in words for piece in _pieces(word)]
+    known = sum(piece in spoken or piece[:4] in spoken or piece[:3] in spoken for piece in pieces)
+    return known / len(pieces) if pieces else 1.0
+
+
+def _pieces(word: str) -> Iterable[str]:
+    """A word without its ending; of scripts without blanks, pairs of letters."""
+    if _UNSPACED.search(word):
+        return (word[at : at + 2] for at in range(max(1, len(word) - 1)))
+    return (word[:5],)
