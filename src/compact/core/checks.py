@@ -16,7 +16,7 @@ from compact.core.quotes import (
     turns_down,
     user_lines,
 )
-from compact.core.refusals import is_refusal, is_tool_call, says_nothing
+from compact.core.refusals import is_refusal, is_tool_call, only_muses, says_nothing
 from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, request_positions
 from compact.errors import SummaryRefused
 from compact.model.message import MessageKind, Opaque, Role, arguments_text
@@ -121,6 +121,8 @@ def _refuse_what_is_no_summary(cleaned: str, *, had_text: bool) -> None:
         raise _refused(RefusalReason.TOOL_CALL, "a tool call came back instead of text")
     if is_refusal(cleaned):
         raise _refused(RefusalReason.REFUSAL, "the model refused")
+    if only_muses(cleaned):
+        raise _refused(RefusalReason.REASONING_ONLY, "nothing but reasoning came back")
     if says_nothing(cleaned) or _hardly_a_letter(cleaned):
         raise _refused(RefusalReason.EMPTY, "it has no content")
 

@@ -26,7 +26,7 @@ FIRST_LINE = "The earlier part of this conversation was shortened to fit the con
 CONTINUE_LINE = "Continue from the summary above."
 RESUME_LINE = "Continue with the conversation below."
 
-_TAG = "COMPACT-SUMMARY"
+TAG = "COMPACT-SUMMARY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SummaryText:
 
 def tagged(text: str, version: int, handle: str = "") -> str:
     """The text inside its delimiters, which nothing inside can close; behind them how to recall the rest."""
-    return f"<{_TAG} v{version}>\n{disarm(text)}\n</{_TAG}>{recall_hint(handle)}"
+    return f"<{TAG} v{version}>\n{disarm(text)}\n</{TAG}>{recall_hint(handle)}"
 
 
 def summary_messages(summary: SummaryText, version: int, policy: Policy, handle: str = "") -> list[Message]:

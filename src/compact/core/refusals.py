@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 
+from compact.core.citations import cited_positions
+
 _CANNOT = r"(?:can(?:no|['’]?)t|unable|not able|won['’]?t|must decline)"
 _HELP = r"(?:help|assist|comply|summari[sz]|fulfil|provid|do that|continu|creat|generat|process)"
 
@@ -22,8 +24,11 @@ _REFUSALS = (
     rf"i(?:['’]m| am) (?:unable|not able|not comfortable|not allowed) (?:to )?(?:\w+ )?{_HELP}",
     r"i do(?: not|n['’]t) feel comfortable",
     r"as an ai\b",
+    r"(?:this|your) (?:request|conversation|content|transcript) (?:violates|breaches|goes against|is against)"
+    r"\b[^.\n]{0,40}\b(?:polic|guideline|terms)",
     r"(?:es )?tut mir leid\b[^.\n]{0,30}\b(?:kann|darf)",
     r"ich kann (?:dabei|dir|ihnen|das) (?:leider )?nicht",
+    r"(?:leider )?(?:ich )?kann (?:ich )?(?:\w+ ){0,3}nicht (?:\w+ )?(?:zusammenfassen|bearbeiten|helfen)",
     r"(?:je suis )?désolée?\b[^.\n]{0,30}\bne (?:peux|puis)",
     r"je ne (?:peux|puis) pas (?:vous )?(?:aider|répondre|résumer)",
     r"lo siento\b[^.\n]{0,30}\bno puedo",
@@ -37,7 +42,9 @@ _REFUSALS = (
     r"я не могу (?:помочь|выполнить)",
     r"(?:对不起|抱歉|很抱歉)[^。\n]{0,20}(?:不能|无法)",
     r"我(?:不能|无法)(?:协助|帮助|提供|总结)",
-    r"申し訳(?:ありません|ございません)[^。\n]{0,40}(?:できません|いたしかねます)",
+    r"(?:申し訳(?:ありません|ございません)|ごめんなさい|すみません|残念ながら)[^。\n]{0,40}"
+    r"(?:できません|いたしかねます|できかねます)",
+    r"(?:この|その)?(?:会話|内容)[^。\n]{0,4}要約[^。\n]{0,6}できません",
     r"죄송(?:합니다|하지만)[^\n]{0,40}(?:없습니다|어렵습니다)",
 )
 _REFUSAL_CHARS = 700
@@ -47,7 +54,17 @@ _PREAMBLE = re.compile(
     r"i appreciate|let me)\b[^.!?\n\[\]]{0,120}[.!?]+\s+){1,2}",
     re.IGNORECASE,
 )
-_LEAD_TO_CALL = re.compile(r"\A[^\n{}\[\]]{0,200}\n\s*```[a-z_]*\s*(?=[{\[])", re.IGNORECASE)
+_LEAD_TO_CALL = re.compile(r"\A[^\n{}\[\]]{0,200}\n\s*(?:```[a-z_]*\s*)?(?=[{\[])", re.IGNORECASE)
+
+# Reasoning that no tag sets apart, of a model that never came to the summary: it cites nothing.
+_MUSING = re.compile(
+    r"\A[\W_]*(?:(?:okay|ok|alright|all right|hmm+|so|well|right)[,.! ]+)?"
+    r"(?:let me (?:think|see|start|first|analy[sz]e|re-?read|go through|figure)\b|let['’]s (?:think|see)\b|"
+    r"(?:first,? )?i (?:need|have|should|ought)(?: to)? (?:think|summari[sz]e|read|write|figure|look)\b|"
+    r"the user wants me to (?:summari[sz]e|write))",
+    re.IGNORECASE,
+)
+_MUSING_CHARS = 1500
 
 _TALK = r"(?:conversation|transcript|chat|history|session)"
 _THING = r"(?:conversation|transcript|chat|messages?|content|text)"
@@ -92,6 +109,10 @@ def is_refusal(text: str) -> bool:
         return False
     preamble = _PREAMBLE.match(text)
     return any(_REFUSAL.match(rest) for rest in (text, text[preamble.end() :] if preamble else ""))
+
+
+def only_muses(text: str) -> bool:
+    return len(text) <= _MUSING_CHARS and bool(_MUSING.match(text)) and not cited_positions(text)
 
 
 def says_nothing(text: str) -> bool:

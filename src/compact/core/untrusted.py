@@ -14,7 +14,7 @@ from enum import Enum
 
 from compact.core.evidence.reading import split_sentences, without_bullet
 from compact.core.evidence.rules import is_rule
-from compact.core.layers import SummaryText
+from compact.core.layers import TAG, SummaryText
 from compact.core.quotes import APPROVES, NAMES_USER
 from compact.core.seeming import plain
 from compact.core.support import CITED, share_spoken, vocabulary
@@ -91,7 +91,9 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
             late = []
         if message.kind is MessageKind.SUMMARY:
             # An earlier summary, or the half of it that came from tools, stands as the assistant's.
-            yield Voice.TOOL if message.role is Role.ASSISTANT else Voice.PERSON, message.text
+            # Its delimiters are ours: a tool that spells them has not been told them by a person.
+            own = message.text.replace(TAG, "")
+            yield Voice.TOOL if message.role is Role.ASSISTANT else Voice.PERSON, own
         elif message.kind is MessageKind.ORIGINAL:
             called = False
             for part in message.parts:
