@@ -177,6 +177,45 @@ def test_merging_keeps_rules_but_not_those_taken_back() -> None:
     assert kept == ["Never push to main.", "From now on, answer in French."]
 
 
+def test_a_label_cites_the_message_that_gave_it() -> None:
+    order = json.dumps({"order_id": "A-99812", "items": [{"sku": "BL-220", "price": 129.99}], "zip": "85701"})
+    ledger = extract(
+        (
+            call("c1", "get_order", {"order_id": "A-99812"}),
+            result("c1", order),
+            call("c2", "refund", {"amount": 129.99}),
+            result("c2", "done"),
+        )
+    )
+    [price] = [item for item in ledger.items if item.value == "129.99"]
+    assert (price.context, price.message) == ("price", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("京都グランドは一泊18,000円です。4月12日に行きます。", {"18,000円", "4月12日"}),
+        ("予算は20万円、注文はINV-4711です。", {"20万円", "INV-4711"}),
+        ("请看docs/plan_2.md，2025年5月1日前付500元。", {"docs/plan_2.md", "2025年5月1日", "500元"}),
+        ("회의는 5월 3일, 비용은 30,000원입니다.", {"30,000원"}),
+    ],
+)
+def test_without_blanks_values_are_found_whole_and_sentences_are_none(text: str, values: set[str]) -> None:
+    assert {item.value for item in extract((user(text),)).items} == values
+
+
+def test_german_articles_and_interjections_are_no_names() -> None:
+    said = "Mm-hmm. Die Datei fehlt. Der Abgabetermin bleibt, und Sie wissen es. Die Firma Karl Becker zahlt."
+    names = [item.value for item in extract((user(said),)).items if item.kind is EvidenceKind.NAME]
+    assert names == ["Firma Karl Becker"]
+
+
+def test_words_that_are_counted_step_back() -> None:
+    words = " ".join(f"word{number}" for number in range(90))
+    items = extract((user(f"{words} and order KX4711"),)).items
+    assert {item.value for item in items if item.rank > 0.05} <= {"word0", "word89", "word10", "KX4711"}
+
+
 def test_nothing_gives_nothing() -> None:
     assert extract(()) == Ledger(reading=extract(()).reading)
     assert merge((), ()) == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from compact.core.evidence.lexicon import RUN, trim
+from compact.core.evidence.lexicon import EASTERN_AMOUNT, EASTERN_DAY, RUN, trim
 from compact.core.render import neutralize
 from compact.model.summary import Evidence, EvidenceKind
 
@@ -60,6 +60,9 @@ class Coverage:
         held.add(text)
         # No run holds a blank, and most words are one: the pattern is only for what has marks in it.
         for word in set(text.split()) - held:
+            if not word.isascii():
+                held.update(EASTERN_DAY.findall(word))
+                held.update(EASTERN_AMOUNT.findall(word))
             bare = word.strip("\"'()").rstrip(".,;:!?\"')")
             if bare.isalnum():
                 held.add(bare)

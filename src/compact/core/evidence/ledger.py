@@ -126,18 +126,26 @@ def merge(old: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, .
     return _ranked([*rules, *_without_counters(merged.values())])[:MAX_ITEMS]
 
 
+_COUNTED = re.compile(r"([A-Za-z]{2,})([1-9]?\d{1,3}|\d)")
+"""`word12`: a word that is counted, unlike `inv_00012`."""
+
+
 def _without_counters(items: Iterable[Evidence]) -> list[Evidence]:
     """Numbers that count on ("item 113, 114, …") step back, all but the first and the last of a run."""
     kept = list(items)
     runs: dict[str, set[int]] = {}
-    for item in kept:
-        if item.kind is EvidenceKind.NUMBER and item.value.isdecimal():
-            runs.setdefault(item.context, set()).add(int(item.value))
+    counted: list[tuple[int, str, int]] = []
     for at, item in enumerate(kept):
         if item.kind is EvidenceKind.NUMBER and item.value.isdecimal():
-            value, others = int(item.value), runs[item.context]
-            if value - 1 in others and value + 1 in others and len(others) >= _COUNTER_LENGTH:
-                kept[at] = replace(item, rank=min(item.rank, _COUNTER_RANK))
+            counted.append((at, item.context, int(item.value)))
+        elif item.kind is EvidenceKind.ID and not item.context and (found := _COUNTED.fullmatch(item.value)):
+            counted.append((at, f"{found.group(1)}#", int(found.group(2))))
+    for _, run, value in counted:
+        runs.setdefault(run, set()).add(value)
+    for at, run, value in counted:
+        item, others = kept[at], runs[run]
+        if value - 1 in others and value + 1 in others and len(others) >= _COUNTER_LENGTH:
+            kept[at] = replace(item, rank=min(item.rank, _COUNTER_RANK))
     return kept
 
 
@@ -186,7 +194,9 @@ def _as_evidence(seen: Sighting, rank: float, where: tuple[int, ...], reading: R
         context = f"in {_file_name(seen.subject)}"
     elif not context and seen.kind in (EvidenceKind.NUMBER, EvidenceKind.ID) and not seen.only_tools:
         context = _label_beside(reading.texts[seen.at], seen)
-    return Evidence(seen.kind, seen.value, where[seen.at], context, rank, seen.only_tools)
+    # A label is that of the message which gave it: of two amounts alike, one is the price.
+    at = seen.labelled if seen.label and seen.kind is not EvidenceKind.PATH else seen.at
+    return Evidence(seen.kind, seen.value, where[at], context, rank, seen.only_tools)
 
 
 def _file_name(path: str) -> str:

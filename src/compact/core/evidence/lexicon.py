@@ -27,6 +27,10 @@ TIMES = re.compile(
     r"|(?:st|nd|rd|th) of (?:this|next|last) month\b)"
 )
 """When something is: "3:05 pm", "at 18:30", "the 5th of this month"; bare clock times are those of logs."""
+EASTERN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+"""Kana, Chinese characters and Hangul: a sentence of them is one word to `str.split`."""
+EASTERN_DAY = re.compile(r"(?:\d{4}[年년] ?)?\d{1,2}[月월] ?\d{1,2}[日일]|\d{4}年(?:\d{1,2}月)?")
+EASTERN_AMOUNT = re.compile(r"\d[\d,.]*(?:[百千万億亿만억]+[円元圆원]?|[円元圆원])")
 _UPPER = "A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-ЯЁ"
 _LOWER = "a-zß-öø-ÿā-žα-ωά-ώа-яё"
 NAMES = re.compile(

@@ -11,7 +11,18 @@ from typing import Any
 from compact.core.evidence.actions import Step, StepKind, steps_of
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.leaves import Labels, Leaves
-from compact.core.evidence.lexicon import DATE_WORDS, MONTH, NAMES, RUN, TIMES, classify, trim
+from compact.core.evidence.lexicon import (
+    DATE_WORDS,
+    EASTERN,
+    EASTERN_AMOUNT,
+    EASTERN_DAY,
+    MONTH,
+    NAMES,
+    RUN,
+    TIMES,
+    classify,
+    trim,
+)
 from compact.core.evidence.reading import Reading
 from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
@@ -28,6 +39,8 @@ _FOUND_IN = re.compile(r"(.+?\.\w+):(\d+)[:-](.+)", re.DOTALL)
 """A line of a search: path, number, and the text that stands there."""
 _LISTING = re.compile(r"^\S{1,300}\.\w{1,12}:\d+[:-]", re.MULTILINE)
 _LINE_SUFFIX = re.compile(r":(\d+)(?:[:-](\d+))?$")
+_BEFORE_FOLDER = re.compile(rf"^{EASTERN.pattern}(?=[A-Za-z][\w.-]*/)")
+"""`请看docs/plan.md`: the words before a path that no blank parts from it."""
 _SHORT_OPTION = re.compile(r"-[a-z]\d[\w-]*")
 """`-c1-80`, `-n5`: of a command line, not of the work."""
 _PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
@@ -62,19 +75,32 @@ _NOT_NAMES = frozenset(
     "Whether Both Either Neither Another Such Same Other Most Many Few Monday Tuesday Wednesday Thursday "
     "Friday Saturday Sunday January February March April June July August September October November "
     "December Mondays Tuesdays Wednesdays Thursdays Fridays Saturdays Sundays Mon Tue Wed Thu Fri Sat "
-    "Sun".split()
+    "Sun Die Der Das Dem Ein Eine Einen Einem Einer Diese Dieser Dieses Sie Ihr Ihre Wir Ich Du Er Es Und "
+    "Oder Aber Wenn Bitte Nein Ja Auch Nicht Mit Für Im Am Zum Zur Beim Doch Hier Dann Dort".split()
 )
 
 
 class Sighting:
     """All mentions of one value."""
 
-    __slots__ = ("at", "density", "first", "kind", "label", "last", "lines", "messages", "subject", "value")
+    __slots__ = (
+        "at",
+        "density",
+        "first",
+        "kind",
+        "label",
+        "labelled",
+        "last",
+        "lines",
+        "messages",
+        "subject",
+        "value",
+    )
 
     def __init__(self, value: str, kind: EvidenceKind, index: int) -> None:
         self.value = value
         self.kind = kind
-        self.first = self.last = self.at = index
+        self.first = self.last = self.at = self.labelled = index
         self.messages = [0, 0, 0, 0]
         self.density = 0.0
         self.label = ""
@@ -149,6 +175,7 @@ class Scanner:
                     seen.subject = subject
             if label and not seen.label:
                 seen.label = label
+                seen.labelled = index
 
     def _prose_values(self, text: str) -> Found:
         if text[:1] == "{":
@@ -277,12 +304,28 @@ def _values_in(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
     bare = word.strip(_SENTENCE_MARKS)
     if bare.isalpha() and bare[1:].islower():
         return ()  # an ordinary word, by far the most common case
+    if not word.isascii() and EASTERN.search(word):
+        return _eastern_values(word)
     return tuple(
         found
         for run in RUN.findall(word)
         if not run.islower() or not run.isalpha()
         for found in _values_of(run)
     )
+
+
+def _eastern_values(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
+    """Where no blanks part the words: days, amounts, and what is written in other letters amid them."""
+    found = [(day, EvidenceKind.DATE, "") for day in EASTERN_DAY.findall(word)]
+    rest = EASTERN_DAY.sub(" ", word)
+    found += [(amount, EvidenceKind.NUMBER, "") for amount in EASTERN_AMOUNT.findall(rest)]
+    for run in RUN.findall(EASTERN_AMOUNT.sub(" ", rest)):
+        run = _BEFORE_FOLDER.sub("", run)
+        if not EASTERN.search(run) or classify(trim(run) or run) in (EvidenceKind.PATH, EvidenceKind.URL):
+            found += _values_of(run)
+        else:
+            found += (value for piece in EASTERN.split(run) if piece for value in _values_of(piece))
+    return tuple(found)
 
 
 def _values_of(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
