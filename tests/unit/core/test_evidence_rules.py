@@ -92,6 +92,11 @@ def test_answers_are_kept_with_their_question() -> None:
     ]
 
 
+def test_what_somebody_pleads_for_is_a_rule_among_people_too() -> None:
+    assert is_rule("I'm allergic to peanuts, so please always check the snacks!", among_people=True)
+    assert not is_rule("You always check the snacks!", among_people=True)
+
+
 def answer_to_leave(answer: str) -> list[tuple[str, str]]:
     asked = assistant("The volume vol-77 is full. Shall I delete the volume vol-77?")
     items = extract((user("Look at the cluster."), asked, user(answer))).items

@@ -405,3 +405,17 @@ def test_a_brief_of_people_says_who_speaks() -> None:
         strategy="brief",
     ).text
     assert "Anna: I have a cat called Miso" in text and "Bert: I have two dogs" in text
+
+
+def test_in_little_room_what_holds_for_good_outlasts_newer_rules_and_idle_words() -> None:
+    messages = [
+        user("The export job drops the last row. Always run the tests with `make unit`, never push to main."),
+        assistant("The loop stops one row early, and the header is counted."),
+        user("Do not delete the test. You may change the mode of that one file. Leave the header alone."),
+        assistant("Understood. Shall I look at the amounts and at the dates of the invoices next?"),
+        user("Maybe, let me think about it. Use the branch hotfix/2291 instead of fix/last-row from now on."),
+    ]
+    text = written(*messages, max_tokens=90).text
+    assert "“Always run the tests with `make unit`, never push to main.” [m0]" in text
+    assert "hotfix/2291" in text
+    assert "Maybe" not in text

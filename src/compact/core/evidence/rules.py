@@ -69,6 +69,8 @@ _STANDING_WORDS = ("always", "never", "must", "rule", "now on", "forward", "circ
 STANDING = re.compile(
     r"\b(?:always|never|from now on|going forward|under no circumstances|rule|must(?: not)?)\b", re.IGNORECASE
 )
+_PLEADED = re.compile(r"\bplease,? (?:always|never)\b", re.IGNORECASE)
+"""A rule wherever it stands, also among people: "I'm allergic, so please always check"."""
 _NO_RULE = re.compile(
     r"^(?:(?:well|and|but|so|yeah|oh|yes),?\s+)*(?:I['’]?(?:ll|m|ve|d)?|we['’]?(?:ll|re|ve)?|he|"
     r"she)\s+(?:will\s+|have\s+|had\s+|also\s+|just\s+|am\s+|was\s+|were\s+)?"
@@ -244,6 +246,8 @@ def is_rule(sentence: str, *, among_people: bool = False) -> bool:
         or not long_enough(sentence)
     ):
         return False
+    if _PLEADED.search(sentence):
+        return _NO_RULE.search(sentence) is None
     if among_people and (sentence.endswith("!") or not STANDING.search(sentence)):
         return False
     if not _IMPERATIVE.match(sentence) and not states_rule(sentence):

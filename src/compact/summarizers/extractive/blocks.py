@@ -15,6 +15,7 @@ from compact.summarizers.extractive.material import Material
 from compact.summarizers.extractive.sentences import Unit
 
 _MIN_ROOM = 40
+_FOR_GOOD = re.compile(r"\b(?:always|never|under no circumstances|immer|niemals?)\b", re.IGNORECASE)
 _LINE_CHARS = 320
 _GOAL_CHARS = 900
 _TELLING_WORDS = 4
@@ -53,15 +54,36 @@ def take(lines: Iterable[str], room: int) -> list[str]:
     return taken
 
 
-def rules(material: Material, room: int, *, as_ledger: bool = False, told: str = "") -> list[str]:
-    """Rules word for word; of too many the newest stay. Those of the moment that are `told` go."""
+def rules(
+    material: Material, room: int, *, as_ledger: bool = False, told: str = "", standing_room: int = 0
+) -> list[str]:
+    """Rules word for word; of too many the standing ones stay, then the newest.
+
+    Those of the moment that are `told` go. Standing rules may fill `standing_room` if that is more.
+    """
     form = "[m{0.message}] rule :: “{1}” :: - :: -" if as_ledger else "- “{1}” [m{0.message}]"
     wording = [(rule, one_line(rule.value)) for rule in material.rules]
     lines = [
-        form.format(rule, words) for rule, words in wording if words not in told or STANDING.search(words)
+        (form.format(rule, words), words)
+        for rule, words in wording
+        if words not in told or STANDING.search(words)
     ]
-    kept = take(reversed(lines), room)
-    return kept[::-1]
+    if sum(len(line) + 1 for line, _ in lines) <= room:
+        return [line for line, _ in lines]
+    ranked = sorted(range(len(lines)), key=lambda at: (-_standing(lines[at][1]), -at))
+    kept: list[int] = []
+    size = 0
+    for at in ranked:
+        line, words = lines[at]
+        if size + len(line) + 1 <= (max(room, standing_room) if _standing(words) else room):
+            size += len(line) + 1
+            kept.append(at)
+    return [lines[at][0] for at in sorted(kept)]
+
+
+def _standing(words: str) -> int:
+    """How surely a rule holds for good."""
+    return 2 if _FOR_GOOD.search(words) else 1 if STANDING.search(words) else 0
 
 
 def goal(material: Material, room: int) -> list[str]:
@@ -82,7 +104,13 @@ def goal(material: Material, room: int) -> list[str]:
     ):
         wanted = {last}  # "Go on with item 57" is no goal beside the task that it belongs to
     # The newest request is what comes next: it gets its room first, and is told whole if that is enough.
-    newest = _request_line(material, [unit for unit in asked if unit.index == last], room, whole=True)
+    latest = [unit for unit in asked if unit.index == last]
+    newest = _request_line(material, latest, room, whole=True)
+    if first != last and material.positions[last] in {rule.message for rule in material.rules}:
+        reading = material.ledger.reading
+        cut = not reading or one_line(reading.texts[last]) not in newest
+        if cut and not any(unit.weight for unit in latest):
+            newest = ""  # what it asks for is quoted among the rules; the rest asks for nothing
     room -= len(newest) + 1
     if first in wanted and first != last:
         lines.append(_request_line(material, [unit for unit in asked if unit.index == first], room))

@@ -17,6 +17,8 @@ _AGENT_SHARE = (0.5, 0.78)
 """Share of the room that evidence takes: little in a chat; in an agent's run more, the less of it fits."""
 _RULES_SHARE = (0.18, 0.5)
 _RULES_CHARS = 600
+_STANDING_SHARE = 0.72
+"""Of little room: what holds for everything that follows outlasts what was done."""
 _ROOMY = 6_000
 _SMALL = 2_000
 _STEPS_SHARE = 0.5
@@ -137,7 +139,11 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
         rules_room = min(room // 2, max(_RULES_CHARS, int(room * _rules_share(room))))
         newest = filled["goal"][-1] if filled.get("goal") else ""
         filled["rules"] = blocks.rules(
-            material, rules_room, as_ledger=strategy == "decision_log", told=newest
+            material,
+            rules_room,
+            as_ledger=strategy == "decision_log",
+            told=newest,
+            standing_room=int(room * _STANDING_SHARE) if room < _SMALL else 0,
         )
     formed = not names.isdisjoint(_FORMED)
     least = _FORMED_SHARE if formed else _between(_LEAST_PROSE, max(0.0, 2 * _ease(material, room) - 1))
