@@ -41,7 +41,7 @@ def add_settings(parser: ArgumentParser) -> None:
     group.add_argument("--preset", metavar="NAME", help="budget, chat, window, agent or rolling")
     group.add_argument("--model", metavar="NAME", help="model whose window and tokenizer count")
     group.add_argument(
-        "--window", metavar="TOKENS", type=_tokens, help="context window instead of the model's"
+        "--window", metavar="TOKENS", type=tokens, help="context window instead of the model's"
     )
     group.add_argument("--counter", metavar="KIND", help="auto, tiktoken, estimate or chars4")
     group.add_argument(
@@ -75,7 +75,7 @@ def load_config(context: Context) -> tuple[CompactConfig, list[str]]:
     return config, [str(warning.message) for warning in caught]
 
 
-def _tokens(text: str) -> int:
+def tokens(text: str) -> int:
     """A number of tokens, also as people write it: 8000, 8_000, 8,000, 8k, 1m."""
     digits = text.strip().lower().replace(",", "").replace("_", "")
     factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)

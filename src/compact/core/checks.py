@@ -18,6 +18,7 @@ from compact.core.quotes import (
 )
 from compact.core.refusals import is_refusal, is_tool_call, only_muses, says_nothing
 from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, request_positions
+from compact.core.seeming import whole
 from compact.errors import SummaryRefused
 from compact.model.message import MessageKind, Opaque, Role, arguments_text
 from compact.model.summary import RefusalReason, SummaryRequest
@@ -92,10 +93,7 @@ def check_summary(
 def clean_summary(text: str) -> str:
     """`text` without reasoning, fences, wrappers and lead-ins, and unable to close our delimiters."""
     previous = None
-    if not text.isascii():
-        # Half a character, as a stream cut in the wrong place leaves it, cannot be sent to any provider.
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    text = _UNOPENED_REASONING.sub("", text)
+    text = _UNOPENED_REASONING.sub("", whole(text))  # streams cut in the wrong place leave half a character
     while text != previous:
         previous = text
         text = _LEADING_REASONING.sub("", text).strip()

@@ -32,3 +32,8 @@ def plain(text: str) -> str:
     if text.isascii():
         return text.casefold()
     return _UNSEEN.sub("", normalize("NFKD", text)).casefold().translate(_LOOK_ALIKE)
+
+
+def whole(text: str) -> str:
+    """`text` with a mark for each half of a character, which no provider can be sent."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -156,6 +156,14 @@ def test_a_source_that_is_not_there_is_said(compact: Compact, runs: Path) -> Non
     assert "lighthouse" in ended.err
 
 
+def test_also_where_something_cannot_be_read(compact: Compact, runs: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("{no json\n", encoding="utf-8")
+    ended = compact("eval", runs, broken, "--sources", "lighthouses")
+    assert ended.code == ExitCode.USAGE
+    assert "No source is named lighthouses" in ended.err
+
+
 def test_a_missing_path_ends_with_2(compact: Compact) -> None:
     assert compact("eval", "nothing.jsonl").code == ExitCode.USAGE
 

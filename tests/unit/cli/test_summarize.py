@@ -27,6 +27,10 @@ def test_more_room_gives_more_and_another_strategy_another_form(compact: Compact
     assert compact("summarize", sample, "--strategy", "decision_log").out != compact("summarize", sample).out
 
 
+def test_room_is_said_as_a_window_is(compact: Compact, sample: Path) -> None:
+    assert "of at most 2,000 tokens" in compact("summarize", sample, "--max-tokens", "2k").err
+
+
 def test_json_carries_the_evidence(compact: Compact, sample: Path) -> None:
     [found] = compact("summarize", sample, "--max-tokens", "400", "--counter", "chars4", "--json").json[
         "conversations"

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from compact import summarize
 from compact.core.citations import cited_positions
 from compact.core.render import UNTRUSTED_HEADING
 from compact.counters import counter_for
@@ -419,3 +420,11 @@ def test_in_little_room_what_holds_for_good_outlasts_newer_rules_and_idle_words(
     assert "“Always run the tests with `make unit`, never push to main.” [m0]" in text
     assert "hotfix/2291" in text
     assert "Maybe" not in text
+
+
+def test_half_a_character_does_not_come_into_a_summary() -> None:
+    told = summarize(
+        [{"role": "user", "content": "a\x00b\ud800c never delete lamp.toml, mend the relay."}], 200
+    )
+    assert "lamp.toml" in told.text
+    assert told.text.encode()

@@ -67,8 +67,8 @@ def run(context: Context) -> ExitCode:
     picture = _picture_file(args.picture)
     trial = _trial(context)
     cases, problems = load_cases(args.paths, args.sources, args.limit)
-    if not cases and not problems:
-        _nothing_found(args.paths, args.sources)
+    if not cases and (args.sources or not problems):
+        _nothing_found(args.paths, args.sources, problems)
     found = Found(problems=problems)
     try:
         for case in _tracked(cases, context.err, args.quiet):
@@ -86,13 +86,14 @@ def run(context: Context) -> ExitCode:
     return ExitCode.FINDINGS if found.problems else ExitCode.OK
 
 
-def _nothing_found(paths: Sequence[str], sources: Sequence[str]) -> None:
+def _nothing_found(paths: Sequence[str], sources: Sequence[str], problems: Sequence[Problem]) -> None:
     from compact.evaluation import load_cases
 
     known = ", ".join(sorted({case.source for case in load_cases(paths)[0]}))
     if known:
         raise ConfigError(f"No source is named {' or '.join(sources)}; there is: {known}.", "sources")
-    raise FormatError(f"{', '.join(paths)}: there is no conversation in it; nothing was evaluated.")
+    if not problems:
+        raise FormatError(f"{', '.join(paths)}: there is no conversation in it; nothing was evaluated.")
 
 
 def _trial(context: Context) -> Trial:

@@ -9,7 +9,7 @@ from typing import Any
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.cli.files import Conversation
-from compact.cli.options import add_input
+from compact.cli.options import add_input, tokens
 from compact.cli.progress import tracked
 from compact.model.summary import Summary
 
@@ -91,7 +91,6 @@ def _as_json(conversation: Conversation, summary: Summary) -> dict[str, Any]:
 
 
 def _positive(text: str) -> int:
-    digits = text.replace(",", "").replace("_", "")
-    if not digits.isdigit() or int(digits) < 1:
+    if (number := tokens(text)) < 1:
         raise ArgumentTypeError(f"expected a number of tokens from 1 on, got {text!r}")
-    return int(digits)
+    return number

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from compact.core.seeming import whole
 from compact.core.survival import survival
 from compact.model.summary import Summary, SummaryRequest
 from compact.ports import TokenCounter
@@ -49,11 +50,11 @@ class ExtractiveSummarizer:
     def _written(self, material: Material, request: SummaryRequest, evidence_share: float) -> Summary:
         draft, tokens = self._fit(material, request, evidence_share)
         return Summary(
-            text=draft.text,
+            text=whole(draft.text),
             tokens=tokens,
             evidence=material.evidence,
             survival=survival(material.evidence, draft.text),
-            untrusted=draft.untrusted,
+            untrusted=whole(draft.untrusted),
             strategy=request.strategy,
             model="extractive",
         )
