@@ -36,6 +36,12 @@ def test_values_stand_in_groups_under_their_label() -> None:
     ]
 
 
+def test_a_labelled_list_says_when_it_is_not_all() -> None:
+    [short] = lines(ids(400), room=300)
+    assert short.startswith("- order: ID-00000, ") and short.endswith(", …") and len(short) <= 300
+    assert not any("…" in line for line in lines(ids(5)))
+
+
 def test_what_only_tools_say_stands_apart() -> None:
     items = [*ids(1), Evidence(EvidenceKind.ID, "T-900", 1, "order", 1.0, untrusted=True)]
     block = build(items, 400, Coverage())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compact.core.evidence.lexicon import EASTERN_AMOUNT, EASTERN_DAY, RUN, trim
@@ -159,17 +160,18 @@ def build(
     if newest_from:
         newest = [item for item in able if item.message >= newest_from]
         picker.pick(newest, int(room * NEWEST_SHARE))
+    totals = Counter((item.untrusted, _title(item)) for item in able)
     block = Block()
     for _ in range(_ROUNDS):
         spare = room - block.size
         if spare < _SLIVER or not picker.pick(able, spare):
             break
         picker.drop_held()
-        block = Block(*_render(picker.chosen, form), picker.chosen)
+        block = Block(*_render(picker.chosen, form, totals), picker.chosen)
         while block.size > room:
             # What a value costs is only known once it stands in its group; what came in last goes.
             picker.drop_last(block.size - room)
-            block = Block(*_render(picker.chosen, form), picker.chosen)
+            block = Block(*_render(picker.chosen, form, totals), picker.chosen)
     return block
 
 
@@ -271,10 +273,12 @@ def _stands_in(item: Evidence) -> bool:
     return item.kind not in _OWN_LINE and item.context.startswith("in ")
 
 
-def _render(items: Sequence[Evidence], form: _Form) -> tuple[list[str], list[str]]:
+def _render(
+    items: Sequence[Evidence], form: _Form, totals: Mapping[tuple[bool, str], int]
+) -> tuple[list[str], list[str]]:
     return (
-        _lines([item for item in items if not item.untrusted], form),
-        _lines([item for item in items if item.untrusted], form),
+        _lines([item for item in items if not item.untrusted], form, totals),
+        _lines([item for item in items if item.untrusted], form, totals),
     )
 
 
@@ -291,7 +295,7 @@ def _groups(items: Sequence[Evidence], together: int) -> dict[str, list[Evidence
     return groups
 
 
-def _lines(items: Sequence[Evidence], form: _Form) -> list[str]:
+def _lines(items: Sequence[Evidence], form: _Form, totals: Mapping[tuple[bool, str], int]) -> list[str]:
     shared: list[tuple[int, int, str]] = []
     single: dict[EvidenceKind, list[Evidence]] = {}
     for title, members in _groups(items, form.together).items():
@@ -302,13 +306,17 @@ def _lines(items: Sequence[Evidence], form: _Form) -> list[str]:
             shared.extend((*order, f"- {_own_line(item)}") for item in members)
         elif len(members) > 1 or title in _TITLES.values() or title.startswith("Files"):
             values = ", ".join(_value(item, form) for item in members)
+            # Under a label of its own a list looks complete; under "Ids" it does not.
+            labelled = title not in _TITLES.values() and not title.startswith(("Files", "in "))
+            if labelled and len(members) < totals[members[0].untrusted, title]:
+                values += ", …"
             shared.append((*order, f"- {_safe(title)}: {values}{cite(members) if form.cites else ''}"))
         else:
             single.setdefault(kind, []).append(members[0])
     for kind, members in single.items():
         # A label with one value needs no line of its own.
-        labelled = "; ".join(f"{_safe(_title(item))} {_value(item, form)}" for item in members)
-        shared.append((_ORDER.index(kind), 1 << 60, f"- {labelled}{cite(members) if form.cites else ''}"))
+        told = "; ".join(f"{_safe(_title(item))} {_value(item, form)}" for item in members)
+        shared.append((_ORDER.index(kind), 1 << 60, f"- {told}{cite(members) if form.cites else ''}"))
     return [line for _, _, line in sorted(shared, key=lambda entry: entry[:2])]
 
 
