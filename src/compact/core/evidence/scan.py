@@ -11,19 +11,9 @@ from typing import Any
 from compact.core.evidence.actions import Step, StepKind, steps_of
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.leaves import Labels, Leaves
-from compact.core.evidence.lexicon import (
-    DATE_WORDS,
-    EASTERN,
-    EASTERN_AMOUNT,
-    EASTERN_DAY,
-    MONTH,
-    NAMES,
-    RUN,
-    TIMES,
-    classify,
-    trim,
-)
+from compact.core.evidence.lexicon import DATE_WORDS, MONTH, NAMES, TIMES
 from compact.core.evidence.reading import Reading
+from compact.core.evidence.values import values_in
 from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
 
@@ -35,16 +25,7 @@ _SOURCES = {Role.USER: USER, Role.ASSISTANT: ASSISTANT, Role.TOOL: TOOL}
 _SKIPPED_KINDS = frozenset(
     {MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY}
 )
-_FOUND_IN = re.compile(r"(.+?\.\w+):(\d+)[:-](.+)", re.DOTALL)
-"""A line of a search: path, number, and the text that stands there."""
 _LISTING = re.compile(r"^\S{1,300}\.\w{1,12}:\d+[:-]", re.MULTILINE)
-_LINE_SUFFIX = re.compile(r":(\d+)(?:[:-](\d+))?$")
-_BEFORE_FOLDER = re.compile(rf"^{EASTERN.pattern}(?=[A-Za-z][\w.-]*/)")
-"""`请看docs/plan.md`: the words before a path that no blank parts from it."""
-_SHORT_OPTION = re.compile(r"-[a-z]\d[\w-]*")
-"""`-c1-80`, `-n5`: of a command line, not of the work."""
-_PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
-"""The sides of a diff and the current folder say nothing of the file."""
 _ESCAPES = re.compile(r'\\[nrt"]')
 _PAGING = frozenset(
     "offset timeout head_limit start_line end_line line_number view_range max_results max_tokens max_lines "
@@ -55,9 +36,6 @@ _SPAN_KEYS = frozenset("from to start end offset limit start_line end_line line_
 """Which lines of a file were read stands with the file."""
 _PROSE_IN_JSON = 60
 _LONGEST_KNOWN = 200
-_LONGEST_RUN = 300
-"""Longer than any value; also the bound that keeps the patterns below linear."""
-_SENTENCE_MARKS = ".,;:!?\"'()*`"
 _NOT_NAMES = frozenset(
     "I May The This That These Those It Its He She We They You Your My Our His Her Their And But So If In On "
     "At For From With "
@@ -260,7 +238,7 @@ class Scanner:
         for word in filterfalse(plain.__contains__, text.split()):
             known = kinds.get(word)
             if known is None:
-                known = _values_in(word)
+                known = values_in(word)
                 if not known and (word.islower() or not MONTH.match(word)):
                     plain.add(word)
                     continue
@@ -295,63 +273,6 @@ class Scanner:
                 seen.at = step.index  # what wrote to it is what gets cited
             elif step.kind is StepKind.READ and seen.label != StepKind.WROTE.value:
                 seen.label = step.kind.value
-
-
-def _values_in(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
-    """The values in what stands between two blanks, with the lines that a path names."""
-    if word[0] == "-" and _SHORT_OPTION.fullmatch(word):
-        return ()
-    bare = word.strip(_SENTENCE_MARKS)
-    if bare.isalpha() and bare[1:].islower():
-        return ()  # an ordinary word, by far the most common case
-    if not word.isascii() and EASTERN.search(word):
-        return _eastern_values(word)
-    return tuple(
-        found
-        for run in RUN.findall(word)
-        if not run.islower() or not run.isalpha()
-        for found in _values_of(run)
-    )
-
-
-def _eastern_values(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
-    """Where no blanks part the words: days, amounts, and what is written in other letters amid them."""
-    found = [(day, EvidenceKind.DATE, "") for day in EASTERN_DAY.findall(word)]
-    rest = EASTERN_DAY.sub(" ", word)
-    found += [(amount, EvidenceKind.NUMBER, "") for amount in EASTERN_AMOUNT.findall(rest)]
-    for run in RUN.findall(EASTERN_AMOUNT.sub(" ", rest)):
-        run = _BEFORE_FOLDER.sub("", run)
-        if not EASTERN.search(run) or classify(trim(run) or run) in (EvidenceKind.PATH, EvidenceKind.URL):
-            found += _values_of(run)
-        else:
-            found += (value for piece in EASTERN.split(run) if piece for value in _values_of(piece))
-    return tuple(found)
-
-
-def _values_of(run: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
-    value = trim(run) if len(run) <= _LONGEST_RUN else ""
-    if not value:
-        return ()
-    kind = classify(value)
-    found_in = _FOUND_IN.fullmatch(value) if ":" in value and "://" not in value else None
-    if found_in and "::" not in value and not found_in.group(3).isdigit():
-        place = _values_of(f"{found_in.group(1)}:{found_in.group(2)}")
-        return place + _values_of(found_in.group(3))
-    if kind is EvidenceKind.PATH:
-        if "$" in run:
-            return ()  # what a shell makes of it is another path
-        lines = _LINE_SUFFIX.search(value)
-        path = _PATH_PREFIX.sub("", value[: lines.start()] if lines else value)
-        return ((path, kind, lines.group()[1:] if lines else ""),) if classify(path) is kind else ()
-    if kind is not None and (
-        ":" not in value or kind is EvidenceKind.URL or "::" in value or kind is EvidenceKind.DATE
-    ):
-        return ((value, kind, ""),)
-    if ":" in value:
-        # "34:TOTAL_ROWS" is a line of a search, "id:4711" a label: what counts stands beside the colon.
-        parts = ((part, classify(part)) for part in map(trim, filter(None, value.split(":"))) if part)
-        return tuple((part, found, "") for part, found in parts if found is not None)
-    return ()
 
 
 def _bare_name(run: str) -> str:
