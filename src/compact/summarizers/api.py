@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import compress, count
 from typing import Any
 
 from compact.counters import counter_for
 from compact.errors import ConfigError
 from compact.formats import by_name, decode_all, recognize
-from compact.model.message import Message, Role
+from compact.model.message import Message, Role, arguments_text
 from compact.model.summary import Evidence, Summary, SummaryRequest
 from compact.ports import TokenCounter
 from compact.summarizers.callable import as_summarizer
@@ -19,6 +20,11 @@ from compact.summarizers.extractive.strategies import STRATEGIES
 from compact.summarizers.templates import load_template
 
 _EMBEDDED = frozenset({*STRATEGIES, "brief"})
+
+
+_MOST_CHARS_PER_TOKEN = 8
+"""A source of more characters than the room could have is not worth counting."""
+_LEAST_TOKENS = 60
 
 
 def summarize(
@@ -60,8 +66,18 @@ def summarize(
         focus=focus,
     )
     if summarizer is None:
+        # Headings and citations must not make it longer than what it tells of.
+        source = "\n".join(_shown(message) for message in request.messages)
+        if previous is None and len(source) < max_tokens * _MOST_CHARS_PER_TOKEN:
+            bound = max(_LEAST_TOKENS, counting.count(source))
+            request = replace(request, max_tokens=min(max_tokens, bound))
         return ExtractiveSummarizer(counting).summarize(request)
     return Composer(as_summarizer(summarizer), counting).summarize(request)
+
+
+def _shown(message: Message) -> str:
+    calls = (f"{call.name} {arguments_text(call.arguments)}" for call in message.calls)
+    return "\n".join((message.text, *calls, *(result.text for result in message.results)))
 
 
 def _evidence(previous: Summary | None) -> tuple[Evidence, ...]:

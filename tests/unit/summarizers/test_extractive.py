@@ -428,3 +428,13 @@ def test_half_a_character_does_not_come_into_a_summary() -> None:
     )
     assert "lamp.toml" in told.text
     assert told.text.encode()
+
+
+def test_it_is_not_longer_than_its_source() -> None:
+    said = "Die Lampe geht zwei Stunden zu spät an, das Relais {} antwortet nicht. Bitte nie {} löschen."
+    messages = [{"role": "user", "content": said.format(n, f"plan{n}.toml")} for n in range(4)]
+    source = "\n".join(message["content"] for message in messages)
+    for strategy in STRATEGIES:
+        told = summarize(messages, 5_000, strategy, counter="chars4")
+        assert told.text
+        assert told.tokens <= CharsCounter().count(source)
