@@ -10,6 +10,7 @@ from compact.core.checks import check_summary
 from compact.core.evidence import extract, merge
 from compact.core.evidence.block import Coverage, build
 from compact.core.evidence.focus import focused
+from compact.core.evidence.releases import LATER, said_later
 from compact.core.render import UNTRUSTED_HEADING, neutralize, request_positions
 from compact.core.survival import Holder, room_for, survival
 from compact.errors import SummaryRefused
@@ -81,8 +82,10 @@ class Composer:
         return self._compose(request, asked, evidence, await summarize_async(self._prose, asked))
 
     def _evidence(self, request: SummaryRequest) -> tuple[Evidence, ...]:
-        found = extract(request.messages, tuple(request_positions(request)), is_secret=self._is_secret)
-        items = merge(request.previous_evidence, found.items) if request.previous_evidence else found.items
+        before = request.previous_evidence
+        where = tuple(request_positions(request))
+        found = extract(request.messages, where, is_secret=self._is_secret, previous=before)
+        items = merge(found.previous, found.items) if before else found.items
         if not request.focus:
             return items
         said = dict(zip(found.positions, (message.text for message in request.messages), strict=True))
@@ -148,9 +151,9 @@ class Composer:
         holds = Holder(prose)
         lines, used = [RULES_HEADING], self._counter.count(RULES_HEADING) + 1
         for item in sorted(evidence, key=lambda item: item.message):
-            if item.kind is not EvidenceKind.RULE or holds(item):
+            if item.kind is not EvidenceKind.RULE or (holds(item) and not item.context.startswith(LATER)):
                 continue
-            line = f"- “{neutralize(' '.join(item.value.split()))}” [m{item.message}]"
+            line = neutralize(f"- “{' '.join(item.value.split())}” [m{item.message}]{said_later(item)}")
             size = self._counter.count(line) + 1
             if used + size <= tokens:
                 lines.append(line)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from compact.core.evidence import extract
+from compact.core.evidence import extract, merge
 from compact.core.evidence.rules import is_rule, newest
 from compact.model.message import Message
 from compact.model.summary import Evidence, EvidenceKind
@@ -182,10 +182,84 @@ def test_a_rule_that_points_back_is_quoted_with_what_it_points_to() -> None:
     assert [rule.value for rule in rules_of(user(said))] == [said]
 
 
+TAKEN_BACK_LATER = [
+    ("Do not touch auth.py.", "OK, you can edit auth.py now."),
+    ("Never use pandas.", "I changed my mind, pandas is fine."),
+    ("Keep replies under 100 words.", "Forget the 100-word limit."),
+    ("Always send reports to bob@example.org.", "Send reports to eve@example.org, not to Bob any more."),
+    ("Tests must run with pytest.", "We moved to unittest; use that instead of pytest."),
+    ("Answer in French.", "Please switch to English again."),
+    ("Call me Captain from now on.", "Stop calling me Captain."),
+    ("Verwende immer die Sie-Form.", "Doch lieber die Du-Form statt der Sie-Form."),
+    ("予算は15万円以内にしてください。", "予算は20万円に変更します。"),
+]
+MAYBE_TAKEN_BACK = [
+    ("Do not touch auth.py.", "You can read auth.py now."),
+    ("Never email the board.", "You can email me the board minutes now."),
+    ("Never use pandas.", "For the plots pandas is fine, but in part 2 you can leave it if you like."),
+    ("Answer in French.", "Please switch to English for the summary."),
+    ("Keep replies under 100 words.", "You can write longer replies now."),
+]
+NOT_TAKEN_BACK = [
+    ("Never delete files.", "The file is fine."),
+    ("Every test must pass.", "The walk was fine, you can read about it in the paper."),
+    ("Never log passwords.", "Is it ok to log passwords now?"),
+    ("Don't ship it until Kim signs.", "Now ship the docs to Bob."),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), TAKEN_BACK_LATER)
+@pytest.mark.parametrize("carried", [False, True])
+def test_what_takes_a_rule_back_stands_in_its_place(old: str, new: str, carried: bool) -> None:
+    first, later = user(f"Sort the list. {old}"), (assistant("Sorted."), user(f"{new} Go on."))
+    if not carried:
+        assert [rule.value for rule in rules_of(first, *later)] == [new]
+        return
+    ledger = extract(later, (1, 2), previous=extract((first,)).items)
+    rules = [item for item in merge(ledger.previous, ledger.items) if item.kind is EvidenceKind.RULE]
+    assert [(rule.value, rule.message) for rule in rules] == [(new, 2)]
+    assert ledger.ended == {old}
+
+
+@pytest.mark.parametrize(("old", "new"), MAYBE_TAKEN_BACK)
+def test_what_may_take_a_rule_back_is_told_beside_it(old: str, new: str) -> None:
+    messages = (user(f"Sort the list. {old}"), assistant("Sorted."), user(new))
+    assert [(rule.value, rule.context) for rule in rules_of(*messages)] == [(old, f"later: “{new}” [m2]")]
+
+
+@pytest.mark.parametrize(("old", "new"), NOT_TAKEN_BACK)
+def test_what_only_sounds_like_taking_back_leaves_the_rule_alone(old: str, new: str) -> None:
+    messages = (user(f"Sort the list. {old}"), assistant("Sorted."), user(new))
+    assert [(rule.value, rule.context) for rule in rules_of(*messages)] == [(old, "user")]
+
+
+def test_only_a_user_takes_a_rule_back() -> None:
+    messages = (user("Never use pandas."), assistant("pandas is fine."), call("c1", "read", {}))
+    assert [rule.context for rule in rules_of(*messages, result("c1", "You may use pandas now."))] == ["user"]
+
+
+def test_a_secret_is_not_told_beside_a_rule() -> None:
+    messages = (
+        user("Do not touch auth.py."),
+        assistant("ok"),
+        user("You can read auth.py with hunter2 now."),
+    )
+    items = extract(messages, is_secret=lambda text: "hunter2" in text).items
+    assert [item.context for item in items if item.kind is EvidenceKind.RULE] == ["user"]
+
+
+def test_what_stands_in_code_is_no_rule_of_the_user() -> None:
+    said = (
+        "Here is the log, what is wrong?\n```\nWARNING: you must never run this as root\n```\nNever use sudo."
+    )
+    assert [rule.value for rule in rules_of(user(said))] == ["Never use sudo."]
+
+
 def test_what_was_put_off_is_no_rule_any_more_once_it_is_asked_for() -> None:
     put_off = user("Look at it. Don't clean anything yet.")
     assert [rule.value for rule in rules_of(put_off)] == ["Don't clean anything yet."]
     assert rules_of(put_off, assistant("Seen."), user("Then clean it.")) == []
+    assert rules_of(put_off, assistant("Seen."), user("I like clean data.")) != []
 
 
 MORE_RULES = [
@@ -212,6 +286,23 @@ MORE_RULES = [
     "必ず日本語で答えてください。",
     "Никогда не удаляй исходные файлы.",
     "Все суммы должны быть в рублях.",
+    "Deploy only after I have said so.",
+    "Publish it only once Kim has signed.",
+    "Wait for my go before merging.",
+    "Hold off with the invoices until the audit is over.",
+    "Whatever you do, leave config.yml alone.",
+    "No matter what, keep the archive.",
+    "We only ship on Tuesdays.",
+    "Branch names should end with the initials.",
+    "It's forbidden to log passwords.",
+    "Check with Anna before you order anything.",
+    "Talk to the landlord before signing anything.",
+    "Cap retries at 3.",
+    "Please write dates as YYYY-MM-DD.",
+    "Write the script in Python.",
+    "Vergiss nie, die Tests laufen zu lassen.",
+    "Bitte keine Emojis.",
+    "議事録は日本語で書いてください。",
 ]
 
 
@@ -239,6 +330,16 @@ def test_a_question_is_never_a_rule(sentence: str) -> None:
         "Я никогда не был в Риме.",
         "It should be sunny tomorrow.",
         "She told me about it before lunch.",
+        "Write the guide for the harbour.",
+        "Don't be polite about it.",
+        "Second quote: no, I know them from our last move and I'd rather not spend the time.",
+        "We only met on Tuesday.",
+        "It works only when the door is shut.",
+        "Wait for me at the station.",
+        "The bus should start soon.",
+        "He checked with Anna before lunch.",
+        "Vergiss es einfach.",
+        "日本語で書かれた本を読みました。",
     ],
 )
 def test_telling_is_no_rule(sentence: str) -> None:

@@ -14,6 +14,7 @@ from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.kinship import kinship_of
 from compact.core.evidence.lexicon import is_common_access
 from compact.core.evidence.reading import Reading, read
+from compact.core.evidence.releases import settle
 from compact.core.evidence.rules import newest, rules_in
 from compact.core.evidence.scan import ASSISTANT, CALL, TOOL, USER, Scanner, Sighting
 from compact.model.message import Message
@@ -61,6 +62,10 @@ class Ledger:
     """The span as it was read, so that whoever writes prose need not read it again."""
     hiding: Hiding | None = field(default=None, compare=False)
     """What must not be said, whoever says it."""
+    previous: tuple[Evidence, ...] = ()
+    """Earlier evidence, its rules as they stand after this span: this is what to merge the items with."""
+    ended: frozenset[str] = frozenset()
+    """Rules of before or of this span that do not stand any more, word for word."""
 
 
 def extract(
@@ -68,8 +73,12 @@ def extract(
     positions: Sequence[int] = (),
     *,
     is_secret: Callable[[str], bool] | None = None,
+    previous: Sequence[Evidence] = (),
 ) -> Ledger:
-    """All evidence of `messages`, without a model. What `is_secret` recognizes is left out."""
+    """All evidence of `messages`, without a model. What `is_secret` recognizes is left out.
+
+    Of `previous`, the evidence of earlier records, `Ledger.previous` tells what became of its rules.
+    """
     where = tuple(positions) or tuple(range(len(messages)))
     hiding = Hiding(is_secret)
     scanner = Scanner(hiding)
@@ -85,11 +94,16 @@ def extract(
     ]
     items.extend(_step_evidence(steps, count, where))
     items.extend(replace(answer, rank=_APPROVAL_RANK) for answer in answers_in(reading, where))
-    rules = newest((rule.text, rule.index) for rule in rules_in(reading))
-    items.extend(Evidence(EvidenceKind.RULE, text, where[index], "user", RULE_RANK) for text, index in rules)
+    earlier = [item for item in previous if item.kind is EvidenceKind.RULE]
+    settled = settle(earlier, rules_in(reading), reading, where, RULE_RANK, hiding.hides)
+    items.extend(settled.said)
+    others = (item for item in previous if item.kind is not EvidenceKind.RULE) if earlier else previous
     if is_secret is not None:
         items = [item for item in items if not hiding.hides(item.value, item.context)]
-    return Ledger(_ranked(_without_counters(items))[:MAX_ITEMS], tuple(steps), where, reading, hiding)
+    return Ledger(
+        _ranked(_without_counters(items))[:MAX_ITEMS], tuple(steps), where, reading, hiding,
+        previous=(*settled.earlier, *others), ended=settled.ended,
+    )  # fmt: skip
 
 
 def merge(old: Sequence[Evidence], new: Sequence[Evidence]) -> tuple[Evidence, ...]:

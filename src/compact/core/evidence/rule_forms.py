@@ -180,8 +180,43 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"sign)\s+(?:every|each)\b",
     ),
     (
-        ("don't", "don’t", "do not", "dont "),
-        r"^whatever\s[\w ]{2,20},\s+(?:do\s+not|don['’]?t)\b",
+        ("whatever", "no matter", "in any case", "at all costs"),
+        r"^(?:whatever|no\s+matter|in\s+any\s+case|at\s+all\s+costs)(?:\s[\w ]{2,20})?,\s+"
+        r"(?:do\s+not|don['’]?t|never|always|leave|keep|use|avoid|make\s+sure)\b",
+    ),
+    (
+        ("only after", "only when", "only if", "only once", "only with"),
+        r"^(?:please,?\s+)?(?!(?:I|we|you|it|he|she|they|there|this|that|who)\b)[\w'’ -]{3,60}?\sonly\s+"
+        r"(?:after|when|if|once|with)\s+(?:I|you|my|our|the|all|it|we|\w+\s+(?:has|have|is|are|says?|signs?))\b",
+    ),
+    (
+        ("wait for", "wait until", "wait till", "hold off"),
+        r"^(?:please,?\s+)?(?:wait\s+(?:for|until|till)|hold\s+off)\b[^.!?]{2,60}"
+        r"\b(?:before|until|till|with)\s+\w",
+    ),
+    (
+        ("we only",),
+        r"^we\s+only\s+(?:ship|deploy|release|merge|push|commit|publish|order|pay|buy|send|"
+        r"use|write|test|log|store|accept|work|deliver|bill|charge|invoice)\s",
+    ),
+    (
+        ("should",),
+        r"^(?:(?:and|also|but|please),?\s+)?(?:(?!(?:I|we|he|she|it|they|there|you|that|this|what)\b)[\w'’-]+\s+)"
+        r"{1,4}should\s+(?:always\s+)?(?:(?:start|begin|end)\s+with|follow|use|match|never)\s",
+    ),
+    (
+        ("forbidden", "prohibited", "not allowed", "not permitted"),
+        r"\bit(?:['’]s|\s+is)\s+(?:strictly\s+|absolutely\s+)?"
+        r"(?:forbidden|prohibited|not\s+(?:allowed|permitted))\s+to\b",
+    ),
+    (
+        ("before",),
+        r"^(?:please,?\s+)?(?:always\s+)?(?:check|talk|speak|confirm|clear\s+it|consult|coordinate|agree)\s+"
+        r"(?:it\s+)?(?:with\s+)?[^.!?]{2,40}?\sbefore\s+(?:you\b|any|every|each|\w+ing\b)",
+    ),
+    (
+        ("cap ",),
+        r"^(?:please,?\s+)?cap\s+[^.!?]{2,40}?\s(?:at|to)\s+\S*\d",
     ),
     (
         ("kindly",),

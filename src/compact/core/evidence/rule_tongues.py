@@ -16,10 +16,12 @@ _FORMS: tuple[tuple[str, str], ...] = (
     # German
     (
         "immer niemals nie keinesfalls keinen keine kein muss müssen darf dürfen verboten zwingend stets "
-        "soll ausschließlich",
+        "soll ausschließlich vergiss vergesst",
         r"\b(?:immer|niemals|keinesfalls|auf keinen fall|unter keinen umständen|muss|müssen|stets|"
         r"darf (?:\w+ )?(?:nicht|nur|kein\w*)|dürfen (?:\w+ )?(?:nicht|nur|kein\w*)|verboten|zwingend|"
-        r"ausschließlich|soll(?:en|te|ten)? (?:\w+ )?(?:nicht|nur|nie))\b|^(?:bitte )?nie\b"
+        r"ausschließlich|soll(?:en|te|ten)? (?:\w+ )?(?:nicht|nur|nie))\b"
+        r"|^(?:bitte )?(?:nie\b|vergiss(?:t)? nie)"
+        r"|^bitte,? keine?[nr]?\s[\w -]{3,40}[.!]?$"
         r"|^(?:bitte )?keine?[nr]?\s(?!ahnung|problem|sorge|frage|angst|idee)\w+[^?]{3,}"
         r"(?:\b(?:ohne|am|im|in|an|auf|vor|nach|mehr|unter|über)\b)",
     ),
@@ -135,12 +137,14 @@ def _cues(words: str) -> tuple[str, ...]:
 _TONGUES = tuple((_cues(words), re.compile(pattern)) for words, pattern in _FORMS)
 _ENGLISH = frozenset("the of and to you this that with for from are it they what can be have by not".split())
 """A sentence with one of these needs no look at other languages."""
+_ASKED_FOR = r"(?:ください|下さい|お願い|こと)"
 _ASKED = r"(?:ください|下さい|お願い|こと|とする|です|ます)"
 _UNSPACED = re.compile(
     r"必须|必須|不要|不得|禁止|务必|務必|始终|总是|總是|绝不|絕不|永远不|一定要|不许|请勿|切勿|不超过|不超過|只能|只用|"
     r"从现在起|從現在起|今后|请用|請用|请使用|请避免|不能超过|以内|"
     r"必ず|決して|常に|絶対に|しないで|てはいけ|てはなら|なければな|ないでください|厳禁|厳守|今後|毎回|"
     rf"(?:のみ|だけ|以内|以下|形式|を避けて|を守って|に統一|を使って|を使用して|で統一)[^。]{{0,12}}{_ASKED}|(?:こと|のみ)。?$|のみとする"
+    rf"|(?:日本語|英語|中国語|韓国語|敬語|丁寧語|メートル法|税込|税抜)み?で[^。]{{1,10}}{_ASKED_FOR}"
     r"|항상|절대|반드시|하지 ?마|금지|만 사용|지금부터|앞으로"
 )
 _OF_ONESELF = re.compile(

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compact.core.evidence.numbered import numbered_answers
-from compact.core.evidence.reading import Reading, indexes_holding, without_bullet
+from compact.core.evidence.reading import Reading, indexes_holding, split_sentences, without_bullet
 from compact.core.evidence.rule_forms import long_enough, states_rule
 from compact.model.message import Role
 
 MAX_RULE_CHARS = 400
 _BEFORE_CHARS = 160
 _POINTING_BACK = re.compile(r"(?:both|it|this|that|they|these|those|neither)\b", re.IGNORECASE)
-_PUT_OFF = re.compile(r"\b(?:yet|for now|for the moment)\b", re.IGNORECASE)
+PUT_OFF = re.compile(r"\b(?:yet|for now|for the moment)\b", re.IGNORECASE)
 _RULES_HEADING = re.compile(
     r"^[^\n]{0,60}\b(?:rules?|constraints?)\b[^\n?]{0,60}:[*_ \t]*\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s)",
     re.IGNORECASE | re.MULTILINE,
@@ -51,7 +51,8 @@ _IMPERATIVE = re.compile(
     r"confidential|to|in|at|as|out\s+of|"
     r"intact|untouched|compatible|unchanged|sorted|separate|open|on|off|out)\b)|stick\s+(?:to|with)|limit\s+|"
     r"remember\s+to\b|use\s+(?!the\s+(?:attached|following|given|above|file)\b)\S+|prefer\s+\S+|"
-    r"write\s+(?:all|every|the|only|in|tests?|code|commit)|"
+    r"write\s+(?:all|every|only|in|tests?|code|commit|dates?|numbers|amounts|"
+    r"the\s[\w -]{1,30}\s(?:in|as|without|first|before)\b)|"
     r"answer\s+(?:in|with|only|every|all|me)|"
     r"reply\s+(?:in|with|only|to)|respond\s+(?:in|with|only|to)|format\s+|(?:begin|start|end|sign|prefix|"
     r"tag|mark|label)\s+(?:every|each|all|the)|"
@@ -84,6 +85,8 @@ _NO_RULE = re.compile(
     r"|\b(?:not\s+sure|whether|i\s+wonder|wondering|maybe|perhaps|i\s+guess|i\s+think)\b"
     r"|^(?:\W*\w+\W+){0,3}?(?:don['’]?t|do\s+not)\s+(?:worry|mention|you\s+think|know|hesitate|give\s+up|"
     r"get\s+discouraged|be\s+(?:so|too|afraid))"
+    r"|\b(?:don['’]?t|do\s+not)\s+be\s+\w+\s+about\s+(?:it|this|that)\b"
+    r"|^[\w ]{2,30}:\s+(?:yes|no|nope|yeah|yep),\s"
     r"|^(?:\w+\s+)?keep\s+(?:it\s+up|up\b|going|on\b|me\s+posted|at\s+it|trying|doing|in\s+touch|"
     r"(?:(?:it|this|that)\s+)?in\s+mind\b(?!:))"
     r"|\bneed\s+to\s+know\b|^use\s+(?:it|this|that|them)\b[^.]{0,12}$|^(?:always|never)\s+(?:happy|glad|"
@@ -95,25 +98,31 @@ _REPLACES = re.compile(
     r"rather than|is now|"
     r"are now|not .{1,30} any ?more|correction|revised?|raised?|lower(?:ed)?|supersedes?|replaces?|"
     r"statt(?:dessen)?|ab (?:jetzt|sofort)|korrektur|a partir de ahora|en lugar de|ya no|désormais|"
-    r"dorénavant|au lieu de|plutôt)\b",
+    r"dorénavant|au lieu de|plutôt)\b|変更|改为|改成",
     re.IGNORECASE,
 )
 _FORBIDDING = frozenset(
-    "never not don't don’t dont no avoid without stop mustn't mustn’t cannot forbidden off-limits".split()
+    "never not don't don’t dont no avoid without stop mustn't mustn’t can't can’t cannot forbidden "
+    "off-limits".split()
 )
-_CHOICES = frozenset(
+LANGUAGES = frozenset(
     "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic "
     "hindi turkish "
-    "tab space json yaml xml csv toml markdown html prose table bullet formal informal metric imperial "
-    "euro dollar pound "
-    "morning afternoon evening light dark "
     "deutsch englisch französisch spanisch inglé español francé alemán anglai françai espagnol allemand "
     "inglese italiano francese inglê portuguê 日本語 英語 中文 英文 한국어 영어".split()
+)
+_CHOICES = LANGUAGES | frozenset(
+    "tab space json yaml xml csv toml markdown html prose table bullet formal informal metric imperial "
+    "euro dollar pound morning afternoon evening light dark".split()
 )
 """Without the s at the end."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 _IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_IDEOGRAPHIC = re.compile(r"\d+|日本語|英語|中文|英文|[^\W\d_]")
+_IDEOGRAPHIC = re.compile(r"\d+|日本語|英語|中文|英文|[^\W\d_\u3040-\u309f]")
+"""Without hiragana, which is mostly grammar."""
+_ENDING = re.compile(r"(?<=[a-z]{3})(?:ing|ed|e)$")
+_NUMBERED = re.compile(r"(\d+)-([^\W\d_]+)")
+_CHANGING = frozenset("touch edit modify alter chang".split())
 _TOPICLESS = frozenset(
     "a an the and or but if so of in on at to for from by with as is are be been it its this that these "
     "those you "
@@ -124,7 +133,7 @@ _TOPICLESS = frozenset(
     "instead anymore more than least most at from going forward actually rather longer changed mind rule "
     "new remember "
     "note avoid prefer ever without unless until has have had need needs want also too than then there "
-    "here what "
+    "here what fine ok okay limit free feel again "
     "which who how let lets go get one up out it's i'm that's don’t update updated scratch forget stay "
     "stays is "
     "ab jetzt sofort auf in statt immer nur noch bitte a partir de ahora en siempre desde solo por favor "
@@ -147,21 +156,32 @@ class Rule:
 
 def rule_of(text: str, index: int) -> Rule:
     words = _words(text.lower())
-    topic = frozenset(word.rstrip("s") for word in words if word not in _TOPICLESS and not word[0].isdigit())
+    bare = frozenset(word.rstrip("s") for word in words if word not in _TOPICLESS and not word[0].isdigit())
     return Rule(
         text,
         index,
-        topic=topic - _CHOICES or topic,
+        topic=frozenset(map(_stem, bare - _CHOICES or bare)),
         numbers=frozenset(word for word in words if word[0].isdigit()),
-        choices=topic & _CHOICES,
+        choices=bare & _CHOICES,
         forbids=not _FORBIDDING.isdisjoint(words),
         replaces=_REPLACES.search(text) is not None,
     )
 
 
+def topic_of(phrase: str) -> frozenset[str]:
+    """What a phrase names, in the form in which rules hold their topic and choices."""
+    words = (word.rstrip("s") for word in _words(phrase.lower()) if word not in _TOPICLESS)
+    return frozenset(word if word in _CHOICES else _stem(word) for word in words)
+
+
+def _stem(word: str) -> str:
+    stem = _ENDING.sub("", word)
+    return "chang" if stem in _CHANGING else stem
+
+
 def _words(low: str) -> list[str]:
     """The words; of a script without blanks, its letters."""
-    words = _WORD.findall(low)
+    words = _WORD.findall(_NUMBERED.sub(r"\1 \2", low) if "-" in low else low)
     if low.isascii() or not _IDEOGRAPH.search(low):
         return words
     return [piece for word in words for piece in (_IDEOGRAPHIC.findall(word) or [word])]
@@ -175,12 +195,10 @@ def rules_in(reading: Reading) -> list[Rule]:
     if people:
         indexes = indexes_holding(reading.texts, _STANDING_WORDS)
     for index in indexes:
-        if reading.messages[index].role not in _ORDERING or not reading.is_original(index):
+        if not gives_orders(reading, index):
             continue
-        if _OBSERVED.match(reading.texts[index]):
-            continue
-        sentences = reading.sentences(index)
-        listed = [] if people else _listed_rules(reading.texts[index])
+        sentences = spoken_sentences(reading, index)
+        listed = [] if people else _listed_rules(_without_code(reading.texts[index]))
         found.extend(rule_of(text, index) for text in listed)
         # What answers a numbered question stands with that question; alone it would order something else.
         answers = [] if people or listed else numbered_answers(reading, index)
@@ -196,7 +214,26 @@ def rules_in(reading: Reading) -> list[Rule]:
                 backed = _POINTING_BACK.match(sentence) and 0 < len(before) <= _BEFORE_CHARS and not listed
                 found.append(rule_of(f"{before} {sentence}" if backed else sentence, index))
             before = sentence
-    return _still_meant(found, reading)
+    return found
+
+
+def gives_orders(reading: Reading, index: int) -> bool:
+    """True for what user, system or developer said themselves."""
+    return (
+        reading.messages[index].role in _ORDERING
+        and reading.is_original(index)
+        and not _OBSERVED.match(reading.texts[index])
+    )
+
+
+def spoken_sentences(reading: Reading, index: int) -> tuple[str, ...]:
+    """The sentences outside of code: who shows a log orders nothing of what it says."""
+    text = reading.texts[index]
+    return split_sentences(_without_code(text)) if "```" in text else reading.sentences(index)
+
+
+def _without_code(text: str) -> str:
+    return "\n\n".join(text.split("```")[::2]) if "```" in text else text
 
 
 def _listed_rules(text: str) -> list[str]:
@@ -215,23 +252,6 @@ def _listed_rules(text: str) -> list[str]:
                 found.append(" ".join(bare.split()))
         heading = _RULES_HEADING.search(text, heading.end())
     return found
-
-
-def _still_meant(rules: list[Rule], reading: Reading) -> list[Rule]:
-    """Without what was put off ("Don't clean anything yet") and was asked for later ("Then clean it")."""
-    kept: list[Rule] = []
-    for rule in rules:
-        if rule.forbids and _PUT_OFF.search(rule.text):
-            later = (
-                rule_of(sentence, index)
-                for index in range(rule.index + 1, len(reading.messages))
-                if reading.messages[index].role is Role.USER and reading.is_original(index)
-                for sentence in reading.sentences(index)
-            )
-            if any(not said.forbids and rule.topic & said.topic for said in later):
-                continue
-        kept.append(rule)
-    return kept
 
 
 def is_rule(sentence: str, *, among_people: bool = False) -> bool:
@@ -260,12 +280,12 @@ def newest(rules: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     standing: list[Rule] = []
     for text, position in rules:
         rule = rule_of(text, position)
-        standing = [old for old in standing if not _takes_back(rule, old)]
+        standing = [old for old in standing if not takes_back(rule, old)]
         standing.append(rule)
     return [(rule.text, rule.index) for rule in standing]
 
 
-def _takes_back(new: Rule, old: Rule) -> bool:
+def takes_back(new: Rule, old: Rule) -> bool:
     """True when both cannot stand, or say the same. In doubt both stay: a rule lost is worse than one too "
     "many."""
     if new.text == old.text:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from compact.core.evidence.numbered import numbered_leads
+from compact.core.evidence.releases import said_later
 from compact.core.evidence.rules import STANDING
 from compact.core.render import neutralize
 from compact.model.message import Role
@@ -61,12 +62,12 @@ def rules(
 
     Those of the moment that are `told` go. Standing rules may fill `standing_room` if that is more.
     """
-    form = "[m{0.message}] rule :: “{1}” :: - :: -" if as_ledger else "- “{1}” [m{0.message}]"
-    wording = [(rule, one_line(rule.value)) for rule in material.rules]
+    form = "[m{0.message}] rule :: “{1}”{2} :: - :: -" if as_ledger else "- “{1}” [m{0.message}]{2}"
+    wording = [(rule, one_line(rule.value), one_line(said_later(rule))) for rule in material.rules]
     lines = [
-        (form.format(rule, words), words)
-        for rule, words in wording
-        if words not in told or STANDING.search(words)
+        (form.format(rule, words, later), words)
+        for rule, words, later in wording
+        if words not in told or later or STANDING.search(words)
     ]
     if sum(len(line) + 1 for line, _ in lines) <= room:
         return [line for line, _ in lines]

@@ -71,19 +71,23 @@ def gather(request: SummaryRequest, is_secret: Callable[[str], bool] | None = No
     telling = [not is_empty_failure(message) for message in request.messages]
     messages = list(compress(request.messages, telling))
     positions = tuple(at for at, told in zip(request_positions(request), telling, strict=True) if told)
-    ledger = extract(messages, positions, is_secret=is_secret)
-    evidence = merge(request.previous_evidence, ledger.items) if request.previous_evidence else ledger.items
+    before = request.previous_evidence
+    ledger = extract(messages, positions, is_secret=is_secret, previous=before)
+    evidence = merge(ledger.previous, ledger.items) if before else ledger.items
     reading = ledger.reading or read(messages)
     if request.focus:
         evidence = focused(evidence, request.focus, dict(zip(positions, reading.texts, strict=True)))
     inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
     answered = {item.message for item in evidence if item.kind is EvidenceKind.APPROVAL}
     summaries = "\n".join(filter(None, [request.previous_summary or "", *inside]))
+    for rule in ledger.ended:
+        # It stood within a request that is quoted as the goal.
+        summaries = summaries.replace(f" {rule}", "")
     goal, story = _earlier_lines(summaries, answered)
     reports = reports_of(messages) if ledger.steps else frozenset()
     whole = sum(map(len, reading.texts)) < _ROOMY_CHARS * request.max_tokens
     units, weights = units_of(reading, _named(ledger.items), request.focus, reports, whole=whole)
-    units = _unquoted(units, positions, evidence)
+    units = [unit for unit in _unquoted(units, positions, evidence) if unit.text not in ledger.ended]
     hiding = ledger.hiding
     if hiding is not None and hiding.values:
         units = [unit for unit in units if not hiding.holds_hidden(unit.text)]

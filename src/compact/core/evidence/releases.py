@@ -1,0 +1,241 @@
+"""What a user says later about a rule: some of it ends the rule, some may, and then both are told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from compact.core.evidence.reading import Reading, indexes_holding, without_bullet
+from compact.core.evidence.rules import (
+    LANGUAGES,
+    PUT_OFF,
+    Rule,
+    gives_orders,
+    rule_of,
+    spoken_sentences,
+    takes_back,
+    topic_of,
+)
+from compact.model.message import Role
+from compact.model.summary import Evidence, EvidenceKind
+
+LATER = "later: "
+"""So begins the context of a rule that a later sentence may have taken back."""
+_LONGEST = 120
+_CUES = (
+    "you can", "you may", "feel free", "go ahead", " fine", " ok", "allowed", "all right", "alright",
+    "my mind", "forget", "never mind", "no longer", "any more", "anymore", "scratch", "drop ", "lift ",
+    "scrap ", "ignore ", "cancel ", "remove ", "instead", "rather than", "switch", "moved to", "changed to",
+    " now", "correction", "statt", "lieber", "nicht mehr", "vergiss", "darfst", "dürfen", "in ordnung",
+    "erlaubt", "au lieu", "plutôt", "oublie", "tu peux", "vous pouvez", "désormais", "en lugar", "en vez",
+    "ya no", "olvida", "puede", "変更", "代わり", "ではなく", "じゃなく", "やめ", "いい", "良い",
+    "構いません", "改为", "改成", "不再", "可以",
+)  # fmt: skip
+"""One of them stands in every sentence that the patterns below find."""
+_ENDS = re.compile(
+    r"\b(?:changed my mind|forget (?:the|about|that|what|my)|never ?mind (?:the|about|my)|"
+    r"scratch (?:that|the|my)|(?:drop|lift|scrap|ignore|cancel|remove) (?:the|that|my|this)\b[^.!?]{0,40}\b"
+    r"(?:rule|limit|ban|cap|restriction|requirement|constraint)|"
+    r"vergiss (?:die|das|den)|oublie[zr]? (?:la|le|les)|olvida (?:el|la|lo))\b|やめ(?:ます|て|よう)|不再",
+    re.IGNORECASE,
+)
+_NO_MORE = re.compile(r"\b(?:no longer|any ?more|nicht mehr|ya no)\b", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"(?:\binstead of|\brather than|\bstatt|\bau lieu d(?:e\b|['’])|\ben (?:lugar|vez) de\b)\s*"
+    r"((?:[^\s,.;:!?]+(?:\.(?=\w))?[^\s,.;:!?]*\s*){1,3})",
+    re.IGNORECASE,
+)
+_IS_FINE = re.compile(
+    r"(?:\b(?:is|are)|['’](?:s|re)) (?:now |again |all )?"
+    r"(?:fine|ok|okay|allowed|permitted|all right|alright)\b",
+    re.IGNORECASE,
+)
+_PERMITS = re.compile(
+    r"\byou (?:can|may)\b(?!['’]|\s+(?:not|never))|\bfeel free to\b|\bgo ahead and\b|"
+    rf"{_IS_FINE.pattern}|"
+    r"\b(?:darfst|dürfen sie|ist (?:jetzt |nun )?(?:okay|ok|erlaubt|in ordnung))\b|"
+    r"\b(?:tu peux|vous pouvez|puedes?)\b|"
+    r"て(?:も)?(?:いい|良い|構いません)|可以",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(
+    r"\b(?:switch(?:ing|ed)? (?:back )?to|moved? to|changed? to|(?:is|are) now|instead|correction|lieber|"
+    r"plutôt|désormais|ab (?:jetzt|sofort))\b|変更|代わり|ではなく|じゃなく|改为|改成",
+    re.IGNORECASE,
+)
+_LIMITED = re.compile(
+    r"\b(?:only|except|but|if|when|while|unless|once|this time|for (?:the|this|that|now|today)|"
+    r"in (?:the|this)|nur|außer|wenn|aber|sauf|seulement|salvo|s[oó]lo)\b|だけ|ただ",
+    re.IGNORECASE,
+)
+"""Who lifts a rule in part leaves the rest of it standing."""
+_ANSWERING = frozenset("answer repli respond writ speak talk".split())
+_PART, _HALF = 0.3, 0.5
+_FORBIDDEN_VERB = re.compile(
+    r"\b(?:don['’]?t|do not|never|not)\s+(?:\w+ly\s+)?([a-z]{3,})|\bno\s+([a-z]{3,}?)(?:ing|s)?\b",
+    re.IGNORECASE,
+)
+_ORDERED = re.compile(
+    r"^(?:(?:ok(?:ay)?|yes|(?:very )?good|great|fine|now|then|so|and|please|you (?:can|may)(?: now)?|"
+    r"go ahead(?: and)?|next)[,:]?\s+)*([a-z]+)\b",
+    re.IGNORECASE,
+)
+_OPEN_END = re.compile(r"\buntil\b", re.IGNORECASE)
+
+
+def said_later(rule: Evidence) -> str:
+    """What to write behind a rule that a later sentence may have taken back; else nothing."""
+    return f"; {rule.context}" if rule.context.startswith(LATER) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Rules of before and rules of a span, each as it stands after all that was said."""
+
+    earlier: tuple[Evidence, ...]
+    said: tuple[Evidence, ...]
+    ended: frozenset[str]
+    """Rules, word for word, that do not stand any more."""
+
+
+@dataclass(slots=True)
+class _Standing:
+    item: Evidence
+    rule: Rule
+    """Its index is that of the message in the span, or -1."""
+
+
+def settle(
+    earlier: Sequence[Evidence],
+    said: Sequence[Rule],
+    reading: Reading,
+    where: Sequence[int],
+    rank: float,
+    hides: Callable[[str], bool],
+) -> Settled:
+    """The newest word counts; where it is not certain that it ends a rule, it is quoted beside the rule."""
+    standing = [
+        _Standing(item, rule_of(item.value, -1)) for item in sorted(earlier, key=lambda item: item.message)
+    ]
+    given: dict[int, list[Rule]] = {}
+    for rule in said:
+        given.setdefault(rule.index, []).append(rule)
+    for index in sorted({*given, *_telling(reading, earlier, said)}):
+        rules = given.get(index, [])
+        own = {rule.text for rule in rules}
+        for sentence in spoken_sentences(reading, index) if standing else ():
+            sentence = reading.after_speaker(without_bullet(sentence))[1]
+            standing, ends, beside = _after(sentence, index, standing)
+            if sentence in own or hides(sentence):
+                continue
+            quoted = " ".join(sentence.split())
+            if ends:
+                rules = [*rules, rule_of(sentence, index)]
+            for one in beside:
+                one.item = replace(one.item, context=f"{LATER}“{quoted}” [m{where[index]}]")
+        for rule in rules:
+            standing = [old for old in standing if not takes_back(rule, old.rule)]
+            standing.append(
+                _Standing(Evidence(EvidenceKind.RULE, rule.text, where[index], "user", rank), rule)
+            )
+    texts = {one.rule.text for one in standing}
+    told = {item.value for item in earlier} | {rule.text for rule in said}
+    return Settled(
+        tuple(one.item for one in standing if one.rule.index < 0),
+        tuple(one.item for one in standing if one.rule.index >= 0),
+        frozenset(told - texts),
+    )
+
+
+def _telling(reading: Reading, earlier: Sequence[Evidence], said: Sequence[Rule]) -> list[int]:
+    """Indexes of what users said that may end a rule; none where there are no rules."""
+    if not earlier and not said:
+        return []
+    first = -1 if earlier else said[0].index
+    users = [
+        index
+        for index in range(first + 1, len(reading.messages))
+        if reading.messages[index].role is Role.USER and gives_orders(reading, index)
+    ]
+    if any(PUT_OFF.search(rule.text) for rule in said) or any(PUT_OFF.search(item.value) for item in earlier):
+        return users
+    return [users[at] for at in indexes_holding([reading.texts[index] for index in users], _CUES)]
+
+
+def _after(
+    sentence: str, index: int, standing: list[_Standing]
+) -> tuple[list[_Standing], bool, list[_Standing]]:
+    """The rules that stand after the sentence, whether it ends one for good, and those that it may end."""
+    if sentence.endswith(("?", "？")):
+        return standing, False, []
+    kept = [one for one in standing if one.rule.index == index or not _is_ordered(sentence, one.rule.text)]
+    if len(sentence) > _LONGEST or sentence.endswith((":", "：")):
+        return kept, False, []
+    if not (
+        _ENDS.search(sentence)
+        or _NO_MORE.search(sentence)
+        or _INSTEAD.search(sentence)
+        or _PERMITS.search(sentence)
+        or _CHANGES.search(sentence)
+    ):
+        return kept, False, []
+    new = rule_of(sentence, index)
+    judged = [(one, *_judged(new, one.rule)) for one in kept if one.rule.index < index]
+    best = max((weight for _, _, weight in judged), default=0.0)
+    over = [one for one, verdict, weight in judged if verdict == "over" and weight == best]
+    beside = [one for one, verdict, weight in judged if verdict == "later" and weight == best]
+    return [one for one in kept if one not in over], bool(over), beside
+
+
+def _judged(new: Rule, old: Rule) -> tuple[str, float]:
+    """ "over", "later" or "" for what the new sentence does to the old rule, and how much it speaks of it."""
+    if not old.topic:
+        return "", 0.0
+    shared = new.topic & old.topic
+    share = len(shared) / len(old.topic)
+    same_number = bool(new.numbers & old.numbers)
+    languages = new.choices & LANGUAGES and old.choices & LANGUAGES and new.choices != old.choices
+    limited = _LIMITED.search(new.text) is not None
+    if _CHANGES.search(new.text):
+        if languages and old.topic <= _ANSWERING:
+            return ("later" if limited else "over"), 1.0
+        if languages:
+            return "later", share
+    replaced = _INSTEAD.search(new.text)
+    named = topic_of(replaced.group(1)) if replaced else frozenset()
+    if named and not old.forbids and (named <= old.topic or named <= old.choices):
+        return ("over" if share >= _PART and not limited else "later"), max(share, _PART)
+    if _ENDS.search(new.text) and (share >= _HALF or (same_number and shared)):
+        return ("later" if limited else "over"), max(share, _HALF)
+    if replaced or not shared or (share < _PART and not any(map(_is_distinct, shared))):
+        return "", 0.0
+    if _NO_MORE.search(new.text):
+        ends = share >= _HALF and not limited and not (new.forbids and old.forbids)
+        return ("over" if ends else "later"), share
+    if _PERMITS.search(new.text) and (old.forbids or old.numbers):
+        if share < 1.0 and _IS_FINE.search(new.text) and not any(map(_is_distinct, shared)):
+            return "", 0.0  # "The file is fine" allows nobody to delete files
+        # "You can mail me the board's minutes" does not allow to mail the board.
+        ends = new.topic == old.topic and old.forbids and not new.forbids and not limited
+        return ("over" if ends else "later"), share
+    if _CHANGES.search(new.text):
+        other = (new.numbers, new.choices, new.forbids) != (old.numbers, old.choices, old.forbids)
+        return ("over" if other and takes_back(new, old) and not limited else "later"), share
+    return "", 0.0
+
+
+def _is_distinct(word: str) -> bool:
+    """File names, addresses and the like: one of them tells what is meant."""
+    return any(mark in word for mark in "._/-@") or any(map(str.isdigit, word))
+
+
+def _is_ordered(sentence: str, rule: str) -> bool:
+    """True when what the rule only put off ("Don't clean anything yet") is ordered now ("Then clean it")."""
+    if not PUT_OFF.search(rule) or _OPEN_END.search(rule):
+        return False
+    put_off = _FORBIDDEN_VERB.search(rule)
+    ordered = _ORDERED.match(sentence)
+    if put_off is None or ordered is None:
+        return False
+    return (put_off.group(1) or put_off.group(2)).lower() == ordered.group(1).lower()
