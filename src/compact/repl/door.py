@@ -12,10 +12,11 @@ from compact.errors import CompactError, MissingExtra
 def enter(context: Context) -> int:
     """Chat until the user leaves or the input ends; returns the exit code."""
     args, out = context.args, context.out.stream
-    if not args.json and context.stdin.isatty() and out.isatty():
-        for package in ("prompt_toolkit", "rich"):
-            if find_spec(package) is None:
-                raise MissingExtra(package, "chat")
+    at_terminal = not args.json and context.stdin.isatty() and out.isatty()
+    for package in ("sqlalchemy", "prompt_toolkit", "rich") if at_terminal else ("sqlalchemy",):
+        if find_spec(package) is None:
+            raise MissingExtra(package, "chat")
+    if at_terminal:
         from compact.repl.terminal import converse
 
         return converse(context)

@@ -6,14 +6,16 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.cli.stored import add_store, known, opened, redactor_of
 from compact.cli.terminal import one_line, plural
 from compact.model.record import Record, RecordKind
-from compact.stores.sql import SqlStore
+
+if TYPE_CHECKING:
+    from compact.stores.sql import SqlStore
 
 Redact = Callable[[str], str]
 

@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
@@ -21,7 +21,9 @@ from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.message import Message, Role
 from compact.ports import Format
-from compact.stores.sql import SqlStore
+
+if TYPE_CHECKING:
+    from compact.stores.sql import SqlStore
 
 MAX_LINE = 64 * 1024 * 1024
 MAX_DEPTH = 64
