@@ -60,6 +60,16 @@ def own_key(policy_hash: str, session_id: str) -> str:
     return f"{policy_hash.partition('~')[0]}~{clear_key(session_id)[-16:]}"
 
 
+def own_id(record_id: str, session_id: str) -> str:
+    """The id of a session's own copy of a record."""
+    return f"{original_id(record_id)}~{clear_key(session_id)[-16:]}"
+
+
+def original_id(record_id: str) -> str:
+    """The id of the record that this one is a copy of; its own where it is none."""
+    return record_id.partition("~")[0]
+
+
 def handle(result: ToolResult) -> str:
     """The short name under which a tool output can be recalled.
 

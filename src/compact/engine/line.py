@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from compact.core.boundaries import is_finished
-from compact.core.view import START, Item, apply_entries, clear_key, links, own_key, undo_key
+from compact.core.view import START, Item, apply_entries, clear_key, links, original_id, own_key, undo_key
 from compact.formats.recognition import ANY
 from compact.model.message import Message, MessageKind, Role
 from compact.model.record import Injected, Kept, Record, RecordKind
@@ -300,9 +300,21 @@ class Line:
         return f"{self._policy_key}-{blake2b(repr(protected).encode(), digest_size=8).hexdigest()}"
 
     def _match(self, found: Mapping[bytes, Sequence[Record]], key: bytes, by_output: bool) -> Record | None:
-        """The newest record that fits, one of this session before those of sessions that began like it."""
+        """The newest record that fits: this session's own before those of sessions that began like it.
+
+        Unless another session went on from the very record that ours is a copy of.
+        """
         fitting = [record for record in found.get(key, ()) if self._fits(record, key, by_output)]
-        return max(reversed(fitting), key=self._is_own, default=None)
+        best: Record | None = max(reversed(fitting), key=self._is_own, default=None)
+        while best is not None:
+            origin, revision = original_id(best.id), best.revision
+            further = [
+                r for r in fitting if r.parent and original_id(r.parent) == origin and r.revision > revision
+            ]
+            if not further:
+                return best
+            best = further[-1]
+        return None
 
     def _is_own(self, record: Record) -> bool:
         return record.session_id == self._session_id

@@ -14,7 +14,7 @@ from typing import Any
 
 from compact.core.boundaries import GroupKind, groups
 from compact.core.render import disarm
-from compact.core.view import START, links, own_key
+from compact.core.view import START, links, own_id, own_key
 from compact.engine.line import Line, shell
 from compact.errors import MalformedMessage
 from compact.formats import by_name
@@ -249,13 +249,13 @@ class Session:
         With a copy a fork has its summary itself, can undo it alone, and keeps it when the other is deleted.
         """
         if record.session_id != self.id:
-            key = own_key(record.policy_hash, self.id)
+            parent = own_id(record.parent, self.id) if record.parent else None
             copy = replace(
                 record,
-                id=f"{record.id.partition('~')[0]}~{key[-16:]}",
+                id=own_id(record.id, self.id),
                 session_id=self.id,
-                policy_hash=key,
-                parent=None,
+                policy_hash=own_key(record.policy_hash, self.id),
+                parent=parent if parent in self._learned else None,
                 step=self.steps + 1,
             )
             record = self._store.commit(copy)

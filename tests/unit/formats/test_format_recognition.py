@@ -123,8 +123,8 @@ def test_strip_meta_of_an_sdk_object() -> None:
     assert strip_meta(marked) == {"role": "assistant", "content": "Hi."}
 
 
-@pytest.mark.parametrize("meta", [None, "x", {"protected": "yes"}, {"protected": 1}, {}])
-def test_only_true_protects(meta: Any) -> None:
+@pytest.mark.parametrize("meta", [None, "x", {"protected": False}, {"protected": 0}, {}])
+def test_only_what_is_true_protects(meta: Any) -> None:
     assert not by_name("openai-chat").decode({**PLAIN, "meta": meta}, 0)[0].protected
 
 
