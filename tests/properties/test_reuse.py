@@ -147,8 +147,8 @@ def test_the_same_conversation_under_another_id(preset: str, case: Case) -> None
     format, window, messages = case
     rig = make_rig(preset, format, window)
     grown = list(check_growing(rig.manager, "one", messages, format, adopt=False, system=rig.system))
-    # Where so little fits that the newest task itself went into the summary, a record looks like one that a
-    # newer task stood behind, which must not apply; there another session asks again.
+    # A record that put in nothing of ours has an output that may be the beginning of any list with equal
+    # messages; taken for an adopted one, such a list is compacted anew. Known, and left out here.
     assume(not any(_cuts_into_a_task(rig.manager, record) for record in rig.manager.records("one")))
     calls = rig.summarizer.calls
     copied = list(check_growing(rig.manager, "two", messages, format, adopt=True, system=rig.system))
