@@ -330,7 +330,8 @@ class Line:
             # Whoever undid something goes their own way, and what its own session undid is no model.
             return False
         if by_output:
-            return record.output == key and bool(record.entries)
+            # Kept messages alone may begin any list with equal words; what is ours shows that it came back.
+            return record.output == key and any(not isinstance(entry, Kept) for entry in record.entries)
         if record.source != key:
             return False
         if record.kind is RecordKind.CLEAR:
