@@ -67,12 +67,24 @@ def summarize(
     )
     if summarizer is None:
         # Headings and citations must not make it longer than what it tells of.
-        source = "\n".join(_shown(message) for message in request.messages)
-        if previous is None and len(source) < max_tokens * _MOST_CHARS_PER_TOKEN:
+        source = None if previous is not None else _short_source(request.messages, max_tokens)
+        if source is not None:
             bound = max(_LEAST_TOKENS, counting.count(source))
             request = replace(request, max_tokens=min(max_tokens, bound))
         return ExtractiveSummarizer(counting).summarize(request)
     return Composer(as_summarizer(summarizer), counting).summarize(request)
+
+
+def _short_source(messages: Sequence[Message], max_tokens: int) -> str | None:
+    """All that is said, if it is so short that `max_tokens` may be more than it has; else None."""
+    room = max_tokens * _MOST_CHARS_PER_TOKEN
+    shown: list[str] = []
+    for message in messages:
+        shown.append(_shown(message))
+        room -= len(shown[-1]) + 1
+        if room < 0:
+            return None
+    return "\n".join(shown)
 
 
 def _shown(message: Message) -> str:

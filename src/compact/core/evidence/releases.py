@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from compact.core.evidence.reading import Reading, indexes_holding, without_bullet
 from compact.core.evidence.rules import (
@@ -12,6 +12,7 @@ from compact.core.evidence.rules import (
     PUT_OFF,
     Rule,
     gives_orders,
+    names_of,
     rule_of,
     spoken_sentences,
     takes_back,
@@ -104,6 +105,13 @@ class _Standing:
     item: Evidence
     rule: Rule
     """Its index is that of the message in the span, or -1."""
+    names: frozenset[str] = field(init=False)
+    put_off: str = field(init=False)
+    """What it forbids for the time being only: "clean" of "Don't clean anything yet"; else nothing."""
+
+    def __post_init__(self) -> None:
+        self.names = names_of(self.rule)
+        self.put_off = _put_off(self.rule.text)
 
 
 def settle(
@@ -160,7 +168,43 @@ def _telling(reading: Reading, earlier: Sequence[Evidence], said: Sequence[Rule]
     ]
     if any(PUT_OFF.search(rule.text) for rule in said) or any(PUT_OFF.search(item.value) for item in earlier):
         return users
-    return [users[at] for at in indexes_holding([reading.texts[index] for index in users], _CUES)]
+    holding = indexes_holding([reading.texts[index] for index in users], _CUES)
+    rules = [*said, *(rule_of(item.value, -1) for item in earlier)]
+    named = frozenset[str]().union(*map(names_of, rules))
+    return [users[at] for at in holding if any(map(reading.texts[users[at]].lower().__contains__, named))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Saying:
+    """A sentence that may say something about a rule, with what kind of thing it says."""
+
+    rule: Rule
+    ends: bool
+    no_more: bool
+    replaced: frozenset[str] | None
+    """What is named after "instead of"."""
+    permits: bool
+    changes: bool
+    limited: bool
+
+
+def _saying(sentence: str, index: int) -> _Saying | None:
+    """The sentence, if it has one of the forms in which people take rules back."""
+    replaced = _INSTEAD.search(sentence)
+    ends, no_more, permits, changes = (
+        pattern.search(sentence) is not None for pattern in (_ENDS, _NO_MORE, _PERMITS, _CHANGES)
+    )
+    if not (ends or no_more or replaced or permits or changes):
+        return None
+    return _Saying(
+        rule_of(sentence, index),
+        ends,
+        no_more,
+        topic_of(replaced.group(1)) if replaced else None,
+        permits,
+        changes,
+        _LIMITED.search(sentence) is not None,
+    )
 
 
 def _after(
@@ -169,57 +213,53 @@ def _after(
     """The rules that stand after the sentence, whether it ends one for good, and those that it may end."""
     if sentence.endswith(("?", "？")):
         return standing, False, []
-    kept = [one for one in standing if one.rule.index == index or not _is_ordered(sentence, one.rule.text)]
+    ordered = _ordered(sentence) if any(one.put_off for one in standing) else ""
+    kept = [one for one in standing if one.rule.index == index or not ordered or one.put_off != ordered]
     if len(sentence) > _LONGEST or sentence.endswith((":", "：")):
         return kept, False, []
-    if not (
-        _ENDS.search(sentence)
-        or _NO_MORE.search(sentence)
-        or _INSTEAD.search(sentence)
-        or _PERMITS.search(sentence)
-        or _CHANGES.search(sentence)
-    ):
+    said = sentence.lower().__contains__
+    meant = [one for one in kept if one.rule.index < index and any(map(said, one.names))]
+    new = _saying(sentence, index) if meant and any(map(said, _CUES)) else None
+    if new is None:
         return kept, False, []
-    new = rule_of(sentence, index)
-    judged = [(one, *_judged(new, one.rule)) for one in kept if one.rule.index < index]
-    best = max((weight for _, _, weight in judged), default=0.0)
+    judged = [(one, *_judged(new, one.rule)) for one in meant]
+    best = max(weight for _, _, weight in judged)
     over = [one for one, verdict, weight in judged if verdict == "over" and weight == best]
     beside = [one for one, verdict, weight in judged if verdict == "later" and weight == best]
     return [one for one in kept if one not in over], bool(over), beside
 
 
-def _judged(new: Rule, old: Rule) -> tuple[str, float]:
+def _judged(saying: _Saying, old: Rule) -> tuple[str, float]:
     """ "over", "later" or "" for what the new sentence does to the old rule, and how much it speaks of it."""
     if not old.topic:
         return "", 0.0
+    new, limited = saying.rule, saying.limited
     shared = new.topic & old.topic
     share = len(shared) / len(old.topic)
     same_number = bool(new.numbers & old.numbers)
     languages = new.choices & LANGUAGES and old.choices & LANGUAGES and new.choices != old.choices
-    limited = _LIMITED.search(new.text) is not None
-    if _CHANGES.search(new.text):
+    if saying.changes:
         if languages and old.topic <= _ANSWERING:
             return ("later" if limited else "over"), 1.0
         if languages:
             return "later", share
-    replaced = _INSTEAD.search(new.text)
-    named = topic_of(replaced.group(1)) if replaced else frozenset()
+    named = saying.replaced
     if named and not old.forbids and (named <= old.topic or named <= old.choices):
         return ("over" if share >= _PART and not limited else "later"), max(share, _PART)
-    if _ENDS.search(new.text) and (share >= _HALF or (same_number and shared)):
+    if saying.ends and (share >= _HALF or (same_number and shared)):
         return ("later" if limited else "over"), max(share, _HALF)
-    if replaced or not shared or (share < _PART and not any(map(_is_distinct, shared))):
+    if named is not None or not shared or (share < _PART and not any(map(_is_distinct, shared))):
         return "", 0.0
-    if _NO_MORE.search(new.text):
+    if saying.no_more:
         ends = share >= _HALF and not limited and not (new.forbids and old.forbids)
         return ("over" if ends else "later"), share
-    if _PERMITS.search(new.text) and (old.forbids or old.numbers):
+    if saying.permits and (old.forbids or old.numbers):
         if share < 1.0 and _IS_FINE.search(new.text) and not any(map(_is_distinct, shared)):
             return "", 0.0  # "The file is fine" allows nobody to delete files
         # "You can mail me the board's minutes" does not allow to mail the board.
         ends = new.topic == old.topic and old.forbids and not new.forbids and not limited
         return ("over" if ends else "later"), share
-    if _CHANGES.search(new.text):
+    if saying.changes:
         other = (new.numbers, new.choices, new.forbids) != (old.numbers, old.choices, old.forbids)
         return ("over" if other and takes_back(new, old) and not limited else "later"), share
     return "", 0.0
@@ -230,12 +270,15 @@ def _is_distinct(word: str) -> bool:
     return any(mark in word for mark in "._/-@") or any(map(str.isdigit, word))
 
 
-def _is_ordered(sentence: str, rule: str) -> bool:
-    """True when what the rule only put off ("Don't clean anything yet") is ordered now ("Then clean it")."""
+def _put_off(rule: str) -> str:
+    """The verb of a rule that only puts something off ("Don't clean anything yet"); else nothing."""
     if not PUT_OFF.search(rule) or _OPEN_END.search(rule):
-        return False
-    put_off = _FORBIDDEN_VERB.search(rule)
-    ordered = _ORDERED.match(sentence)
-    if put_off is None or ordered is None:
-        return False
-    return (put_off.group(1) or put_off.group(2)).lower() == ordered.group(1).lower()
+        return ""
+    found = _FORBIDDEN_VERB.search(rule)
+    return (found.group(1) or found.group(2)).lower() if found else ""
+
+
+def _ordered(sentence: str) -> str:
+    """The verb of an order: "clean" of "Then clean it"."""
+    found = _ORDERED.match(sentence)
+    return found.group(1).lower() if found else ""

@@ -90,7 +90,7 @@ _NO_RULE = re.compile(
     r"|^(?:\w+\s+)?keep\s+(?:it\s+up|up\b|going|on\b|me\s+posted|at\s+it|trying|doing|in\s+touch|"
     r"(?:(?:it|this|that)\s+)?in\s+mind\b(?!:))"
     r"|\bneed\s+to\s+know\b|^use\s+(?:it|this|that|them)\b[^.]{0,12}$|^(?:always|never)\s+(?:happy|glad|"
-    r"good|a\s|been|had|was|is|the)\b",
+    r"good|fun|hard|heard|gets|need|[a-z]{3,}ing|a\s|been|had|was|is|the)\b",
     re.IGNORECASE,
 )
 _REPLACES = re.compile(
@@ -172,6 +172,12 @@ def topic_of(phrase: str) -> frozenset[str]:
     """What a phrase names, in the form in which rules hold their topic and choices."""
     words = (word.rstrip("s") for word in _words(phrase.lower()) if word not in _TOPICLESS)
     return frozenset(word if word in _CHOICES else _stem(word) for word in words)
+
+
+def names_of(rule: Rule) -> frozenset[str]:
+    """Who speaks of what the rule is about uses one of these, as a word or the beginning of one."""
+    languages = LANGUAGES if rule.choices & LANGUAGES else frozenset[str]()
+    return rule.topic | rule.choices | languages | (_CHANGING if "chang" in rule.topic else frozenset())
 
 
 def _stem(word: str) -> str:
