@@ -11,8 +11,8 @@ from compact.config import CompactConfig
 from compact.core.view import START, undo_key
 from compact.engine import inspect
 from compact.engine.drivers import arun, run
+from compact.engine.given import shell
 from compact.engine.inspect import Recalled
-from compact.engine.line import shell
 from compact.engine.lookout import Call
 from compact.errors import CompactError, NotFound, SessionBusy
 from compact.model.event import Event, EventName, Reason

@@ -13,7 +13,8 @@ from compact.core.trigger import Facts, decide
 from compact.core.view import Item
 from compact.engine.asked import check_asked, check_session
 from compact.engine.gauge import Gauge
-from compact.engine.line import Line, shell
+from compact.engine.given import shell
+from compact.engine.line import Line
 from compact.engine.session import Session
 from compact.engine.telling import decision_data, estimate_data, floor_sum, policy_data
 from compact.engine.tools import active_tools, unreferred
@@ -60,7 +61,7 @@ class Situation:
     @property
     def moved(self) -> bool:
         """Whether another thread has taken the line further than this caller's list goes."""
-        return len(self.line.copy) != len(self.call.messages) - self.head
+        return len(self.line.given.copies) != len(self.call.messages) - self.head
 
 
 class Lookout:

@@ -32,10 +32,10 @@ def _encoded_prefix(line: Line, format: Format) -> tuple[list[Any], int]:
         position = line.view[n].position
         if position is None or position < covered:
             continue
-        rest = line.body_index(line.view[n].message)
+        rest = line.given.index_of(line.view[n].message)
         if rest is not None:
             return format.encode([item.message for item in line.view[:n]]), rest
-    return format.encode([item.message for item in line.view]), len(line.copy)
+    return format.encode([item.message for item in line.view]), len(line.given.copies)
 
 
 def stable_indexes(line: Line, out: Sequence[Any], head: int) -> tuple[int, ...]:

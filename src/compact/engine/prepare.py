@@ -150,7 +150,9 @@ class Engine(Lookout):
         else:
             self.tell(now)
             self.tell_decision(now, None, Reason.DISABLED)
-            tokens = now.limits.real(now.limits.fixed + sum(map(self.gauge.of_message, now.line.messages)))
+            tokens = now.limits.real(
+                now.limits.fixed + sum(map(self.gauge.of_message, now.line.given.messages))
+            )
         out = self._as_given(call, list(call.messages))
         counts = TokenCounts(tokens, tokens, tokens, tokens)
         debug = Debug(reason=Reason.DISABLED.value)
@@ -190,7 +192,7 @@ class Engine(Lookout):
             original_at=line.original_at,
             base=line.base,
             policy=self.policy,
-            key_for=line.key_for,
+            key_for=line.fitting.key_for,
             limits=now.limits,
             sizes=self.gauge.for_plans,
             size_of=self.gauge.of_message,

@@ -15,7 +15,9 @@ from typing import Any
 from compact.core.boundaries import GroupKind, groups
 from compact.core.render import disarm
 from compact.core.view import START, links, own_id, own_key
-from compact.engine.line import Line, shell
+from compact.engine.fitting import Fitting
+from compact.engine.given import shell
+from compact.engine.line import Line
 from compact.errors import MalformedMessage
 from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
@@ -178,10 +180,10 @@ class Session:
             line = self._new_line()
             line.possible = possible
             if self._lines and self._lines[0].possible == possible:
-                remembered = self._lines[0].remembered()
+                remembered = self._lines[0].given.remembered()
         assert self.format is not None
         line.format_name = self.format.name
-        known = head + len(line.copy)
+        known = head + len(line.given.copies)
         if line.records_known != len(self._learned):
             # Another line of this session was compacted, or a compaction of it was undone.
             line.refresh()
@@ -217,7 +219,7 @@ class Session:
         line = self._continued(messages, head, thorough) or self._forked(messages, head)
         if line is None:
             return None, 0
-        known = head + len(line.copy)
+        known = head + len(line.given.copies)
         line.possible = narrow(line.possible, messages[known:], known)
         format_name = named.name if named is not None else preferred(line.possible)
         if format_name != line.format_name:
@@ -289,23 +291,20 @@ class Session:
         """A new line from the longest common prefix, so that a retry decodes only what changed."""
         best, shared, body = None, 0, messages[head:]
         for line in self._lines:
-            common = _common_prefix(body, line.copy)
+            common = _common_prefix(body, line.given.copies)
             if common > shared:
                 best, shared = line, common
         if best is None:
             return None
         line = self._new_line()
-        line.format_name = best.format_name
         # Not what the whole line was narrowed to: what differs may be in another format.
         line.possible = narrow(ANY, messages[: head + shared], 0)
-        line.copy = best.copy[:shared]
-        line.ends = best.ends[:shared]
-        line.take(best.messages[: best.ends[shared - 1]])
+        line.repeat(best, shared)
         return line
 
     def _new_line(self) -> Line:
-        notes = (self._notes, self._notes_by_digest)
-        return Line(self._store, self._size_of, *notes, self._policy_key, self._revoked, self.id)
+        fitting = Fitting(self._store, self._policy_key, self._revoked, self.id)
+        return Line(self._store, self._size_of, self._notes, self._notes_by_digest, fitting)
 
     def _enter_note(self, key: bytes, text: str) -> None:
         note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{disarm(text)}\n</WORKING-MEMORY>")
@@ -318,9 +317,8 @@ class Session:
         self.remember(note=(key, text))
         self._enter_note(key, text)
         rebuilt = self._new_line()
-        rebuilt.possible, rebuilt.copy, rebuilt.ends = line.possible, line.copy, line.ends
-        rebuilt.format_name = line.format_name
-        rebuilt.take(line.messages)
+        rebuilt.possible = line.possible
+        rebuilt.repeat(line, len(line.given.copies))
         self._lines = [rebuilt, *(other for other in self._lines if other is not line)]
         return rebuilt
 

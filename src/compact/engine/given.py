@@ -1,0 +1,155 @@
+"""The caller's list as it was read: copies that show whether it was edited since, and what was decoded."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from compact.model.message import Message
+from compact.ports import Format
+
+Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
+_UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
+_REPLACED_AT_A_TIME = 32
+"""So few that a preflight does not feel it."""
+
+
+def shell(value: Any) -> Any:
+    """A copy of the containers that shares every leaf: equal to the original until that is edited."""
+    kind = type(value)
+    if kind is str or value is None:
+        return value
+    if kind is dict:
+        copied = value.copy()
+        for key, item in value.items():
+            if type(item) is not str and item is not None:
+                copied[key] = shell(item)
+        return copied
+    if kind is list:
+        return [shell(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: shell(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(shell(item) for item in value)
+    copy = getattr(value, "model_copy", None)
+    return copy(deep=True) if copy is not None else value
+
+
+class Given:
+    """The objects of one list, without its leading system messages, and the messages they became.
+
+    What a record has replaced goes out no more, so it is watched less closely: `replaced`, in what follows,
+    names those among the messages from a number on, by identity.
+    """
+
+    def __init__(self) -> None:
+        self.copies: list[Any] = []
+        self.ends = array("L")
+        """How many messages there are up to each object of the caller."""
+        self.messages: list[Message] = []
+        self._watched: list[Any] | None = None
+        """What a list that goes on from here begins with, head included; see `begins_watched`."""
+        self._watched_head = 0
+        self._left_out = self._looked_at = 0
+        """Up to where that has objects which a record replaced, and how many of those were looked at last."""
+
+    def repeat(self, other: Given, count: int) -> Sequence[Message]:
+        """Begin with the first `count` objects of another list; returns what they were decoded to."""
+        self.copies = other.copies[:count]
+        self.ends = other.ends[:count]
+        return other.messages[: other.ends[count - 1] if count else 0]
+
+    def read(
+        self, items: Sequence[Any], format: Format, first_index: int, known: Remembered | None = None
+    ) -> list[Message]:
+        """Copy and decode new objects; the messages are for the line to take in."""
+        fresh: list[Message] = []
+        for index, item in enumerate(items, first_index):
+            copy, decoded = known.get(id(item), _UNKNOWN) if known else _UNKNOWN
+            if not decoded or copy != item:
+                copy, decoded = shell(item), format.decode(item, index)
+            fresh.extend(decoded)
+            self.copies.append(copy)
+            self.ends.append(len(self.messages) + len(fresh))
+        if self._watched is not None:
+            self._watched[first_index:] = self.copies[first_index - self._watched_head :]
+        return fresh
+
+    def remembered(self) -> Remembered:
+        """What was decoded, by the identity of the caller's object: a list that came back is mostly known."""
+        found: Remembered = {}
+        start = 0
+        for copy, end in zip(self.copies, self.ends, strict=True):
+            decoded = tuple(self.messages[start:end])
+            start = end
+            if decoded and decoded[0].origin is not None:
+                found[id(decoded[0].origin.source)] = (copy, decoded)
+        return found
+
+    def index_of(self, message: Message) -> int | None:
+        """Which object this message begins."""
+        for index in range(len(self.messages) - 1, -1, -1):
+            if self.messages[index] is message:
+                at = bisect_right(self.ends, index)
+                return at if index == (self.ends[at - 1] if at else 0) else None
+        return None
+
+    def begins(self, messages: list[Any], head: int) -> bool:
+        """Whether a list, less its `head`, begins with this one, edits in place included."""
+        known = head + len(self.copies)
+        return known <= len(messages) and messages[head:known] == self.copies
+
+    def begins_watched(self, messages: list[Any], head: int, replaced: Callable[[int], set[int]]) -> bool:
+        """The same, but of what was replaced only some is compared, in turn.
+
+        Of the rest, the very object will do for now, whatever it says.
+        """
+        known = head + len(self.copies)
+        if known > len(messages):
+            return False
+        watched = self._watched
+        if watched is None or self._watched_head != head:
+            watched = self._watched = messages[:head] + self.copies
+            self._watched_head = head
+            self._left_out = 0
+            self.leave_out(replaced, 0)
+        # With what is new as it is, one comparison of two lists tells: no message is touched in between.
+        watched[:head] = messages[:head]
+        watched[known:] = messages[known:]
+        return (watched == messages and self._is_as_replaced(messages, head)) or (
+            messages[head:known] == self.copies
+        )
+
+    def _is_as_replaced(self, messages: list[Any], head: int) -> bool:
+        """Whether the next few of what a record has replaced still say what was replaced."""
+        if not self._left_out:
+            return True
+        first = self._looked_at if self._looked_at < self._left_out else 0
+        stop = min(first + _REPLACED_AT_A_TIME, self._left_out)
+        self._looked_at = stop
+        return messages[head + first : head + stop] == self.copies[first:stop]
+
+    def watch_anew(self) -> None:
+        """Something else is replaced now."""
+        self._watched = None
+
+    def leave_out(self, replaced: Callable[[int], set[int]], first: int) -> None:
+        """Put the caller's own object for the copy where it was replaced, from the `first` message on."""
+        watched = self._watched
+        if watched is None:
+            return
+        gone = replaced(first)
+        at = bisect_right(self.ends, first)
+        start = self.ends[at - 1] if at else 0
+        left = len(gone)
+        while left > 0 and at < len(self.ends):
+            end = self.ends[at]
+            if end > start and gone.issuperset(map(id, self.messages[start:end])):
+                left -= end - start
+                origin = self.messages[start].origin
+                if origin is not None:
+                    watched[self._watched_head + at] = origin.source
+                    self._left_out = at + 1
+            start, at = end, at + 1
