@@ -225,10 +225,11 @@ def _client(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str
     if vendor not in _VENDORS:
         return None
     fast_model, key_variable, address_variable = _VENDORS[vendor]
+    Client: type[ModelSummarizer]
     if vendor == "openai":
         from compact.summarizers.openai import OpenAISummarizer as Client
     else:
-        from compact.summarizers.anthropic import AnthropicSummarizer as Client  # type: ignore[assignment]
+        from compact.summarizers.anthropic import AnthropicSummarizer as Client
     client = Client(
         settings.model or fast_model,
         base_url=settings.base_url,

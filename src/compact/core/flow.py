@@ -117,8 +117,9 @@ def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, Summary | None]:
         answer = yield NeedSummary(request)
         problem = answer if isinstance(answer, Refusal) else _problem(answer, job, allowance)
         if problem is None:
-            yield Emit(EventName.SUMMARY_CREATED, created_data(answer, replaced, request))
-            return answer  # type: ignore[no-any-return]
+            summary: Summary = answer
+            yield Emit(EventName.SUMMARY_CREATED, created_data(summary, replaced, request))
+            return summary
         fallback = Fallback.PRUNING_ONLY
         if problem.reason == RefusalReason.TOO_LONG and halved < 2:
             fallback, allowance, halved = Fallback.HALVE, max(allowance // 2, 1), halved + 1

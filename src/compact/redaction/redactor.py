@@ -107,18 +107,21 @@ class Redactor:
             case ToolCall(arguments=arguments):
                 return replace(part, arguments=self.value(arguments))
             case ToolResult(text=text, media=media):
-                clean = tuple(self._part(item) for item in media)
-                return replace(part, text=self._string(text), media=clean)  # type: ignore[arg-type]
+                clean = tuple(self._medium(item) for item in media)
+                return replace(part, text=self._string(text), media=clean)
             case Reasoning(text=text):
                 return replace(part, text=self._string(text))
             case CompactionMarker(summary=summary):
                 return replace(part, summary=self.text(summary))
-            case Image(source=source) | File(source=source):
-                return replace(part, source=self.text(source))
-            case Opaque(text=text):
-                return replace(part, text=self._string(text))
+            case Image() | File() | Opaque():
+                return self._medium(part)
             case _:
                 return part
+
+    def _medium(self, part: Image | File | Opaque) -> Image | File | Opaque:
+        if isinstance(part, Opaque):
+            return replace(part, text=self._string(part.text))
+        return replace(part, source=self.text(part.source))
 
     def _value(self, value: Any, depth: int, above: frozenset[int]) -> Any:
         if isinstance(value, Enum):

@@ -68,13 +68,14 @@ class Reader:
 
     def page(self, after: int, follow: Follow) -> tuple[list[tuple[int, str]], int]:
         """The next events as (sequence, JSON), and the sequence up to which everything has been looked at."""
-        where, values = ["e.seq > ?"], [after]
+        where = ["e.seq > ?"]
+        values: list[str | float] = [after]
         if follow.trace_id is not None:
             where.append("e.trace = (SELECT id FROM traces WHERE trace_id = ?)")
-            values.append(follow.trace_id)  # type: ignore[arg-type]
+            values.append(follow.trace_id)
         if follow.kinds:
             where.append(f"(e.span = 0 OR e.kind IN ({_marks(follow.kinds)}))")
-            values += follow.kinds  # type: ignore[arg-type]
+            values += follow.kinds
         if follow.since is not None:
             where.append("e.at >= ?")
             values.append(follow.since)
