@@ -56,6 +56,19 @@ def test_a_summarizer_that_is_down_means_pruning_only(preset: str, down: Excepti
 
 
 @pytest.mark.spec("S4.18")
+def test_whoever_gets_no_summary_is_told() -> None:
+    desk = Desk(
+        "budget", window=2_000, summarizer=ScriptedSummarizer([SummarizerError("connection refused")])
+    )
+    prepared = desk.manager.prepare("s", HISTORY)
+    gone = prepared.debug.messages_compacted
+    told = f"No summary could be made (connection refused). {gone} messages left the prompt without one."
+    assert gone > 1 and prepared.debug.warnings == (told,)
+    (warning,) = desk.events(EventName.WARNING)
+    assert warning.data == {"severity": "high", "message": told}
+
+
+@pytest.mark.spec("S4.18")
 def test_a_summary_that_is_too_long_is_asked_for_at_half_the_length_twice() -> None:
     desk, out = ladder([TOO_LONG, TOO_LONG, LONG_ENOUGH])
     assert rungs(desk) == [("too-long", "halve"), ("too-long", "halve")]

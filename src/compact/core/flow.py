@@ -16,7 +16,14 @@ from compact.core.lint import lint_messages
 from compact.core.plan import pruning_only
 from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
 from compact.core.render import is_empty_failure
-from compact.core.reports import created_data, end_event, error_data, insufficient_budget, layers_data
+from compact.core.reports import (
+    created_data,
+    end_event,
+    error_data,
+    insufficient_budget,
+    layers_data,
+    without_summary,
+)
 from compact.core.untrusted import split_summary
 from compact.core.view import Item, apply_entries
 from compact.errors import CompactError
@@ -52,10 +59,11 @@ def compaction(job: Job, plan: Plan) -> Flow:
 
 def _run(job: Job, plan: Plan) -> Flow:
     summary: Summary | None = None
+    warnings = plan.warnings
     if plan.mode is Mode.SUMMARIZE:
         yield Emit(EventName.SUMMARIZE, {"messagesCount": len(plan.replaced)})
-        summary = yield from _summarize(job, plan)
-        if summary is None:
+        answer = yield from _summarize(job, plan)
+        if isinstance(answer, Refusal):
             if job.policy.on_summary_failure == "keep" and plan.before <= plan.limits.budget:
                 return Unchanged(Reason.ABORTED)
             plan = pruning_only(job.items, job.limits, job.policy, job.sizes, plan.reason)
@@ -63,6 +71,9 @@ def _run(job: Job, plan: Plan) -> Flow:
                 return (yield from _insufficient(job, plan))
             if plan.mode is Mode.NONE:
                 return Unchanged(plan.reason)
+            warnings = (*plan.warnings, without_summary(plan, answer))
+        else:
+            summary = answer
     items = _new_view(job, plan, summary)
     after = job.limits.fixed + sum(item.tokens for item in items)
     if after >= plan.before and plan.reason is not Reason.TURNS and plan.before <= plan.limits.budget:
@@ -76,7 +87,13 @@ def _run(job: Job, plan: Plan) -> Flow:
     archived = yield NeedArchive(transcript(job, plan, summary, after))
     if isinstance(archived, Refusal):
         return Failed(Stage.ARCHIVE, archived.cause or CompactError(archived.message))
-    return (yield from _commit(job, plan, summary, items, after))
+    done = yield from _commit(job, plan, summary, items, after)
+    if isinstance(done, Compacted):
+        done = replace(done, warnings=warnings)
+        for warning in warnings:
+            severity = "low" if warning in plan.warnings else "high"
+            yield Emit(EventName.WARNING, {"severity": severity, "message": warning})
+    return done
 
 
 def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], after: int) -> Flow:
@@ -104,12 +121,10 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
             },
         )
     yield Emit(EventName.PRUNED_MESSAGES, layers_data(job, plan, items, after, winner.evidence))
-    for warning in plan.warnings:
-        yield Emit(EventName.WARNING, {"severity": "low", "message": warning})
     return Compacted(winner, plan, items, after, summary)
 
 
-def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, Summary | None]:
+def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, Summary | Refusal]:
     strategy, allowance, halved = plan.strategy, plan.summary_tokens, 0
     replaced = [job.items[index] for index in plan.replaced]
     while True:
@@ -129,7 +144,7 @@ def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, Summary | None]:
             fallback = Fallback.KEEP_PREVIOUS
         yield Emit(EventName.ERROR, error_data(problem.reason, problem.message, fallback))
         if fallback in (Fallback.PRUNING_ONLY, Fallback.KEEP_PREVIOUS):
-            return None
+            return problem
 
 
 def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) -> SummaryRequest:

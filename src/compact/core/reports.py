@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from compact.core.job import Emit, Job
+from compact.core.job import Emit, Job, Refusal
 from compact.core.survival import survival
 from compact.core.view import Item
 from compact.errors import InsufficientBudget
@@ -100,6 +100,15 @@ def _texts(items: Sequence[Item]) -> Iterator[str]:
         yield message.text
         yield from (arguments_text(call.arguments) for call in message.calls)
         yield from (result.text for result in message.results)
+
+
+def without_summary(plan: Plan, problem: Refusal) -> str:
+    """What to tell whoever believes that a summary stands for what is gone."""
+    why = problem.message.partition(". ")[0].rstrip(".")
+    if not plan.replaced:
+        return f"No summary could be made ({why}). Old tool outputs were cleared instead."
+    count = "1 message" if len(plan.replaced) == 1 else f"{len(plan.replaced)} messages"
+    return f"No summary could be made ({why}). {count} left the prompt without one."
 
 
 def error_data(error_type: str, message: str, fallback: Fallback) -> dict[str, Any]:

@@ -275,6 +275,6 @@ def _reason(outcome: Outcome) -> str:
 def _warnings(outcome: Outcome) -> tuple[str, ...]:
     """What a person who is in the conversation should be told."""
     if isinstance(outcome, Compacted):
-        return outcome.plan.warnings
+        return outcome.warnings
     aborted = isinstance(outcome, Unchanged) and outcome.reason is Reason.ABORTED
     return (SUMMARY_NOT_UPDATED,) if aborted else ()

@@ -32,6 +32,8 @@ class Compacted:
     """The new view."""
     tokens_after: int
     summary: Summary | None = None
+    warnings: tuple[str, ...] = ()
+    """What a person should be told: what was done is not what they would expect."""
 
 
 @value

@@ -232,6 +232,12 @@ class TestPlan:
 
 
 class TestRun:
+    def test_a_summary_that_cannot_be_had_is_told_of(self, compact: Compact, sample: Path) -> None:
+        nobody = "summarizer.base_url=http://127.0.0.1:9/v1"
+        ended = compact("run", sample, "--window", "8k", "--set", "summarizer.name=openai", "--set", nobody)
+        assert ended.code == ExitCode.FINDINGS and json.loads(ended.out)["messages"]
+        assert "No summary could be made" in ended.err and "messages left out" in ended.err
+
     @pytest.mark.parametrize("preset", PRESETS)
     def test_the_result_fits_and_is_valid(self, compact: Compact, sample: Path, preset: str) -> None:
         ended = compact("run", sample, "--window", "8k", "--preset", preset)

@@ -16,6 +16,7 @@ from compact.cli.options import add_input, add_settings
 from compact.cli.progress import tracked
 from compact.cli.session import manager_for
 from compact.cli.terminal import plural
+from compact.model.event import Event, EventName, Fallback
 from compact.model.outcome import TokenCounts
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Result:
     outputs_cleared: int
     messages_compacted: int
     summary: str
+    warnings: tuple[str, ...] = ()
 
 
 def run(context: Context) -> ExitCode:
@@ -65,7 +67,12 @@ def run(context: Context) -> ExitCode:
         context.print_json({"conversations": shown})
     else:
         context.out.write(transcript.render([result.messages for result in results]))
-    return ExitCode.OK
+    return ExitCode.FINDINGS if any(map(_had_no_summary, manager.events)) else ExitCode.OK
+
+
+def _had_no_summary(event: Event) -> bool:
+    """Whether messages had to go without the summary that should stand for them."""
+    return event.name is EventName.ERROR and event.data.get("fallback") == Fallback.PRUNING_ONLY
 
 
 def _compact(manager: CompactManager, session_id: str, given: Conversation, context: Context) -> Result:
@@ -81,6 +88,7 @@ def _compact(manager: CompactManager, session_id: str, given: Conversation, cont
         outputs_cleared=prepared.debug.outputs_cleared,
         messages_compacted=prepared.debug.messages_compacted,
         summary=record.summary if record is not None else "",
+        warnings=prepared.debug.warnings,
     )
 
 
@@ -118,7 +126,8 @@ def _told(conversation: Conversation, result: Result) -> str:
         return f"{label}unchanged, {before:,} tokens: {result.reason}{hint}"
     done = []
     if result.messages_compacted:
-        done.append(f"{plural(result.messages_compacted, 'message')} replaced")
+        verb = "replaced" if result.summary else "left out"
+        done.append(f"{plural(result.messages_compacted, 'message')} {verb}")
     if result.outputs_cleared:
         done.append(f"{plural(result.outputs_cleared, 'tool output')} cleared")
     saved = f"{1 - after / before:.0%} saved" if before else ""
