@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from compact.config import CompactConfig
+from compact.config import CompactConfig, SummarizerSettings
 from compact.counters import counter_for
 from compact.engine.drivers import Ports
 from compact.engine.gauge import Gauge
@@ -21,7 +21,7 @@ from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
 from compact.ports import Archive, Store, TokenCounter
 from compact.stores import store_for
-from compact.summarizers.callable import as_summarizer
+from compact.summarizers.chain import EMBEDDED, summarizer_for
 from compact.summarizers.templates import check_strategy
 from compact.tracing.archived import ArchivedEvents, EventLog
 from compact.tracing.stored import KeepsEvents, StoredEvents
@@ -79,7 +79,7 @@ def wire(
     limits = limits_for(config.model, config.models)
     if limits.warning and config.max_context_tokens is None:
         warn(limits.warning)
-    client = _client(config, redactor, environ) if summarizer is None else None
+    clients = _clients(config, redactor, environ) if summarizer is None else ()
     engine = Engine(
         model=config.model,
         window=config.max_context_tokens or limits.window,
@@ -90,14 +90,14 @@ def wire(
         prompt_for=prompt_for,
         enabled=config.enabled,
         strip_meta=config.strip_meta,
-        cached_prompts=_cached_prompts(config, summarizer if summarizer is not None else client),
+        cached_prompts=_cached_prompts(config, clients or summarizer),
         format=by_name(format) if format else None,
     )
     margined = Margined(counter)
     if summarizer is None:
-        prose = _in_pieces(config, client, margined) if client is not None else None
+        prose = _prose(config, clients, margined)
     else:
-        prose = as_summarizer(summarizer, config.summarizer.timeout or _OWN_SECONDS)
+        prose = summarizer_for(summarizer, margined, config.summarizer.timeout or _OWN_SECONDS)
     composed = prose
     if summarizer is None or config.policy.survival_floor > 0.0:
         composed = _composed(config, prose, margined, redactor)
@@ -210,18 +210,39 @@ def _composed(config: CompactConfig, prose: Any, counter: TokenCounter, redactor
     )
 
 
-def _in_pieces(config: CompactConfig, client: ModelSummarizer, counter: TokenCounter) -> Any:
-    """The client, given no more at a time than its model can read."""
+def model_summarizer(config: CompactConfig, counter: TokenCounter, environ: Mapping[str, str]) -> Any:
+    """What the settings name as a summarizer, ready to be asked; None for the embedded one alone."""
+    return _prose(config, _clients(config, redactor_for(config), environ), counter)
+
+
+def _prose(config: CompactConfig, clients: Sequence[ModelSummarizer | None], counter: TokenCounter) -> Any:
+    """Each client, given no more at a time than its model can read; in a chain where there are several."""
+    if not any(clients):
+        return None
     from compact.summarizers.chunked import Chunked
 
-    window = limits_for(client.model, config.models).window
-    return Chunked(client, counter, input_limit=window - config.policy.summary_max_tokens)
+    links: list[Any] = []
+    for client in clients:
+        if client is None:
+            links.append(EMBEDDED)
+            continue
+        window = limits_for(client.model, config.models).window
+        links.append(Chunked(client, counter, input_limit=window - config.policy.summary_max_tokens))
+    return summarizer_for(links, counter) if len(links) > 1 else links[0]
 
 
-def _client(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]) -> ModelSummarizer | None:
-    """The model that writes prose; None leaves it to the embedded summarizer."""
-    settings = config.summarizer
-    vendor = summarizer_name(config, environ)
+def _clients(
+    config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]
+) -> tuple[ModelSummarizer | None, ...]:
+    """The models that write prose, in the order in which they are asked; None is the embedded summarizer."""
+    asked = (config.summarizer, *config.summarizer.fallbacks)
+    return tuple(_client(config, settings, redactor, environ) for settings in asked)
+
+
+def _client(
+    config: CompactConfig, settings: SummarizerSettings, redactor: Redactor, environ: Mapping[str, str]
+) -> ModelSummarizer | None:
+    vendor = vendor_of(settings, config.preset, environ)
     if vendor not in _VENDORS:
         return None
     fast_model, key_variable, address_variable = _VENDORS[vendor]
@@ -246,17 +267,18 @@ def _client(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str
 
 def _cached_prompts(config: CompactConfig, asked: Any) -> tuple[str, int] | None:
     """Format and window of a summarizer that can be asked on the prompt that its provider has cached."""
-    if not getattr(asked, "reuse_prefix", False):
+    first = asked[0] if isinstance(asked, list | tuple) and asked else asked
+    if not getattr(first, "reuse_prefix", False):
         return None
-    return asked.prefix_format, limits_for(asked.model, config.models).window
+    return first.prefix_format, limits_for(first.model, config.models).window
 
 
-def summarizer_name(config: CompactConfig, environ: Mapping[str, str]) -> str:
+def vendor_of(settings: SummarizerSettings, preset: str, environ: Mapping[str, str]) -> str:
     """The one that is set; with `auto`, the vendor whose key is there, else the embedded one.
 
     `agent` asks OpenAI first, as its seed does (S0.2, S2.10).
     """
-    if config.summarizer.name != "auto":
-        return config.summarizer.name
-    order = ["openai", "anthropic"] if config.preset == "agent" else ["anthropic", "openai"]
-    return next((vendor for vendor in order if environ.get(_VENDORS[vendor][1])), "extractive")
+    if settings.name != "auto":
+        return settings.name
+    order = ["openai", "anthropic"] if preset == "agent" else ["anthropic", "openai"]
+    return next((vendor for vendor in order if environ.get(_VENDORS[vendor][1])), EMBEDDED)

@@ -14,7 +14,7 @@ from pathlib import Path
 from compact.cli.context import Context
 from compact.cli.measuring import Meter
 from compact.cli.session import manager_for
-from compact.config import CompactConfig
+from compact.config import CompactConfig, SummarizerSettings
 from compact.counters import counter_for
 from compact.errors import CompactError, ConfigError
 from compact.models import limits_for
@@ -133,21 +133,27 @@ def _refusals(config: CompactConfig) -> Iterator[Check]:
 
 
 def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Check]:
-    chosen = config.summarizer
-    variable = chosen.api_key_env
-    if variable and not environ.get(variable):
-        advice = f"Set {variable}, or take summarizer.api_key_env out."
-        yield Check(Level.PROBLEM, "summarizer", f"{chosen.name}: the variable {variable} is not set", advice)
-        return
-    from compact.wiring import summarizer_name
+    links = (config.summarizer, *config.summarizer.fallbacks)
+    unset = [link for link in links if link.api_key_env and not environ.get(link.api_key_env)]
+    for link in unset:
+        advice = f"Set {link.api_key_env}, or take summarizer.api_key_env out."
+        found = f"{link.name}: the variable {link.api_key_env} is not set"
+        yield Check(Level.PROBLEM, "summarizer", found, advice)
+    if not unset:
+        told = ", else ".join(_told_of(link, config, environ) for link in links)
+        yield Check(Level.OK, "summarizer", told)
 
-    name = summarizer_name(config, environ)
+
+def _told_of(link: SummarizerSettings, config: CompactConfig, environ: Mapping[str, str]) -> str:
+    from compact.wiring import vendor_of
+
+    name = vendor_of(link, config.preset, environ)
     told = "extractive, the embedded one" if name == "extractive" else name
-    model = f", model {chosen.model}" if chosen.model and name != "extractive" else ""
+    model = f", model {link.model}" if link.model and name != "extractive" else ""
     why = ""
-    if chosen.name == "auto":
+    if link.name == "auto":
         why = " (auto: no vendor's key is set)" if name == "extractive" else " (auto: its key is set)"
-    yield Check(Level.OK, "summarizer", f"{told}{model}{why}")
+    return f"{told}{model}{why}"
 
 
 def _chat_models(environ: Mapping[str, str]) -> Check:
@@ -183,10 +189,8 @@ def _archive(config: CompactConfig) -> Iterator[Check]:
 
 def _extras(config: CompactConfig) -> Iterator[Check]:
     """Which extras are installed; a missing one matters only where the settings ask for it."""
-    needed = {
-        "openai": config.summarizer.name == "openai",
-        "anthropic": config.summarizer.name == "anthropic",
-    }
+    links = (config.summarizer, *config.summarizer.fallbacks)
+    needed: dict[str, bool] = {link.name: True for link in links}
     needed["s3"] = config.archive.adapter == "s3"
     needed["sql"] = config.storage.url is not None
     needed["postgres"] = (config.storage.url or "").startswith("postgres")

@@ -40,6 +40,9 @@ def load(
     variables = os.environ if environ is None else environ
     file = Path(path) if path is not None else default_file(variables)
     data: dict[str, Any] = read_file(file) if file is not None else {}
+    if "summarizer" in data:
+        # A variable for one setting of a list is for the first of it.
+        data = {**data, "summarizer": first_with_fallbacks(data["summarizer"])}
     origins = {"": f"in {file}"} if file is not None else {}
     settings, unknown = from_environ(model, variables)
     for message in unknown:
@@ -55,6 +58,17 @@ def load(
         if isinstance(error.__context__, ValidationError):
             raise config_error(error.__context__, model, origins) from None
         raise
+
+
+def first_with_fallbacks(value: Any) -> Any:
+    """Summarizers as a list, some of them by their names alone, as settings: the first, with the others."""
+    if not isinstance(value, list | tuple) or not value:
+        return value
+    links = [{"name": link} if isinstance(link, str) else link for link in value]
+    first, *others = [
+        link.model_dump(exclude_unset=True) if isinstance(link, BaseModel) else link for link in links
+    ]
+    return {**first, "fallbacks": others} if isinstance(first, Mapping) else value
 
 
 def default_file(environ: Mapping[str, str]) -> Path | None:

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from compact.config.loading import first_with_fallbacks
 from compact.errors import ConfigError
 from compact.model.policy import Policy
 from compact.model.problems import config_error, finding
@@ -49,6 +50,9 @@ class SummarizerSettings(_Settings):
         default="auto",
         description="Ask on the prompt that the provider has cached first. auto: where the summarizer is the "
         "conversation's own model at the same address.",
+    )
+    fallbacks: tuple[SummarizerSettings, ...] = Field(
+        default=(), description="Asked in turn where this one fails or is refused; a list says the same."
     )
 
 
@@ -148,6 +152,11 @@ class CompactConfig(_Settings):
                 super().__init__(**settings)
             except ValidationError as error:
                 raise config_error(error, CompactConfig) from None
+
+    @field_validator("summarizer", mode="before")
+    @classmethod
+    def _first_of_several(cls, value: Any) -> Any:
+        return first_with_fallbacks(value)
 
     @field_validator("preset")
     @classmethod

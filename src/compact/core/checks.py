@@ -19,6 +19,7 @@ from compact.core.quotes import (
 from compact.core.refusals import is_refusal, is_tool_call, only_muses, says_nothing
 from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, request_positions
 from compact.core.seeming import whole
+from compact.core.sentences import limit_sentences
 from compact.errors import SummaryRefused
 from compact.model.message import MessageKind, Opaque, Role, arguments_text
 from compact.model.summary import RefusalReason, SummaryRequest
@@ -42,10 +43,6 @@ _LEAD_IN = re.compile(
     r"\A(?:(?:sure|certainly|of course|okay)[,.!]?\s+)?(?:here(?:['’]s| is)|below is|this is)\s+"
     r"(?:a|an|the|my|your)?\s*[\w -]{0,40}(?:summary|ledger|log|list)[^\n]{0,60}:\s*\n+",
     re.IGNORECASE,
-)
-
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?…])(?:\s*\[m\d[^\]]*\])*[\"”»)]*\s+(?=[\"“«(]?[^\W\da-z_])|(?<=[。！？])"
 )
 
 
@@ -101,14 +98,6 @@ def clean_summary(text: str) -> str:
         text = _WRAPPER.sub(r"\2", text).strip()
         text = _LEAD_IN.sub("", text).strip()
     return neutralize(text)
-
-
-def limit_sentences(text: str, most: int) -> str:
-    """The first `most` sentences of `text`."""
-    for seen, end in enumerate(_SENTENCE_END.finditer(text), start=1):
-        if seen == most:
-            return text[: end.end()].rstrip()
-    return text
 
 
 def _refuse_what_is_no_summary(cleaned: str, *, had_text: bool) -> None:

@@ -91,7 +91,7 @@ _TOOL_MARKUP = re.compile(
 )
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[A-Z][\w /&-]{0,50}:)\s*$")
 _NOTHING = re.compile(
-    r"^[\s\-*•.:–—_(\[]*(?:none|n/?a|nothing|empty|unknown|tbd|keine?|aucune?|ninguno?|无|なし)?[\s.)\]]*$",
+    r"^[\s\-*•.:–—_(\[]*(?:none|null|nil|undefined|n/?a|nothing|empty|unknown|tbd|keine?|aucune?|ninguno?|无|なし)?[\s.)\]]*$",
     re.IGNORECASE,
 )
 

@@ -72,3 +72,21 @@ def room_for(evidence: Sequence[Evidence], floor: float) -> int:
         wanted -= weight_of(item)
         room += len(item.value) + 4
     return room
+
+
+def lacking(evidence: Iterable[Evidence], text: str, floor: float) -> list[Evidence]:
+    """The best of what `text` does not hold: so much of each kind that `floor` of the kind would survive.
+
+    A kind that weighs little in the whole can be lost to the last item while the whole is above the floor.
+    """
+    holds = Holder(text)
+    items = [(item, weight_of(item), holds(item)) for item in evidence]
+    wanted: dict[EvidenceKind, float] = {}
+    for item, weight, there in items:
+        wanted[item.kind] = wanted.get(item.kind, 0.0) + weight * (floor - there)
+    chosen: list[Evidence] = []
+    for item, weight, there in items:
+        if not there and wanted[item.kind] > 1e-9:
+            wanted[item.kind] -= weight
+            chosen.append(item)
+    return chosen

@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from compact.core.job import Emit, NeedArchive, NeedCommit, NeedSummary, Refusal
+from compact.core.reports import error_data
 from compact.errors import CompactError, SummaryRefused
-from compact.model.event import EventName
+from compact.model.event import EventName, Fallback
 from compact.model.record import Transcript
 from compact.model.summary import Summary, SummaryRequest
 from compact.ports import Archive, Store
@@ -95,6 +96,9 @@ class Held:
 
     def progressed(self, done: int, total: int) -> None:
         self.emit(EventName.PROGRESS, {"done": done, "total": total})
+
+    def skipped(self, reason: str, message: str) -> None:
+        self.emit(EventName.ERROR, error_data(reason, message, Fallback.NEXT_SUMMARIZER))
 
     def archived(self, transcript: Transcript, location: str) -> None:
         adapter = getattr(self._ports.archive, "name", type(self._ports.archive).__name__)
@@ -183,7 +187,8 @@ def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: He
                     answer = None
                 case NeedSummary():
                     held.asks()
-                    return NeedSummary(replace(need.request, on_progress=held.progressed))
+                    listening = replace(need.request, on_progress=held.progressed, on_skipped=held.skipped)
+                    return NeedSummary(listening)
                 case NeedLease():
                     if not _lease(need, ports, held) and held.waited() < need.wait:
                         return need

@@ -54,6 +54,7 @@ class Fallback(StrEnum):
     NONE = "none"
     RETRY = "retry"
     HALVE = "halve"
+    NEXT_SUMMARIZER = "next-summarizer"
     BRIEF = "brief"
     PRUNING_ONLY = "pruning-only"
     KEEP_PREVIOUS = "keep-previous"

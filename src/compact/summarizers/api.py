@@ -13,7 +13,7 @@ from compact.formats import by_name, decode_all, recognize
 from compact.model.message import Message, Role, arguments_text
 from compact.model.summary import Evidence, Summary, SummaryRequest
 from compact.ports import TokenCounter
-from compact.summarizers.callable import as_summarizer
+from compact.summarizers.chain import summarizer_for
 from compact.summarizers.compose import Composer
 from compact.summarizers.extractive import ExtractiveSummarizer
 from compact.summarizers.extractive.strategies import STRATEGIES
@@ -43,7 +43,8 @@ def summarize(
     """A summary of at most `max_tokens` tokens, in any format that is recognized, or of decoded messages.
 
     Without a `summarizer` the embedded one works, offline; any other gets the evidence ledger beside its
-    prose. `previous` is folded in: its evidence is merged, its story carried on. System and developer
+    prose. Of a list each is the fall-back of the one before; "extractive" in it is the embedded one.
+    `previous` is folded in: its evidence is merged, its story carried on. System and developer
     messages are instructions, not conversation: they are left out. `strategy` may be a path to a template
     of your own, for a summarizer with a model.
     """
@@ -72,7 +73,7 @@ def summarize(
             bound = max(_LEAST_TOKENS, counting.count(source))
             request = replace(request, max_tokens=min(max_tokens, bound))
         return ExtractiveSummarizer(counting).summarize(request)
-    return Composer(as_summarizer(summarizer), counting).summarize(request)
+    return Composer(summarizer_for(summarizer, counting), counting).summarize(request)
 
 
 def _short_source(messages: Sequence[Message], max_tokens: int) -> str | None:

@@ -2,64 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
+from compact.core.checks import check_summary
 from compact.errors import ConfigError, SummarizerError, SummaryRefused
-from compact.model.summary import Summary, SummaryRequest
-from compact.ports import Summarizer
+from compact.model.summary import RefusalReason, Summary, SummaryRequest
+from compact.models._http import hide_keys
+from compact.ports import Summarizer, TokenCounter
 from compact.summarizers._running import as_summary, summarize_async
+from compact.summarizers.callable import as_summarizer
+from compact.summarizers.extractive import ExtractiveSummarizer
 
+EMBEDDED = "extractive"
+_MENDED_BY_THE_LADDER = frozenset({RefusalReason.TOO_LONG, RefusalReason.REFUSAL})
 Failure = SummarizerError | SummaryRefused
 
 
 class Chain:
-    """Asks one after the other until one gives a summary.
+    """Asks one after the other until one gives a summary that passes the checks.
 
-    `on_failure(summarizer, error)` hears of each that did not. When none does, the error of the last is
-    raised, with the others as its notes.
+    A link is whatever can be a summarizer: an object, a plain callable. Whatever it raises and whatever is
+    refused of it leads to the next. `on_failure(link, error)` hears of each that failed, and the request's
+    own `on_skipped` of each that another follows. When none gives a summary, the last error is raised (before
+    it one that asking otherwise may mend), with the others as its notes.
     """
 
     renders_prompt = True
 
     def __init__(
         self,
-        summarizers: Sequence[Summarizer],
-        on_failure: Callable[[Summarizer, Failure], None] | None = None,
+        summarizers: Sequence[Any],
+        on_failure: Callable[[Any, Exception], None] | None = None,
+        *,
+        timeout: float | None = None,
     ) -> None:
         if not summarizers:
             raise ConfigError("A chain needs at least one summarizer.", "summarizer")
-        self._summarizers = tuple(summarizers)
+        self._given = tuple(summarizers)
+        self.links: tuple[Summarizer, ...] = tuple(as_summarizer(link, timeout) for link in self._given)
         self._on_failure = on_failure
 
     def __repr__(self) -> str:
-        return f"Chain({list(self._summarizers)!r})"
+        return f"Chain({list(self.links)!r})"
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        failures: list[Failure] = []
-        for summarizer in self._summarizers:
-            try:
-                return as_summary(summarizer.summarize(request), request)
-            except (SummarizerError, SummaryRefused) as error:
-                self._note(summarizer, error, failures)
-        raise _last(failures)
+        return self.first(request, lambda link, asked: _checked(link.summarize(asked), asked))
 
     async def asummarize(self, request: SummaryRequest) -> Summary:
-        failures: list[Failure] = []
-        for summarizer in self._summarizers:
-            try:
-                return await summarize_async(summarizer, request)
-            except (SummarizerError, SummaryRefused) as error:
-                self._note(summarizer, error, failures)
-        raise _last(failures)
+        async def ask(link: Summarizer, asked: SummaryRequest) -> Summary:
+            return _checked(await summarize_async(link, asked), asked)
 
-    def _note(self, summarizer: Summarizer, error: Failure, failures: list[Failure]) -> None:
+        return await self.afirst(request, ask)
+
+    def first(self, request: SummaryRequest, ask: Callable[[Summarizer, SummaryRequest], Summary]) -> Summary:
+        """What `ask` makes of the first link that it raises nothing for."""
+        failures: list[Exception] = []
+        for number, link in enumerate(self.links):
+            try:
+                return ask(link, request)
+            except Exception as error:
+                self._note(number, error, request, failures)
+            request = request.without_prefix()  # in the format of the first, on whose server it is cached
+        raise self._counted(failures)
+
+    async def afirst(
+        self, request: SummaryRequest, ask: Callable[[Summarizer, SummaryRequest], Awaitable[Summary]]
+    ) -> Summary:
+        failures: list[Exception] = []
+        for number, link in enumerate(self.links):
+            try:
+                return await ask(link, request)
+            except Exception as error:
+                self._note(number, error, request, failures)
+            request = request.without_prefix()
+        raise self._counted(failures)
+
+    def _note(
+        self, number: int, error: Exception, request: SummaryRequest, failures: list[Exception]
+    ) -> None:
         failures.append(error)
         if self._on_failure is not None:
-            self._on_failure(summarizer, error)
+            self._on_failure(self._given[number], error)
+        if request.on_skipped is not None and number + 1 < len(self.links):
+            reason = error.reason if isinstance(error, SummaryRefused) else type(error).__name__
+            request.on_skipped(reason, f"{self.links[number]!r} was passed over. {_told(error)}")
+
+    def _counted(self, failures: list[Exception]) -> Exception:
+        mendable = [error for error in failures if getattr(error, "reason", "") in _MENDED_BY_THE_LADDER]
+        counts = (mendable or failures)[-1]
+        if len(failures) == 1:
+            return counts
+        told = counts
+        if not isinstance(counts, Failure):
+            told = SummarizerError(f"No summarizer of the chain gave a summary. {_told(counts)}")
+            told.__cause__ = counts
+        for error in failures:
+            if error is not counts:
+                told.add_note(f"Also: {_told(error)}")
+        return told
 
 
-def _last(failures: list[Failure]) -> Failure:
-    *earlier, last = failures
-    for error in earlier:
-        last.add_note(f"Before that: {error}")
-    return last
+def summarizer_for(value: Any, counter: TokenCounter, timeout: float | None = None) -> Summarizer:
+    """A user's own summarizer: an object, a callable, or a list of them with "extractive" among them."""
+    if not isinstance(value, list | tuple):
+        return ExtractiveSummarizer(counter) if value == EMBEDDED else as_summarizer(value, timeout)
+    return Chain([summarizer_for(link, counter, timeout) for link in value])
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, Failure):
+        return str(error)
+    said = hide_keys(" ".join(str(error).split()))[:300]
+    return f"{type(error).__name__}{f': {said}' if said else ''}"
+
+
+def _checked(answer: Summary | str, request: SummaryRequest) -> Summary:
+    """The answer, if it is a summary; how long it may be is checked where tokens are counted."""
+    summary = as_summary(answer, request)
+    check_summary(summary.text, request, lambda text: 0)
+    return summary

@@ -8,32 +8,25 @@ from math import ceil
 
 from compact.core.checks import check_summary
 from compact.core.evidence import extract, merge
-from compact.core.evidence.block import Coverage, build
 from compact.core.evidence.focus import focused
-from compact.core.evidence.releases import LATER, said_later
-from compact.core.render import UNTRUSTED_HEADING, neutralize, request_positions
-from compact.core.survival import Holder, room_for, survival
+from compact.core.render import request_positions
+from compact.core.survival import Holder, lacking, room_for, survival
 from compact.errors import SummaryRefused
 from compact.model.summary import Evidence, EvidenceKind, RefusalReason, Summary, SummaryRequest
 from compact.ports import Summarizer, TokenCounter
+from compact.summarizers._beside import CHARS_PER_TOKEN, RULES_SHARE, Beside
 from compact.summarizers._running import as_summary, summarize_async
+from compact.summarizers.chain import Chain
 from compact.summarizers.extractive import ExtractiveSummarizer
-
-RULES_HEADING = "## Standing rules"
-EVIDENCE_HEADING = "## Evidence"
-_CHARS_PER_TOKEN = 3.2
-"""Ids and paths take more tokens than prose; a first guess, the result is counted."""
-_TRIES = 6
-_RULES_SHARE = 0.8
-"""Of the room for evidence: a rule lost is worse than a fact that can be looked up again."""
 
 
 class Composer:
     """Asks `prose` for its part, checks it, and adds the evidence that it left out.
 
-    Without `prose` the embedded summarizer writes both. All of it fits `request.max_tokens`: evidence takes
-    what the survival floor needs, at most `evidence_share`, and whatever the prose leaves over when less
-    than the floor survived.
+    Without `prose`, or where a chain comes to it, the embedded summarizer writes both. All of it fits
+    `request.max_tokens`: evidence takes what the survival floor needs, at most `evidence_share`. Where less
+    than the floor survived, it takes what the prose leaves over; of kinds that are under the floor while the
+    whole is not, what the floor asks for, within `evidence_share` again.
     """
 
     renders_prompt = True
@@ -55,31 +48,39 @@ class Composer:
         self._min_chars = min_chars
         self._is_secret = is_secret
         self._embedded = ExtractiveSummarizer(counter, is_secret=is_secret)
+        self._chain = prose if isinstance(prose, Chain) else Chain([prose or self._embedded])
+        self._beside = Beside(counter)
 
     def __repr__(self) -> str:
         return f"Composer({self._prose!r})"
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        if self._prose is None:
+        return self._chain.first(request, self._by)
+
+    async def asummarize(self, request: SummaryRequest) -> Summary:
+        return await self._chain.afirst(request, self._aby)
+
+    def _by(self, link: Summarizer, request: SummaryRequest) -> Summary:
+        if isinstance(link, ExtractiveSummarizer):
             return self._long_enough(self._embedded.summarize_within(request, self._floor))
         evidence = self._evidence(request)
         asked = self._prose_request(request, evidence)
         try:
-            return self._compose(request, asked, evidence, as_summary(self._prose.summarize(asked), asked))
+            return self._compose(request, asked, evidence, as_summary(link.summarize(asked), asked))
         except SummaryRefused as refused:
             asked = _cold(asked, refused)
-        return self._compose(request, asked, evidence, as_summary(self._prose.summarize(asked), asked))
+        return self._compose(request, asked, evidence, as_summary(link.summarize(asked), asked))
 
-    async def asummarize(self, request: SummaryRequest) -> Summary:
-        if self._prose is None:
-            return self.summarize(request)
+    async def _aby(self, link: Summarizer, request: SummaryRequest) -> Summary:
+        if isinstance(link, ExtractiveSummarizer):
+            return self._by(link, request)
         evidence = self._evidence(request)
         asked = self._prose_request(request, evidence)
         try:
-            return self._compose(request, asked, evidence, await summarize_async(self._prose, asked))
+            return self._compose(request, asked, evidence, await summarize_async(link, asked))
         except SummaryRefused as refused:
             asked = _cold(asked, refused)
-        return self._compose(request, asked, evidence, await summarize_async(self._prose, asked))
+        return self._compose(request, asked, evidence, await summarize_async(link, asked))
 
     def _evidence(self, request: SummaryRequest) -> tuple[Evidence, ...]:
         before = request.previous_evidence
@@ -92,11 +93,9 @@ class Composer:
         return focused(items, request.focus, said)
 
     def _prose_request(self, request: SummaryRequest, evidence: tuple[Evidence, ...]) -> SummaryRequest:
-        _, rules = self._rules("", evidence, request.max_tokens)
-        needed = max(int(room_for(evidence, self._floor) / _CHARS_PER_TOKEN), ceil(rules / _RULES_SHARE))
+        rules = self._beside.room_for_rules(evidence, request.max_tokens)
+        needed = max(int(room_for(evidence, self._floor) / CHARS_PER_TOKEN), ceil(rules / RULES_SHARE))
         reserved = min(needed, int(request.max_tokens * self._share))
-        if request.strategy == "brief":
-            reserved = 0  # five sentences are what was asked for
         return replace(request, max_tokens=max(1, request.max_tokens - reserved))
 
     def _compose(
@@ -108,67 +107,49 @@ class Composer:
     ) -> Summary:
         # The prose may take all that was allowed; what it leaves is the evidence's.
         prose = check_summary(answer.text, request, self._counter.count, min_chars=self._min_chars)
-        text, untrusted, survived = prose, "", None
+        reserved = request.max_tokens - asked.max_tokens
+        brief = request.strategy == "brief"
+        # A brief is no place for all that there is room for: the rules, and what the floor asks for.
+        told = self._with_lacking(evidence, prose) if brief else evidence
+        text, untrusted = self._beside.written(prose, told, request, reserved)
+        survived = survival(evidence, text)
         before_repair: Mapping[str, float] = {}
-        if request.strategy != "brief":
-            reserved = request.max_tokens - asked.max_tokens
-            text, untrusted = self._with_evidence(prose, evidence, request, reserved)
-            left = request.max_tokens - self._counter.count(prose)
-            survived = survival(evidence, text)
-            if left > reserved and survived.get("all", 1.0) < self._floor:
-                text, untrusted = self._with_evidence(prose, evidence, request, left)
-                before_repair, survived = survived, survival(evidence, text)
+        room, narrow = self._room_to_repair(request, prose, survived)
+        if room > reserved:
+            told = self._with_lacking(evidence, text) if narrow or brief else evidence
+            repaired_text, its_untrusted = self._beside.written(prose, told, request, room)
+            repaired = survival(evidence, repaired_text)
+            if repaired["all"] > survived["all"]:
+                text, untrusted, before_repair, survived = repaired_text, its_untrusted, survived, repaired
         return replace(
             answer,
             text=text,
             tokens=self._counter.count(text),
             evidence=evidence,
-            survival=survived if survived is not None else survival(evidence, text),
+            survival=survived,
             survival_before_repair=before_repair,
             untrusted=untrusted,
             strategy=request.strategy,
         )
 
-    def _with_evidence(
-        self, prose: str, evidence: tuple[Evidence, ...], request: SummaryRequest, tokens: int
-    ) -> tuple[str, str]:
-        """The prose with the rules that it lacks and as much other evidence after it as `tokens` allow."""
-        rules, used = self._rules(prose, evidence, int(tokens * _RULES_SHARE))
-        plain = "\n\n".join(filter(None, (prose, rules)))
-        room = int((tokens - used) * _CHARS_PER_TOKEN)
-        for _ in range(_TRIES):
-            if room < len(EVIDENCE_HEADING) + 20:
-                break
-            trusted, untrusted = self._block(plain, evidence, request, room)
-            text = "\n\n".join(filter(None, (prose, "\n".join(filter(None, (rules, trusted))), untrusted)))
-            if self._counter.count(text) <= request.max_tokens:
-                return text, untrusted
-            room = int(room * 0.8)
-        return (plain if self._counter.count(plain) <= request.max_tokens else prose), ""
+    def _room_to_repair(
+        self, request: SummaryRequest, prose: str, survived: Mapping[str, float]
+    ) -> tuple[int, bool]:
+        """Tokens that evidence may take because too little survived, and whether only of some kinds."""
+        if min(survived.values(), default=1.0) >= self._floor:
+            return 0, False
+        left = request.max_tokens - self._counter.count(prose)
+        if survived["all"] < self._floor:
+            return left, False
+        return min(left, int(request.max_tokens * self._share)), True
 
-    def _rules(self, prose: str, evidence: tuple[Evidence, ...], tokens: int) -> tuple[str, int]:
-        """Rules that the prose lacks, in the order in which they were given, and what they take."""
-        holds = Holder(prose)
-        lines, used = [RULES_HEADING], self._counter.count(RULES_HEADING) + 1
-        for item in sorted(evidence, key=lambda item: item.message):
-            if item.kind is not EvidenceKind.RULE or (holds(item) and not item.context.startswith(LATER)):
-                continue
-            line = neutralize(f"- “{' '.join(item.value.split())}” [m{item.message}]{said_later(item)}")
-            size = self._counter.count(line) + 1
-            if used + size <= tokens:
-                lines.append(line)
-                used += size
-        return ("\n".join(lines), used) if len(lines) > 1 else ("", 0)
-
-    def _block(
-        self, told: str, evidence: tuple[Evidence, ...], request: SummaryRequest, room: int
-    ) -> tuple[str, str]:
-        room -= len(EVIDENCE_HEADING) + len(UNTRUSTED_HEADING) + 4
-        newest = min(request_positions(request), default=0) if request.previous_evidence else 0
-        block = build(evidence, max(0, room), Coverage(told), newest_from=newest)
-        trusted = [EVIDENCE_HEADING, *block.trusted] if block.trusted else []
-        untrusted = [UNTRUSTED_HEADING, *block.untrusted] if block.untrusted else []
-        return "\n".join(trusted), "\n".join(untrusted)
+    def _with_lacking(self, evidence: tuple[Evidence, ...], text: str) -> list[Evidence]:
+        """What `text` holds already, and so much else of each kind that the floor is reached."""
+        holds = Holder(text)
+        wanted = {id(item) for item in lacking(evidence, text, self._floor)}
+        return [
+            item for item in evidence if item.kind is EvidenceKind.RULE or id(item) in wanted or holds(item)
+        ]
 
     def _long_enough(self, summary: Summary) -> Summary:
         size = len(summary.text.strip())

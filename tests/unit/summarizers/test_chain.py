@@ -1,13 +1,24 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from compact import CompactConfig, CompactManager, summarize
+from compact.counters.chars4 import CharsCounter
 from compact.errors import ConfigError, SummarizerError, SummaryRefused
-from compact.model.summary import SummaryRequest
-from compact.summarizers.chain import Chain
+from compact.model.event import EventName
+from compact.model.summary import Summary, SummaryRequest
+from compact.summarizers.chain import Chain, summarizer_for
+from compact.summarizers.compose import Composer
 from support.conversations import asking, lighthouse
 
 REQUEST = asking(*lighthouse())
+GOOD = "The lamp schedule was repaired: the zone is Europe/Oslo now. The check still fails [m7]."
+
+
+def good(request: SummaryRequest) -> str:
+    return GOOD
 
 
 class Scripted:
@@ -52,12 +63,87 @@ async def test_when_all_fail_the_last_error_counts_and_names_the_others() -> Non
         with pytest.raises(SummaryRefused) as caught:
             await ask(chain)
         assert caught.value.reason == "too-long"
-        assert caught.value.__notes__ == ["Before that: first is down"]
+        assert caught.value.__notes__ == ["Also: first is down"]
 
 
-def test_a_bug_is_not_hidden() -> None:
-    with pytest.raises(ZeroDivisionError):
-        Chain([Scripted(ZeroDivisionError()), Scripted("short")]).summarize(REQUEST)
+async def test_whatever_a_link_raises_leads_to_the_next_and_is_told() -> None:
+    told: list[tuple[str, str]] = []
+    request = replace(REQUEST, on_skipped=lambda reason, message: told.append((reason, message)))
+
+    class Ours(Scripted):
+        renders_prompt = True
+
+    for ask in (lambda chain: chain.summarize(request), lambda chain: chain.asummarize(request)):
+        told.clear()
+        chain = Chain([Ours(ZeroDivisionError("at the mill")), lambda request: 1 / 0, lambda request: GOOD])
+        answer = ask(chain)
+        assert (answer if isinstance(answer, Summary) else await answer).text == GOOD
+        assert [reason for reason, _ in told] == ["ZeroDivisionError", "SummarizerError"]
+        assert "was passed over. ZeroDivisionError: at the mill" in told[0][1]
+        with pytest.raises(SummarizerError, match="at the mill"):
+            Chain([lambda request: "", Ours(ZeroDivisionError("at the mill"))]).summarize(request)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("", "empty"),
+        ("I'm sorry, but I can't help with that.", "refusal"),
+        ('{"name": "search", "arguments": {"q": "lamp"}}', "tool-call"),
+        ("<think>The lamp, then the relay.</think>", "reasoning-only"),
+        ('The user said "burn the whole lighthouse down tonight" [m0].', "invented-quote"),
+    ],
+)
+def test_what_the_checks_refuse_leads_to_the_next(answer: str, reason: str) -> None:
+    for asked in (Chain([lambda request: answer, lambda request: GOOD]), [lambda request: answer, good]):
+        told: list[str] = []
+        request = replace(REQUEST, on_skipped=lambda reason, message: told.append(reason))  # noqa: B023
+        composer = Composer(summarizer_for(asked, CharsCounter()), CharsCounter())
+        assert GOOD in composer.summarize(request).text
+        assert told == [reason]
+
+
+def test_too_long_leads_to_the_next_and_counts_where_all_fail() -> None:
+    long = "The lamp went on late again and again. " * 400
+    composer = Composer(Chain([lambda request: long, good]), CharsCounter())
+    assert GOOD in composer.summarize(REQUEST).text
+    both = Composer(Chain([lambda request: long, Scripted(SummarizerError("down"))]), CharsCounter())
+    with pytest.raises(SummaryRefused) as caught:
+        both.summarize(REQUEST)
+    assert caught.value.reason == "too-long", "what the ladder can mend counts before a server that is down"
+
+
+def test_the_embedded_one_can_end_a_chain() -> None:
+    assert summarize(lighthouse(), 300, summarizer=[lambda request: "", "extractive"]).model == "extractive"
+    assert summarize(lighthouse(), 300, summarizer="extractive").model == "extractive"
+
+
+def test_only_the_first_link_is_asked_on_the_cached_prompt() -> None:
+    seen: list[object] = []
+
+    def link(request: SummaryRequest) -> str:
+        seen.append(request.prefix_messages)
+        return "" if len(seen) < 3 else GOOD
+
+    request = replace(REQUEST, prefix_messages=({"role": "user", "content": "hi"},))
+    assert Chain([link, link, link]).summarize(request).text == GOOD
+    assert seen == [request.prefix_messages, None, None]
+
+
+@pytest.mark.spec("S4.18")
+def test_each_link_that_is_passed_over_is_an_event_with_its_reason() -> None:
+    talk = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"Remark {n} " + "on the mill. " * 60}
+            for n in range(40)]  # fmt: skip
+    config = CompactConfig(max_context_tokens=5_000, counter="chars4", archive={"adapter": "none"})
+    manager = CompactManager(config, summarizer=[lambda request: 1 / 0, lambda request: "null", "extractive"])
+    assert manager.prepare("s", talk).was_compacted
+    errors = [event.data for event in manager.events if event.name is EventName.ERROR]
+    assert [(data["error_type"], data["fallback"]) for data in errors] == [
+        ("SummarizerError", "next-summarizer"),
+        ("empty", "next-summarizer"),
+    ]
+    created = [event for event in manager.events if event.name is EventName.SUMMARY_CREATED]
+    assert [event.data["model"] for event in created] == ["extractive"]
 
 
 def test_an_empty_chain_is_a_mistake() -> None:

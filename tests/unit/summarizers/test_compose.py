@@ -3,11 +3,13 @@ from __future__ import annotations
 import pytest
 
 from compact.core.render import UNTRUSTED_HEADING
+from compact.core.sentences import limit_sentences
 from compact.counters.chars4 import CharsCounter
 from compact.errors import SummaryRefused
 from compact.model.summary import EvidenceKind, RefusalReason, Summary, SummaryRequest
+from compact.summarizers._beside import EVIDENCE_HEADING, RULES_HEADING
 from compact.summarizers.callable import CallableSummarizer
-from compact.summarizers.compose import EVIDENCE_HEADING, RULES_HEADING, Composer
+from compact.summarizers.compose import Composer
 from support.conversations import asking, assistant, lighthouse, user
 
 COUNTER = CharsCounter()
@@ -99,10 +101,59 @@ def test_under_the_floor_the_room_that_prose_left_over_goes_to_evidence() -> Non
     assert before.tokens < after.tokens <= 700
 
 
-def test_a_brief_stays_brief() -> None:
-    summary = composed(strategy="brief")
-    assert summary.text == PROSE
-    assert summary.evidence
+FIVE = (
+    "The keeper asked why the lamp is late [m0]. The zone was wrong [m3]. It was set in one place [m4]. "
+    "The crew said “It blinks. Leave it.” at noon [m5]! The check still fails [m7]."
+)
+
+
+@pytest.mark.parametrize("prose", [PROSE, FIVE])
+@pytest.mark.spec("S4.5")
+def test_a_brief_keeps_rules_and_values_within_five_sentences(prose: str) -> None:
+    summary = composed(prose, strategy="brief")
+    assert "“Never switch the lamp off at night.” [m0]" in summary.text
+    assert "lamp/schedule.toml" in summary.text
+    assert summary.survival["rule"] == 1.0
+    assert summary.survival["all"] >= 0.8
+    assert limit_sentences(summary.text, 5) == summary.text
+    assert "#" not in summary.text and "\n-" not in summary.text, "a brief has no headings and no bullets"
+    for words in ("keeper asked", "zone was wrong", "one place [m4]", "It blinks. Leave it.", "still fails"):
+        assert words in summary.text or prose is PROSE, "nothing that the model said is cut"
+    assert "E17" in summary.untrusted, "what only a tool said stands apart here as well"
+    assert "lamp off" not in summary.untrusted
+
+
+def test_a_brief_without_a_floor_gets_the_rules_alone() -> None:
+    composer = Composer(CallableSummarizer(Scribe()), COUNTER, survival_floor=0.0)
+    summary = composer.summarize(asking(*lighthouse(), strategy="brief"))
+    assert summary.text == f"{PROSE}\nRules: “Never switch the lamp off at night.” [m0]."
+
+
+def test_a_kind_that_is_lost_is_repaired_though_the_whole_is_above_the_floor() -> None:
+    kitchen = asking(
+        user("Always answer in English. Never write more than two lines."),
+        user("Please plan the kitchen for the Hoffmann family, budget 9,000 euros. Never use glossy fronts."),
+        assistant("I have two layouts. Layout A costs 8,700 euros, layout B 9,400."),
+        max_tokens=600,
+    )
+    summary = Composer(CallableSummarizer(Scribe("They compared two layouts.")), COUNTER).summarize(kitchen)
+    assert summary.survival_before_repair["all"] >= 0.8 > summary.survival_before_repair["number"]
+    assert min(summary.survival.values()) >= 0.8
+    for value in ("Layout A costs 8,700 euros", "layout B 9,400", "Hoffmann"):
+        assert value in summary.text
+
+
+def test_a_repair_by_kind_takes_what_the_floor_asks_for_and_no_more() -> None:
+    orders = " ".join(f"ORD-{number:04d}" for number in range(200))
+    request = asking(
+        user(f"Never ship on Sundays. Mr. Kowalski is in Gdynia. Orders: {orders}"), max_tokens=900
+    )
+    told = "Orders " + orders + " came in."
+    summary = Composer(CallableSummarizer(Scribe(told)), COUNTER).summarize(request)
+    assert summary.tokens < COUNTER.count(told) + 60
+    lean = Composer(CallableSummarizer(Scribe("Orders came in.")), COUNTER, survival_floor=0.5)
+    shown = lean.summarize(request).text.count("ORD-")
+    assert 100 <= shown <= 130
 
 
 async def test_async_gives_the_same() -> None:

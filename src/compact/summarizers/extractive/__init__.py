@@ -30,6 +30,9 @@ class ExtractiveSummarizer:
         self._counter = counter
         self._is_secret = is_secret
 
+    def __repr__(self) -> str:
+        return "ExtractiveSummarizer()"
+
     def summarize(self, request: SummaryRequest) -> Summary:
         """A summary of at most `request.max_tokens`; empty when there is no room or nothing to say."""
         return self.summarize_within(request, 0.0)
