@@ -41,6 +41,7 @@ run: setup  ## show a compaction, then chat in the terminal with the local demo 
 	@$(BIN)/python examples/try_chat.py
 
 test: setup  ## all tests, with coverage
+	@echo "All tests: about nine minutes on two cores." >&2
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
 # The small model reads some 130 tokens a second: minutes for a run through three of its windows.
@@ -55,6 +56,7 @@ test-otel: setup  ## export to Arize Phoenix and query it back; installs it into
 	@PHOENIX_BIN=$(CURDIR)/$(OTEL_VENV)/bin/phoenix $(BIN)/python -m pytest tests/otel -q
 
 check: setup  ## format, lint, types, room contracts
+	@echo "Format, lint, types, contracts: a few seconds, the first time about a minute." >&2
 	@$(BIN)/ruff format --check --quiet $(SOURCES)
 	@$(BIN)/ruff check --quiet $(SOURCES)
 	@$(BIN)/mypy
@@ -65,10 +67,12 @@ format: setup  ## rewrite the sources as `check` wants them
 	@$(BIN)/ruff check --fix $(SOURCES)
 
 spec: setup  ## one line for every requirement: id, tests, state
-	@mkdir -p build; \
+	@echo "The tests of every requirement: some minutes on two cores; lines follow at the end." >&2
+	@mkdir -p build; rm -f build/spec.tsv; \
 	if $(BIN)/python -m pytest -m spec -n $(WORKERS) -q --spec-report=build/spec.tsv > build/spec.log 2>&1; \
 	then status=0; else status=$$?; fi; \
-	if [ -f build/spec.tsv ]; then cat build/spec.tsv; fi; \
+	if [ -f build/spec.tsv ]; then cat build/spec.tsv; \
+	else echo "Stopped before all tests had run: there is no result. The log is build/spec.log." >&2; fi; \
 	if [ $$status -eq 5 ]; then status=0; fi; \
 	if [ $$status -ne 0 ]; then tail -n 40 build/spec.log >&2; fi; exit $$status
 

@@ -15,6 +15,7 @@ import pytest
 
 IDS_FILE = Path(__file__).parents[2] / "docs" / "spec-ids.tsv"
 PROPERTY = "spec"
+_FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 @dataclass
@@ -77,6 +78,8 @@ class SpecReport:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.requirements = read_ids()
+        # A run that is stopped or killed has no result; an earlier one must not stand for it.
+        path.unlink(missing_ok=True)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # A skipped test proves nothing, so it is not counted at all.
@@ -88,7 +91,10 @@ class SpecReport:
                 outcomes = self.requirements[name].outcomes
                 outcomes[part, report.nodeid] = outcomes.get((part, report.nodeid), True) and report.passed
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        unfinished = session.shouldstop or session.shouldfail
+        if unfinished or exitstatus not in _FINISHED:
+            return
         found = list(self.requirements.values())
         states = [requirement.state for requirement in found]
         totals = "\t".join(

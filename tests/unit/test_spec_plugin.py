@@ -73,6 +73,25 @@ def test_broken_set_up(broken): pass
     assert found["total 74"] == ["passed 1", "partial 1", "failed 3", "none 69"]
 
 
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["serial", "parallel"])
+@pytest.mark.parametrize("stop", ["raise KeyboardInterrupt", "pytest.exit('enough')"])
+def test_a_run_that_was_stopped_has_no_result(
+    project: pytest.Pytester, stop: str, options: tuple[str, ...]
+) -> None:
+    (project.path / "out.tsv").write_text("of an earlier run\n")
+    project.makepyfile(f"""
+import pytest
+
+@pytest.mark.spec("S4.7")
+def test_passes(): pass
+
+@pytest.mark.spec("S4.8")
+def test_stops(): {stop}
+""")
+    project.runpytest_subprocess(*PLUGIN, "--spec-report=out.tsv", *options)
+    assert not (project.path / "out.tsv").exists()
+
+
 @pytest.mark.parametrize(
     ("marker", "complaint"),
     [

@@ -36,7 +36,11 @@ def main(
     argv = list(sys.argv[1:] if argv is None else argv)
     environ = os.environ if environ is None else environ
     out, err = stdout or sys.stdout, stderr or sys.stderr
-    args = _parser(argv, out).parse_args(argv)
+    parser = _parser(argv, out)
+    if not argv:
+        parser.print_help(err)
+        return ExitCode.USAGE
+    args = parser.parse_args(argv)
     context = Context(
         args=args,
         stdin=stdin or sys.stdin,
@@ -79,7 +83,7 @@ def _parser(argv: Sequence[str], out: TextIO) -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.json_to = json_to
-    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
+    parser.add_argument("-V", "--version", action=_ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     wanted = next((word for word in argv if not word.startswith("-")), None)
     for name, summary in SUMMARIES.items():

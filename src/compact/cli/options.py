@@ -85,6 +85,13 @@ def tokens(text: str) -> int:
         raise ArgumentTypeError(f"not a number of tokens: {text!r} (try 8000 or 8k)") from None
 
 
+def at_least_one(text: str) -> int:
+    """A whole number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
+    return int(text)
+
+
 def _assignment(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

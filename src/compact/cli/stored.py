@@ -72,4 +72,7 @@ def _there(url: str) -> None:
 
     path = url.removeprefix("sqlite:///")
     if url.startswith("sqlite:///") and not Path(path).exists():
-        raise StoreError(f"There is no session store at {path}. Name one with --store or storage.url.")
+        raise StoreError(
+            f"There is no session store at {path}. `compact chat`, `compact import` or a program with "
+            "storage.url makes one; --store names one that is elsewhere."
+        )

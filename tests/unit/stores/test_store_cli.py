@@ -93,7 +93,7 @@ def test_what_is_exported_can_be_imported(compact: Compact, session: list[Any], 
     lines = (tmp_path / "talk.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == session
     again = compact("export", "talk", "-o", "talk.jsonl")
-    assert again.code == ExitCode.FAILED and "could not be written" in again.err
+    assert again.code == ExitCode.FAILED and "Name another file" in again.err
     done = compact("import", "talk.jsonl", "copy")
     assert done.code == ExitCode.OK and "33 messages appended to copy" in done.err
     assert compact("export", "copy").out == compact("export", "talk").out
@@ -145,6 +145,8 @@ def test_a_new_database_is_its_owners_alone(url: str, tmp_path: Path) -> None:
         ('{"role": "user", "content": "fine"}\n{"role": "nobody", "content": 5}\n', ""),
         ('{"role": "user", "content": ' + "[" * 100 + "]" * 100 + "}\n", "line 1 is not a message"),
         ("[" * 200_000, "line 1 is not JSON"),
+        ('{\n "messages": []\n}\n', "must hold one message a line, as `compact export` writes it"),
+        ('{"messages": [{"role": "user", "content": "fine"}]}\n', "line 1 is not a message"),
     ],
 )
 def test_a_bad_file_is_refused_and_changes_nothing(
@@ -176,7 +178,7 @@ def test_a_store_or_a_session_that_is_not_there(compact: Compact, session: list[
     assert unknown.code == ExitCode.USAGE and "The newest are: talk" in unknown.err
     no_step = compact("restore", "talk", "77")
     assert no_step.code == ExitCode.USAGE and "has no compaction 77" in no_step.err
-    assert "no session store" in compact("history", store=None).err
+    assert "`compact chat`, `compact import` or a program" in compact("history", store=None).err
 
 
 def test_verify_finds_what_was_changed(compact: Compact, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
-from compact.cli.options import add_settings
+from compact.cli.options import add_settings, at_least_one
 from compact.cli.terminal import Screen, plural
 from compact.errors import ConfigError, FormatError
 
@@ -38,7 +38,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--sources", metavar="NAMES", type=_names, default=[], help="only these sources, by file name"
     )
-    group.add_argument("--limit", metavar="N", type=_count, help="at most so many conversations a source")
+    group.add_argument(
+        "--limit", metavar="N", type=at_least_one, help="at most so many conversations a source"
+    )
     group.add_argument(
         "--once", action="store_true", help="compact each conversation in one go, not prompt by prompt"
     )
@@ -229,9 +231,3 @@ def _draw(path: Path, found: Found, trial: Trial, context: Context) -> None:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
-    return int(text)

@@ -35,6 +35,11 @@ def run(context: Context) -> ExitCode:
             try:
                 with Path(context.args.output).open("x", encoding="utf-8") as file:
                     count = _write(objects, file)
+            except FileExistsError:
+                raise StoreError(
+                    f"{context.args.output} could not be written: it is there already, and stays as it is. "
+                    "Name another file, or remove that one first."
+                ) from None
             except OSError as error:
                 raise StoreError(f"{context.args.output} could not be written: {error.strerror}.") from None
     context.note(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
+from compact.cli.options import at_least_one
 from compact.cli.stored import add_store, known, opened, redactor_of
 from compact.cli.terminal import one_line, plural
 from compact.model.record import Record, RecordKind
@@ -24,7 +25,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "session", nargs="?", metavar="SESSION", help="its compactions; without it, all sessions"
     )
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="sessions at most (default: 20)")
+    parser.add_argument(
+        "--limit", type=at_least_one, default=20, metavar="N", help="sessions at most (default: 20)"
+    )
     add_store(parser)
 
 
@@ -41,7 +44,7 @@ def run(context: Context) -> ExitCode:
 def _sessions(context: Context, store: SqlStore, redact: Redact) -> None:
     threads = [
         replace(thread, title=redact(thread.title), summary=thread.summary and redact(thread.summary))
-        for thread in store.sessions(max(1, context.args.limit))
+        for thread in store.sessions(context.args.limit)
     ]
     if context.args.json:
         context.print_json({"sessions": [asdict(thread) for thread in threads]})

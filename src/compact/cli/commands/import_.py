@@ -90,10 +90,16 @@ def lines(stream: BinaryIO, path: Path) -> Iterator[tuple[int, Any]]:
         try:
             item = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise FormatError(f"{path}, line {number} is not JSON: {error}. Nothing was stored.") from None
-        if not isinstance(item, dict) or _depth(item) > MAX_DEPTH:
-            raise FormatError(f"{path}, line {number} is not a message. Nothing was stored.")
+            raise _unexpected(path, f"line {number} is not JSON ({getattr(error, 'msg', error)})") from None
+        if not isinstance(item, dict) or "messages" in item or _depth(item) > MAX_DEPTH:
+            raise _unexpected(path, f"line {number} is not a message")
         yield number - 1, item
+
+
+def _unexpected(path: Path, found: str) -> FormatError:
+    return FormatError(
+        f"{path} must hold one message a line, as `compact export` writes it: {found}. Nothing was stored."
+    )
 
 
 def _depth(value: Any) -> int:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
+from compact.cli.options import at_least_one
 from compact.cli.stored import add_store, known, manager_on, opened
 from compact.recall import handle_recall
 
@@ -16,9 +17,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "query", metavar="QUERY", help="a recall handle (r-… of an output, s-… of a summary) or words"
     )
-    parser.add_argument("--limit", type=int, default=5, metavar="N", help="messages at most (default: 5)")
     parser.add_argument(
-        "--tokens", type=int, default=2_000, metavar="N", help="tokens at most (default: 2000)"
+        "--limit", type=at_least_one, default=5, metavar="N", help="messages at most (default: 5)"
+    )
+    parser.add_argument(
+        "--tokens",
+        type=at_least_one,
+        default=2_000,
+        metavar="N",
+        help="tokens at most, 100 or more (default: 2000)",
     )
     parser.add_argument("--after", type=int, default=-1, metavar="N", help="only messages behind this number")
     add_store(parser)
@@ -30,11 +37,11 @@ def run(context: Context) -> ExitCode:
         manager = manager_on(context, store)
         session = known(store, args.session)
         if args.json:
-            hits = manager.recall(session, args.query, max(1, args.limit), after=args.after)
+            hits = manager.recall(session, args.query, args.limit, after=args.after)
             found = [asdict(hit) for hit in hits]
             # Infinity, the score of a handle, is no JSON.
             context.print_json({"found": [{**hit, "score": min(hit["score"], 1e9)} for hit in found]})
         else:
-            asked = {"query": args.query, "limit": max(1, args.limit), "after": max(-1, args.after)}
+            asked = {"query": args.query, "limit": args.limit, "after": max(-1, args.after)}
             context.out.line(handle_recall(manager, session, asked, max(100, args.tokens)))
     return ExitCode.OK
