@@ -56,42 +56,32 @@ def told(server: ChatServer) -> list[str]:
 
 
 @pytest.mark.spec("S1.14")
+@pytest.mark.parametrize("before", [["a finished question"], []], ids=["a later reply", "the very first"])
 def test_killed_in_the_middle_of_a_reply_the_finished_turns_are_there(
-    server: ChatServer, tmp_path: Path
+    server: ChatServer, tmp_path: Path, before: list[str]
 ) -> None:
     with chatting(tmp_path, *options(server, "talk")) as terminal:
-        terminal.say("a finished question")
+        for question in before:
+            terminal.say(question)
         terminal.enter("hold on")
         terminal.see("This is the begin")
         terminal.kill()
     with chatting(tmp_path, *options(server)) as terminal:
         # The next start offers it, and what was never answered stands in the prompt again.
-        terminal.see("Session talk “a finished question” was not closed.")
+        title = "".join(f" “{question}”" for question in before)
+        terminal.see(f"Session talk{title} was not closed. /resume talk goes on with it.")
         terminal.enter("/resume talk")
         terminal.prompted("hold on")
         for _ in "hold on":
             terminal.type("\x7f")
         terminal.prompted()
         terminal.say("go on")
-        assert told(server) == ["a finished question", "You said: a finished question", "go on"]
+        finished = [text for question in before for text in (question, f"You said: {question}")]
+        assert told(server) == [*finished, "go on"]
         terminal.enter("/quit")
         assert terminal.ended() == 0
     with chatting(tmp_path, *options(server)) as terminal:
         assert "was not closed" not in terminal.text
-
-
-@pytest.mark.spec("S1.14")
-def test_killed_in_the_very_first_reply_the_question_is_offered_again(
-    server: ChatServer, tmp_path: Path
-) -> None:
-    with chatting(tmp_path, *options(server, "talk")) as terminal:
-        terminal.enter("hold on")
-        terminal.see("This is the begin")
-        terminal.kill()
-    with chatting(tmp_path, *options(server)) as terminal:
-        terminal.see("Session talk was not closed. /resume talk goes on with it.")
-        terminal.enter("/resume talk")
-        terminal.prompted("hold on")
 
 
 @pytest.mark.spec("S1.14")
