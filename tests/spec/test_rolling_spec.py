@@ -153,7 +153,8 @@ def test_also_when_the_summarizer_does_not_say_what_came_from_tools() -> None:
     desk = Desk("rolling", window=WIDE, summarizer=ScriptedSummarizer([written, written]))
     asked, result = step(1, 40)
     result["content"] = poisoned
-    history = [system(), user("read it"), asked, result, assistant("done"), *pairs(7), user("the newest")]
+    read = [user(f"Read it. {LONG_ENOUGH}"), asked, result, assistant("done")]
+    history = [system(), *read, *pairs(7), user("the newest")]
     for _ in range(2):
         out = desk.preflight(history)
         tops = [message["content"] for message in out if message["role"] == "system"]

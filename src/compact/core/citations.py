@@ -15,12 +15,25 @@ _CITATION = re.compile(
 )
 _LABEL = re.compile(r"\bm\s?(\d+)\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
+_RANGE = re.compile(r"\d\s*(?:-|–|—|\.\.+|…|to)\s*m?\s?\d", re.IGNORECASE)
+_LONGEST_RANGE = 10_000
 _LEDGER_LINE = re.compile(r"^\s*(?:[-*]\s+)?\[m(\d+)[^\]]*\]")
 
 
 def cited_positions(text: str) -> set[int]:
     """Every position that `text` cites; of a range, its two ends."""
     return {number for match in _CITATION.finditer(text) for number in _numbers(match)}
+
+
+def cited_span(text: str) -> set[int]:
+    """Every position that `text` cites; of a range, all that lies between its ends."""
+    cited: set[int] = set()
+    for match in _CITATION.finditer(text):
+        numbers = _numbers(match)
+        cited.update(numbers)
+        if _RANGE.search(match.group()) and numbers:
+            cited.update(range(min(numbers), min(max(numbers), min(numbers) + _LONGEST_RANGE) + 1))
+    return cited
 
 
 def drop_false_citations(text: str, valid_positions: Collection[int]) -> str:

@@ -12,13 +12,13 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\u
 CITED = re.compile(r"\[m\d[^\]]*\]", re.IGNORECASE)
 _STOCK = frozenset(
     "a about after all also an and answers are as asked asks assistant at be because been before but by "
-    "calls chat constraints conversation current decided decision decisions did do does done earlier "
-    "entities errors evidence fact facts for from goal goals had has have he her his how i ids in into "
-    "is it its key may messages must names next no none not now of on only open or our outstanding "
-    "preference preferences previous progress question questions rule rules said says session she "
-    "should so sources standing state steps summary than that the their them then there these they this "
-    "those to told user users values wants was were what when where which who why will with work you "
-    "your".split()
+    "calls chat commands constraints conversation current dates decided decision decisions did do does "
+    "done earlier entities errors evidence fact facts figures files for from goal goals had has have he "
+    "her his how i ids in into is it its key links may messages must named names next no none not now of "
+    "on only open or our outstanding paths preference preferences previous progress question questions "
+    "rule rules said says session she should so sources standing state steps summary than that the their "
+    "them then there these they this those to told user users values wants was were what when where which "
+    "who why will with work you your".split()
 )
 """Words that any summary has, its headings among them; they say nothing for or against a line."""
 

@@ -2,16 +2,18 @@
 
 A summarizer may say so itself (`Summary.untrusted`); this is the check for what it did not say. Where tools
 have spoken, a line loses its authority if it says what a tool said first, if it gives an order most of
-whose words nobody spoke, or if it tells of the user what is not in the user's words: a model that was taken
-in may put a tool's order into words of its own.
+whose words nobody spoke, if it tells of the user what is not in the user's words, or if the messages that it
+cites say nothing of the kind: a model that was taken in may put a tool's order into words of its own, also as
+a plain statement.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
+from compact.core.citations import cited_span
 from compact.core.evidence.reading import split_sentences, without_bullet
 from compact.core.evidence.rules import is_rule
 from compact.core.layers import TAG, SummaryText
@@ -31,7 +33,10 @@ _DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]")
 _SUPPORT = 0.6
 """Share of an order's words that must have been spoken."""
 _OWN_WORDS = 0.3
-"""Share of the words of a line about the user that must be a person's; of an approval, or the model's."""
+"""Share of the words of a line about the user that must be a person's; of an approval, or the model's.
+Of any line, so many must have been spoken."""
+_CITED_WORDS = 0.5
+"""Share of the words of a line that must stand in what people and the model said in the messages it cites."""
 
 
 class Voice(Enum):
@@ -46,15 +51,18 @@ def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
     text = summary.text
     if summary.untrusted:
         text = text.replace(summary.untrusted, "").strip()
-    text, found = split_lines(text, list(_voices(items)))
+    text, found = split_lines(text, list(_voices(items)), _spoken_at(items))
     # Found lines are still part of the story, so they stand before the heading that begins tool data.
     return SummaryText(text, "\n".join(filter(None, (found, summary.untrusted.strip()))))
 
 
-def split_lines(text: str, said: Sequence[tuple[Voice, str]]) -> tuple[str, str]:
+def split_lines(
+    text: str, said: Sequence[tuple[Voice, str]], at: Mapping[int, str] | None = None
+) -> tuple[str, str]:
     """The text as (what people and the model said, what came from tools), line by line.
 
-    `said` is the conversation in its order. What a person said is theirs, whoever else says it; of a tool
+    `said` is the conversation in its order; `at` has what people and the model said, by the positions that
+    citations name. What a person said is theirs, whoever else says it; of a tool
     and the model, who said it first: a model that repeats a tool makes nothing truer.
     """
     returned = [text for voice, text in said if voice is Voice.TOOL]
@@ -71,13 +79,31 @@ def split_lines(text: str, said: Sequence[tuple[Voice, str]]) -> tuple[str, str]
     kept: tuple[list[str], list[str]] = ([], [])
     for number, line in enumerate(lines):
         share = share_spoken(line, spoken)
-        doubtful = (_orders(line) and share < _SUPPORT) or (
+        unheard = not line.startswith("#") and (share < _OWN_WORDS or not _is_borne_out(line, at or {}))
+        doubtful = (unheard or (_orders(line) and share < _SUPPORT)) or (
             NAMES_USER.search(line) is not None
             and share_spoken(line, by_people) < _OWN_WORDS
             and not (APPROVES.search(line) and share >= _SUPPORT)
         )
         kept[number in tainted or doubtful].append(line)
     return "\n".join(kept[0]).strip(), "\n".join(kept[1]).strip()
+
+
+def _is_borne_out(line: str, at: Mapping[int, str]) -> bool:
+    """Whether the messages that a line cites are about what it says; those that are not here tell nothing."""
+    cited = [at[position] for position in cited_span(line) if position in at] if at else []
+    return not cited or share_spoken(line, vocabulary(cited)) >= _CITED_WORDS
+
+
+def _spoken_at(items: Sequence[Item]) -> dict[int, str]:
+    """What people and the model said in each message; of a message of a tool's that is nothing."""
+    return {
+        item.position: "\n".join((message.text, *(arguments_text(call.arguments) for call in message.calls)))
+        if message.role is not Role.TOOL
+        else ""
+        for item in items
+        if item.position is not None and (message := item.message).kind is MessageKind.ORIGINAL
+    }
 
 
 Mark = tuple[str, ...]
