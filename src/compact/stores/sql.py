@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select, union, update
+from sqlalchemy import Connection, Row, Select, select, update
 
-from compact.core.view import START, handle_of_call, handles_of, links
+from compact.core.view import START, links
 from compact.errors import StoreError
 from compact.model.message import Message
-from compact.model.record import Cleared, Record, RecordKind
 from compact.ports import Hit
 from compact.stores import fulltext
 from compact.stores.database import Database
 from compact.stores.finding import find_messages
 from compact.stores.lines import on_current_line, place
-from compact.stores.memories import Memories
-from compact.stores.schema import line_segments, message_parts, messages, records, sessions
-from compact.stores.serialization import decode_rows, message_rows, part_rows, record_from, record_row
+from compact.stores.records import Records
+from compact.stores.schema import line_segments, message_parts, messages, sessions
+from compact.stores.serialization import decode_rows, message_rows, part_rows
 from compact.stores.threads import free_lease
 from compact.stores.words import words_of
 
@@ -29,11 +28,9 @@ _BATCH = 200
 """Rows written at a time."""
 _PAGE_BYTES = 4_000_000
 """About so much is held in memory when a session is read."""
-_KEYS = 400
-"""Keys in one query."""
 
 
-class SqlStore(Memories):
+class SqlStore(Records):
     """The Store port on a database. One store serves many threads; every process opens its own.
 
     `clock` dates rows. Leases go by the database's time instead, so a wrong clock delays nobody.
@@ -177,110 +174,6 @@ class SqlStore(Memories):
             size = sum(len(row.raw or "") for row in rows)
             count = max(1, min(1_000, count * _PAGE_BYTES // max(size, 1), count * 4))
 
-    # -- records -------------------------------------------------------------------------------------------
-
-    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
-        wanted = list(dict.fromkeys(keys))
-        if not wanted:
-            return {}
-        rows: dict[int, Row[Any]] = {}
-        with self.database.reading() as connection:
-            for first in range(0, len(wanted), _KEYS):
-                some = wanted[first : first + _KEYS]
-                of_tenant = select(records.c.sequence).where(records.c.tenant == self.tenant)
-                either = union(
-                    of_tenant.where(records.c.source.in_(some)), of_tenant.where(records.c.output.in_(some))
-                )
-                matching = _RECORDS.where(records.c.sequence.in_(either.scalar_subquery()))
-                rows.update((row.sequence, row) for row in connection.execute(matching))
-        found: dict[bytes, list[Record]] = {}
-        asked = set(wanted)
-        for _, row in sorted(rows.items()):
-            record = record_from(row, row.session_name)
-            for key in {record.source, record.output} & asked:
-                found.setdefault(key, []).append(record)
-        return found
-
-    def commit(self, record: Record) -> Record:
-        with self.database.writing() as connection:
-            session = self.session_row(connection, record.session_id)
-            assert session is not None
-            values = {**record_row(record), "tenant": self.tenant, "session_id": session.id}
-            added = self.insert_absent(records).values(**values).returning(records.c.sequence)
-            if connection.execute(added).first() is not None:
-                self._note(connection, session, record)
-                return record
-            wanted = _RECORDS.where(
-                records.c.tenant == self.tenant,
-                records.c.source == record.source,
-                records.c.policy_hash == record.policy_hash,
-                records.c.revision == record.revision,
-            )
-            winner = connection.execute(wanted).first()
-            if winner is None:
-                raise StoreError(
-                    f"A record {record.id!r} of another compaction is there already. Nothing was changed; "
-                    "compact again, which takes a new id."
-                )
-            return record_from(winner, winner.session_name)
-
-    def _note(self, connection: Connection, session: Row[Any], record: Record) -> None:
-        """What a thread's list and its next load need to know, in the transaction that adds the record."""
-        now = self._clock()
-        changes: dict[str, Any] = {"updated_at": now}
-        if record.kind is RecordKind.RESTORE:
-            changes |= self._after_restore(connection, session, record)
-        else:
-            changes |= {
-                "compaction_count": session.compaction_count + 1,
-                "last_compaction_at": record.created_at,
-                "compacted_length": record.source_length,
-            }
-            if record.kind is RecordKind.CLEAR:
-                changes |= {"summary": None, "summary_updated_at": None}
-            elif record.summary and record.summary != session.summary:
-                changes |= {"summary": record.summary, "summary_updated_at": record.created_at}
-        connection.execute(update(sessions).where(sessions.c.id == session.id).values(**changes))
-        for entry in record.entries:
-            if isinstance(entry, Cleared):
-                self._note_cleared(connection, session.id, entry, record.created_at)
-
-    def _note_cleared(self, connection: Connection, session_id: int, entry: Cleared, at: float) -> None:
-        for call_id, handle in handles_of(entry).items():
-            # What an older version stored has the call's handle; from now on it is found by its own.
-            known = message_parts.c.handle.in_({handle, handle_of_call(call_id)})
-            # Those that an earlier compaction cleared keep its time.
-            fresh = (message_parts.c.session_id == session_id, message_parts.c.compacted_at.is_(None))
-            connection.execute(
-                update(message_parts).where(known, *fresh).values(compacted_at=at, handle=handle)
-            )
-
-    def _after_restore(self, connection: Connection, session: Row[Any], undo: Record) -> dict[str, Any]:
-        """The state that the newest compaction still standing left."""
-        mine = records.c.session_id == session.id
-        undone = select(records.c.revokes).where(mine, records.c.revokes.is_not(None))
-        standing = _RECORDS.where(
-            mine, records.c.kind != RecordKind.RESTORE.value, records.c.id.not_in(undone)
-        )
-        last = connection.execute(standing.order_by(records.c.sequence.desc()).limit(1)).first()
-        revoked = connection.execute(_RECORDS.where(mine, records.c.id == undo.revokes)).first()
-        if revoked is not None:
-            of = (
-                message_parts.c.session_id == session.id,
-                message_parts.c.compacted_at == revoked.created_at,
-            )
-            connection.execute(update(message_parts).where(*of).values(compacted_at=None))
-        return {
-            "summary": (last.summary or None) if last is not None else None,
-            "summary_updated_at": last.created_at if last is not None and last.summary else None,
-            "compacted_length": last.source_length if last is not None else 0,
-        }
-
-    def records(self, session_id: str) -> Sequence[Record]:
-        wanted = _RECORDS.where(*self._named(session_id)).order_by(records.c.sequence)
-        with self.database.reading() as connection:
-            return tuple(record_from(row, session_id) for row in connection.execute(wanted))
-
     # -- leases and recall ---------------------------------------------------------------------------------
 
     @contextmanager
@@ -329,9 +222,6 @@ _COLUMNS = (
     messages.c.format,
     messages.c.raw,
     messages.c.part,
-)
-_RECORDS = select(records, sessions.c.name.label("session_name")).join(
-    sessions, sessions.c.id == records.c.session_id
 )
 
 

@@ -1,0 +1,127 @@
+"""Records in a database: found by what they replaced or put there, added once, undone by one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, union, update
+
+from compact.core.view import handle_of_call, handles_of
+from compact.errors import StoreError
+from compact.model.record import Cleared, Record, RecordKind
+from compact.stores.memories import Memories
+from compact.stores.schema import message_parts, records, sessions
+from compact.stores.serialization import record_from, record_row
+
+_KEYS = 400
+"""Keys in one query."""
+_RECORDS = select(records, sessions.c.name.label("session_name")).join(
+    sessions, sessions.c.id == records.c.session_id
+)
+
+
+class Records(Memories):
+    """The records of the `Store` port. Use it through `SqlStore`."""
+
+    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
+        wanted = list(dict.fromkeys(keys))
+        if not wanted:
+            return {}
+        rows: dict[int, Row[Any]] = {}
+        with self.database.reading() as connection:
+            for first in range(0, len(wanted), _KEYS):
+                some = wanted[first : first + _KEYS]
+                of_tenant = select(records.c.sequence).where(records.c.tenant == self.tenant)
+                either = union(
+                    of_tenant.where(records.c.source.in_(some)), of_tenant.where(records.c.output.in_(some))
+                )
+                matching = _RECORDS.where(records.c.sequence.in_(either.scalar_subquery()))
+                rows.update((row.sequence, row) for row in connection.execute(matching))
+        found: dict[bytes, list[Record]] = {}
+        asked = set(wanted)
+        for _, row in sorted(rows.items()):
+            record = record_from(row, row.session_name)
+            for key in {record.source, record.output} & asked:
+                found.setdefault(key, []).append(record)
+        return found
+
+    def commit(self, record: Record) -> Record:
+        with self.database.writing() as connection:
+            session = self.session_row(connection, record.session_id)
+            assert session is not None
+            values = {**record_row(record), "tenant": self.tenant, "session_id": session.id}
+            added = self.insert_absent(records).values(**values).returning(records.c.sequence)
+            if connection.execute(added).first() is not None:
+                self._note(connection, session, record)
+                return record
+            wanted = _RECORDS.where(
+                records.c.tenant == self.tenant,
+                records.c.source == record.source,
+                records.c.policy_hash == record.policy_hash,
+                records.c.revision == record.revision,
+            )
+            winner = connection.execute(wanted).first()
+            if winner is None:
+                raise StoreError(
+                    f"A record {record.id!r} of another compaction is there already. Nothing was changed; "
+                    "compact again, which takes a new id."
+                )
+            return record_from(winner, winner.session_name)
+
+    def _note(self, connection: Connection, session: Row[Any], record: Record) -> None:
+        """What a thread's list and its next load need to know, in the transaction that adds the record."""
+        now = self._clock()
+        changes: dict[str, Any] = {"updated_at": now}
+        if record.kind is RecordKind.RESTORE:
+            changes |= self._after_restore(connection, session, record)
+        else:
+            changes |= {
+                "compaction_count": session.compaction_count + 1,
+                "last_compaction_at": record.created_at,
+                "compacted_length": record.source_length,
+            }
+            if record.kind is RecordKind.CLEAR:
+                changes |= {"summary": None, "summary_updated_at": None}
+            elif record.summary and record.summary != session.summary:
+                changes |= {"summary": record.summary, "summary_updated_at": record.created_at}
+        connection.execute(update(sessions).where(sessions.c.id == session.id).values(**changes))
+        for entry in record.entries:
+            if isinstance(entry, Cleared):
+                self._note_cleared(connection, session.id, entry, record.created_at)
+
+    def _note_cleared(self, connection: Connection, session_id: int, entry: Cleared, at: float) -> None:
+        for call_id, handle in handles_of(entry).items():
+            # What an older version stored has the call's handle; from now on it is found by its own.
+            known = message_parts.c.handle.in_({handle, handle_of_call(call_id)})
+            # Those that an earlier compaction cleared keep its time.
+            fresh = (message_parts.c.session_id == session_id, message_parts.c.compacted_at.is_(None))
+            connection.execute(
+                update(message_parts).where(known, *fresh).values(compacted_at=at, handle=handle)
+            )
+
+    def _after_restore(self, connection: Connection, session: Row[Any], undo: Record) -> dict[str, Any]:
+        """The state that the newest compaction still standing left."""
+        mine = records.c.session_id == session.id
+        undone = select(records.c.revokes).where(mine, records.c.revokes.is_not(None))
+        standing = _RECORDS.where(
+            mine, records.c.kind != RecordKind.RESTORE.value, records.c.id.not_in(undone)
+        )
+        last = connection.execute(standing.order_by(records.c.sequence.desc()).limit(1)).first()
+        revoked = connection.execute(_RECORDS.where(mine, records.c.id == undo.revokes)).first()
+        if revoked is not None:
+            of = (
+                message_parts.c.session_id == session.id,
+                message_parts.c.compacted_at == revoked.created_at,
+            )
+            connection.execute(update(message_parts).where(*of).values(compacted_at=None))
+        return {
+            "summary": (last.summary or None) if last is not None else None,
+            "summary_updated_at": last.created_at if last is not None and last.summary else None,
+            "compacted_length": last.source_length if last is not None else 0,
+        }
+
+    def records(self, session_id: str) -> Sequence[Record]:
+        wanted = _RECORDS.where(*self._named(session_id)).order_by(records.c.sequence)
+        with self.database.reading() as connection:
+            return tuple(record_from(row, session_id) for row in connection.execute(wanted))
