@@ -30,6 +30,8 @@ class Opening:
 
     def _run(self) -> None:
         try:
+            # Here, so that a Ctrl-C right after the first message strikes the exchange and no import.
+            import compact.repl.exchange  # noqa: F401
             from compact.repl.opening import open_chat
 
             self._chat = open_chat(self._context)

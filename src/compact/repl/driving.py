@@ -14,7 +14,7 @@ from compact.repl.saying import Happening
 def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) -> bool:
     """Show everything; says whether it was interrupted. The exchange keeps what came before that."""
     interrupted = struck = False
-    with _one_interrupt(), _no_echo():
+    with _one_interrupt(), no_echo():
         while True:
             try:
                 throw = getattr(happenings, "throw", None)
@@ -45,7 +45,7 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def _no_echo() -> Iterator[None]:
+def no_echo() -> Iterator[None]:
     """What is typed meanwhile waits for the next prompt instead of being written into the reply."""
     try:
         import termios

@@ -10,7 +10,7 @@ from compact.cli.exits import ExitCode
 from compact.cli.terminal import one_line, plural
 from compact.repl.background import Opening
 from compact.repl.commands import is_command, run
-from compact.repl.driving import drive
+from compact.repl.driving import drive, no_echo
 from compact.repl.marks import Mark, left_behind
 from compact.repl.prompt import Prompt
 from compact.repl.saying import Happening, Leave, Reopened
@@ -50,7 +50,12 @@ def converse(context: Context) -> int:
             draft = ""
             if not text.strip():
                 continue
-            chat = opening.result()
+            try:
+                chat = _opened(opening, context)
+            except KeyboardInterrupt:
+                draft = text
+                context.out.line(context.out.styled("Stopped; nothing was added.", "cyan"))
+                continue
             if chat.conversation.turns or not is_command(text):
                 mark.set(chat.conversation.id, chat.conversation.title)
             try:
@@ -65,6 +70,14 @@ def converse(context: Context) -> int:
         return ExitCode.OK
     finally:
         opening.close()
+
+
+def _opened(opening: Opening, context: Context) -> Chat:
+    """The chat, which may still be loading when the first message is sent."""
+    if opening.chat is None and not opening.failed:
+        context.out.line(context.out.styled("starting …", "dim"))
+    with no_echo():
+        return opening.result()
 
 
 def _handle(chat: Chat, text: str, voice: TerminalVoice) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from compact.cli.context import Context
 from compact.cli.options import add_output
 from compact.cli.terminal import Screen
 from compact.errors import ConfigError
+from compact.repl import opening
+from compact.repl.background import Opening
 from compact.repl.driving import drive, undisturbed
 from compact.repl.marks import Left, Mark, left_behind
 from compact.repl.prompt import PrivateHistory, Prompt, SlashCompleter
@@ -71,6 +74,33 @@ def test_messages_commands_and_leaving(terminal: Run, server: ChatServer, tmp_pa
     _, shown = terminal(["\r", "\x03", "\x04"], "talk")
     assert "Session talk “hello”: 2 turns." in shown
     assert server.last[-1]["content"] == "fail"
+
+
+def test_a_message_that_is_stopped_while_the_chat_still_loads_stands_in_the_prompt_again(
+    terminal: Run, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = threading.Event()
+    open_chat, result = opening.open_chat, Opening.result
+
+    def slowly(context: Context) -> Any:
+        assert stopped.wait(30)
+        return open_chat(context)
+
+    def interrupted(self: Opening) -> Any:
+        if stopped.is_set():
+            return result(self)
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            return result(self)
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(opening, "open_chat", slowly)
+    monkeypatch.setattr(Opening, "result", interrupted)
+    code, shown = terminal(["too early\r", "\r", "/quit\r"])
+    assert code == 0
+    assert shown.index("starting …") < shown.index("Stopped; nothing was added.")
+    assert "You said: too early" in shown and len(server.last) == 1
 
 
 def test_what_prevents_the_start_ends_it(terminal: Run) -> None:
