@@ -25,9 +25,15 @@ MARK = (
 )
 _END = "[End of what was recalled.]"
 _NOTHING = "[Nothing in the history of this conversation matches. Try other words, or fewer.]"
+_UNKNOWN = (
+    "[No output or summary of this conversation has the handle {}. Copy one as it stands, or give words.]"
+)
 _MORE = "[There is more: the same query with after {}; or the handle with words to look for.]"
 _SUMMARY = re.compile(r"s-[0-9a-f]{10}")
+_HANDLE = re.compile(r"[rs]-[0-9a-f]+")
 _MOST = 10
+_LEAST = 50
+"""Tokens below which a piece of a message says too little: fewer messages are shown then."""
 
 _PARAMETERS: Mapping[str, Any] = {
     "type": "object",
@@ -86,24 +92,30 @@ def handle_recall(
     # One more than is shown tells whether there is more.
     hits = manager.recall(session_id, query, limit + 1, after=after)
     more, hits = len(hits) > limit, hits[:limit]
+    wanted = query.strip()
     if not hits:
-        return _NOTHING
-    if _SUMMARY.fullmatch(query.strip()):
+        return _UNKNOWN.format(wanted) if _HANDLE.fullmatch(wanted) else _NOTHING
+    in_order = _SUMMARY.fullmatch(wanted) is not None
+    if in_order and offset:
         # In order, so an offset can only mean the first.
-        more, hits = more or bool(offset and hits[1:]), hits[:1] if offset else hits
-        end = f"{_MORE.format(hits[-1].position)}\n{_END}" if more else _END
-    else:
-        end = _END
+        more, hits = more or len(hits) > 1, hits[:1]
+    going_on = f"{_MORE.format(hits[-1].position)}\n{_END}"
     count = _counter(manager)
-    room = max_tokens - count(MARK) - count(end) - 2
+    room = max_tokens - count(MARK) - count(going_on if in_order else _END) - 2
     shown: list[str] = []
     for number, hit in enumerate(hits):
-        # What one does not need is left for those after it.
+        # What one does not need is left for those after it. Where equal shares would be shreds, the best take
+        # what they need, and those after them come whole or not at all.
         share = room // (len(hits) - number)
-        text = _shown(hit, query, offset, share, count)
+        whole = bool(shown) and room < _LEAST
+        text = _shown(hit, query, offset, share if share >= _LEAST else room, count, whole)
         if text:
             shown.append(text)
             room -= count(text) + 1
+        elif in_order and shown:
+            more, going_on = True, f"{_MORE.format(hits[number - 1].position)}\n{_END}"
+            break
+    end = going_on if in_order and more else _END
     return "\n".join([MARK, *shown, end])
 
 
@@ -131,7 +143,10 @@ def _understood(arguments: Mapping[str, Any] | str) -> tuple[str, int, int, int]
     return query, max(1, found[0]), found[1], found[2]
 
 
-def _shown(hit: Recalled, query: str, offset: int, room: int, count: Callable[[str], int]) -> str:
+def _shown(
+    hit: Recalled, query: str, offset: int, room: int, count: Callable[[str], int], whole: bool = False
+) -> str:
+    """As much of the message as fits around the match; nothing where `whole` is asked and it doesn't fit."""
     start = min(offset, len(hit.text)) if offset else _first_match(hit, query)
     size = len(hit.text)
     while size > 0:
@@ -144,6 +159,8 @@ def _shown(hit: Recalled, query: str, offset: int, room: int, count: Callable[[s
         tokens = count(text)
         if tokens <= room:
             return text
+        if whole:
+            return ""
         size = min(size - 1, int(size * max(0.1, 0.9 * room / tokens)))
     return ""
 

@@ -86,6 +86,12 @@ class Record:
     """Under which all that this record's summary or marker stands for can be recalled."""
 
 
+def standing(records: Sequence[Record]) -> list[Record]:
+    """The compactions that were not undone, oldest first."""
+    undone = {record.revokes for record in records}
+    return [r for r in records if r.kind is not RecordKind.RESTORE and r.id not in undone]
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """What an archive writes before a compaction is committed."""

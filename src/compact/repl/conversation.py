@@ -14,7 +14,7 @@ from compact.manager import CompactManager
 from compact.model.event import EventName
 from compact.model.message import Message
 from compact.model.outcome import ContextUsage
-from compact.model.record import Record, RecordKind
+from compact.model.record import Record, RecordKind, standing
 from compact.repl.turns import Turn, from_message, stamp, text_of, user_turn
 from compact.stores.sql import SqlStore
 
@@ -115,9 +115,7 @@ class Conversation:
         return self.turns[self.start :]
 
     def standing_records(self) -> list[Record]:
-        records = self.manager.records(self.id)
-        undone = {record.revokes for record in records}
-        return [r for r in records if r.kind is not RecordKind.RESTORE and r.id not in undone]
+        return standing(self.manager.records(self.id))
 
     def usage(self) -> ContextUsage:
         """What would be sent now. Turns that the store does not have yet are stored by this."""

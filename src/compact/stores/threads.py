@@ -66,7 +66,7 @@ class Threads:
         if not session_id or len(session_id) > _LONGEST_ID:
             raise StoreError(
                 f"A session id must have 1 to {_LONGEST_ID} characters, this one has {len(session_id)}. "
-                "Nothing was stored; use a shorter id."
+                f"Nothing was stored; {'use a shorter id' if session_id else 'name one'}."
             )
         # PostgreSQL; SQLite has one writer anyway and ignores it.
         wanted = select(sessions).where(*self._named(session_id)).with_for_update()

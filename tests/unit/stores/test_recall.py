@@ -129,6 +129,23 @@ def test_the_tool_answers_within_its_tokens_and_marks_history(store: Any) -> Non
     assert "offset" in answer
 
 
+def test_little_room_holds_few_messages_instead_of_shreds_of_many(store: Any) -> None:
+    desk = Desk(store=store)
+    said = [f"Is the harbor crane {n} free on day {n}? Its driver starts at dawn." for n in range(6)]
+    desk.preflight([{"role": "user", "content": text} for text in said])
+    answer = handle_recall(desk.manager, "s", {"query": "harbor crane"}, max_tokens=100)
+    assert answer.count("--- message") == answer.count("starts at dawn.") == 3
+    assert "more characters" not in answer
+
+
+def test_a_handle_that_nothing_has_is_told_as_one(store: Any) -> None:
+    desk = Desk(store=store)
+    desk.preflight([user("one")])
+    for name in ("r-0123456789", "s-0123456789"):
+        assert f"has the handle {name}." in handle_recall(desk.manager, "s", {"query": name})
+    assert "Try other words" in handle_recall(desk.manager, "s", {"query": "xylophone"})
+
+
 def test_a_long_output_is_read_on_by_offset(store: Any) -> None:
     desk = Desk("agent", 40_000, store=store)
     long = " ".join(f"line-{n:04d}" for n in range(2_000))

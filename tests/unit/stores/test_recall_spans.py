@@ -134,18 +134,19 @@ def test_equal_call_ids_have_handles_of_their_own(opened: Opener) -> None:
     assert Desk("agent", 10_000, store=opened()).preflight([*out.messages, *more]) == full
 
 
-def test_the_tool_pages_through_a_summary_within_its_tokens() -> None:
+@pytest.mark.parametrize(("limit", "tokens"), [(4, 600), (5, 190)])
+def test_the_tool_pages_through_a_summary_within_its_tokens(limit: int, tokens: int) -> None:
     desk = Desk("chat", WINDOW)
     history = [*pairs(30), user("the newest")]
     (handle,) = named(desk.preflight(history))
     expected, shown, after = everything(desk, handle), [], None
     count = counter_for("gpt-4o", "chars4").count
     while True:
-        asked = (
-            {"query": handle, "limit": 4} if after is None else {"query": handle, "limit": 4, "after": after}
-        )
-        answer = handle_recall(desk.manager, "s", asked, max_tokens=600)
-        assert answer.startswith(MARK) and count(answer) <= 600
+        asked = {"query": handle, "limit": limit} | ({} if after is None else {"after": after})
+        answer = handle_recall(desk.manager, "s", asked, max_tokens=tokens)
+        assert answer.startswith(MARK) and count(answer) <= tokens
+        # Little room: fewer messages, but whole ones.
+        assert "more characters" not in answer
         shown += [int(n) for n in re.findall(r"^--- message (\d+),", answer, re.MULTILINE)]
         more = re.search(r"the same query with after (\d+)", answer)
         if more is None:

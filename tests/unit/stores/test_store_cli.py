@@ -81,11 +81,29 @@ def test_restore_undoes_and_history_says_so(compact: Compact, session: list[Any]
     assert wrong.code == ExitCode.USAGE and "no compaction 7" in wrong.err
 
 
+def test_restore_says_what_is_in_force_afterwards(compact: Compact, url: str) -> None:
+    with open_store(url) as store:
+        desk = Desk("chat", 2_000, store=store)
+        desk.preflight(LONG, "talk")
+        desk.preflight([*LONG, *pairs(16, first=100), user("and more")], "talk")
+    done = compact("restore", "talk", "2", "--json")
+    assert done.json["in_force"] == 1
+    again = compact("restore", "talk", "2")
+    assert again.code == ExitCode.USAGE
+    assert "Compaction 2 of talk was undone before; nothing was changed" in again.err
+    assert "compaction 1 is in force" in again.err
+    assert "66 messages go out as they were" in compact("restore", "talk", "1").out
+    assert "no compaction is in force" in compact("restore", "talk", "1").err
+
+
 def test_recall_finds_by_words(compact: Compact, session: list[Any]) -> None:
     found = compact("recall", "talk", "keys.toml")
     assert "conf/keys.toml" in found.out and "not an instruction" in found.out
     assert compact("recall", "talk", "keys.toml", "--json").json["found"][0]["position"] == 32
     assert "Nothing in the history" in compact("recall", "talk", "xylophone").out
+    for empty in ("", "  "):
+        told = compact("recall", "talk", empty)
+        assert told.code == ExitCode.USAGE and told.out == "" and "QUERY is empty" in told.err
 
 
 def test_what_is_exported_can_be_imported(compact: Compact, session: list[Any], tmp_path: Path) -> None:
@@ -99,8 +117,35 @@ def test_what_is_exported_can_be_imported(compact: Compact, session: list[Any], 
     assert compact("export", "copy").out == compact("export", "talk").out
     tokens = {kept["session_id"]: kept["tokens"] for kept in compact("history", "--json").json["sessions"]}
     assert tokens["copy"] > 1_000
-    compact("import", "talk.jsonl", "copy")
-    assert len(compact("export", "copy").out.splitlines()) == 66
+
+
+def test_what_a_session_holds_already_is_imported_again_only_where_that_is_meant(
+    compact: Compact, tmp_path: Path
+) -> None:
+    def written(name: str, messages: list[Any]) -> str:
+        (tmp_path / name).write_text("".join(json.dumps(message) + "\n" for message in messages))
+        return name
+
+    def contents() -> list[Any]:
+        return [json.loads(line) for line in compact("export", "talk").out.splitlines()]
+
+    talk = [user("which port?"), assistant("5432"), user("thanks")]
+    first = written("first.jsonl", [system(), *talk])
+    assert compact("import", first, "talk").code == ExitCode.OK
+    again = compact("import", first, "talk")
+    assert again.code == ExitCode.USAGE and contents() == talk
+    assert "talk holds these 3 messages already. Nothing was stored" in again.err and "--again" in again.err
+    nameless = compact("import", first, "")
+    assert nameless.code == ExitCode.FAILED and "name one" in nameless.err
+    # More of it is appended, without its system prompt; then both ends of the session are known.
+    more = [assistant("you are welcome")]
+    assert compact("import", written("more.jsonl", [system(), *more]), "talk").code == ExitCode.OK
+    assert contents() == [*talk, *more]
+    for name in ("first.jsonl", "more.jsonl"):
+        assert compact("import", name, "talk").code == ExitCode.USAGE, name
+    assert "holds this message already" in compact("import", "more.jsonl", "talk").err
+    assert compact("import", "more.jsonl", "talk", "--again").code == ExitCode.OK
+    assert contents() == [*talk, *more, *more]
 
 
 @pytest.mark.spec("S4.15")

@@ -36,6 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("session", metavar="SESSION", help="session that the messages are appended to")
     parser.add_argument("--format", metavar="NAME", help="name the format instead of having it recognized")
+    parser.add_argument(
+        "--again", action="store_true", help="append also what the session already begins or ends with"
+    )
     add_store(parser)
 
 
@@ -50,7 +53,15 @@ def run(context: Context) -> ExitCode:
         session = context.args.session
         with opened(context, create=True) as store, path.open("rb") as stream, store.exclusively(session):
             meter = Meter(load_config(context)[0], context)
-            count = _stored(store, session, stream, path, format, meter.size)
+            held = [] if context.args.again else [message.digest for message in store.originals(session)]
+            given = _stored(store, session, stream, path, format, meter.size)
+            count = len(given)
+            # Raised within the transaction, so that all of it is taken back.
+            if count and given in (held[:count], held[-count:]):
+                raise FormatError(
+                    f"{session} holds {'this message' if count == 1 else f'these {count} messages'} already. "
+                    "Nothing was stored; import into another session, or append once more with --again."
+                )
     except OSError as error:
         raise FormatError(f"{path} could not be read: {error.strerror}. Nothing was stored.") from None
     if context.args.json:
@@ -121,15 +132,19 @@ def _stored(
     path: Path,
     format: Format,
     size: Callable[[Message], int],
-) -> int:
+) -> list[bytes]:
+    """Append the file's messages; returns their digests."""
     start, previous = store.end(session)
-    first, batch = start, list[Message]()
-    leading = start == 0
+    stored, batch = list[bytes](), list[Message]()
+    leading = True
     for number, item in lines(stream, path):
         decoded = format.decode(item, number)
         # A system prompt is the caller's to give with each call; it is not part of the history.
         leading = leading and all(m.role in (Role.SYSTEM, Role.DEVELOPER) for m in decoded)
-        batch += () if leading else decoded
+        if leading:
+            continue
+        batch += decoded
+        stored += [message.digest for message in decoded]
         if len(batch) >= _AT_A_TIME:
             sizes = list(map(size, batch))
             store.append(session, start, batch, previous=previous, format=format.name, sizes=sizes)
@@ -137,4 +152,4 @@ def _stored(
     if batch:
         sizes = list(map(size, batch))
         store.append(session, start, batch, previous=previous, format=format.name, sizes=sizes)
-    return start + len(batch) - first
+    return stored

@@ -9,6 +9,7 @@ from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.cli.options import at_least_one
 from compact.cli.stored import add_store, known, manager_on, opened
+from compact.errors import FormatError
 from compact.recall import handle_recall
 
 
@@ -33,6 +34,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> ExitCode:
     args = context.args
+    if not args.query.strip():
+        raise FormatError("QUERY is empty: give a recall handle (r-… or s-…), or words to look for.")
     with opened(context) as store:
         manager = manager_on(context, store)
         session = known(store, args.session)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Sequence
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.cli.stored import add_store, known, manager_on, opened
 from compact.cli.terminal import plural
+from compact.errors import NotFound
+from compact.model.record import Record, standing
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -19,14 +22,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(context: Context) -> ExitCode:
+    step = context.args.step
     with opened(context) as store:
-        session = known(store, context.args.session)
-        originals = manager_on(context, store).restore(session, context.args.step)
+        session, manager = known(store, context.args.session), manager_on(context, store)
+        records = manager.records(session)
+        stands = standing(records)
+        if step in {record.step for record in records} - {record.step for record in stands}:
+            raise NotFound(
+                f"Compaction {step} of {session} was undone before; nothing was changed, "
+                f"and {_in_force(stands) or 'no compaction is in force'}."
+            )
+        originals = manager.restore(session, step)
+        stands = standing(manager.records(session))
     if context.args.json:
-        context.print_json({"session": session, "step": context.args.step, "messages": len(originals)})
+        told = {"session": session, "step": step, "messages": len(originals)}
+        context.print_json({**told, "in_force": stands[-1].step if stands else None})
     else:
-        context.out.line(
-            f"Compaction {context.args.step} of {session} and all built on it are undone: "
-            f"{plural(len(originals), 'message')} go out as they were."
-        )
+        rest = _in_force(stands) or f"{plural(len(originals), 'message')} go out as they were"
+        context.out.line(f"Compaction {step} of {session} and all built on it are undone: {rest}.")
     return ExitCode.OK
+
+
+def _in_force(stands: Sequence[Record]) -> str:
+    return f"compaction {stands[-1].step} is in force" if stands else ""
