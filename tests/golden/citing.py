@@ -16,7 +16,7 @@ NEGATIONS = frozenset(
 _OWN = re.compile(
     r"(?:^|(?<=- ))(?:Goal|Rules|Answers|Done|Decided|Open|User|Assistant|the list|"
     r"no result yet|last step did not succeed): |"
-    r"\(?\bwrote \d+ lines\)?|\(\+\d+ lines\)|\(failed\)|\(\s*\)|and \d+ more edits"
+    r"\(?\b(?:wrote|writing) \d+ lines\)?|\(\+\d+ lines\)|\(failed\)|\(\s*\)|and \d+ more edits"
 )
 """What the summarizer says itself; what of it can be checked, is below."""
 _CLAUSES = frozenset("because since otherwise so due in and but".split())
@@ -24,7 +24,7 @@ _CLAUSES = frozenset("because since otherwise so due in and but".split())
 _CITE = re.compile(r"\[m\d[^\]]*\]")
 _RANGE = re.compile(r"\[m(\d+)-m(\d+)\]")
 _PIECES = re.compile(r"(?<=[.!?…:])\s+|;\s+| :: | — | \((?=`)")
-_STEP = re.compile(r"^(?:tried to )?(?:edited|edit|wrote|write|ran|read) ")
+_STEP = re.compile(r"^(?:tried to )?(?:edited|edit|wrote|write|ran|read|removed) ")
 _ENDING = re.compile(r" → (exit \d+)?(, its output shows a failure)?(failed)?$")
 _ANSWER = re.compile(
     r"(?:(approved|refused|said yes|said no), )?asked in \[m(\d+)\]: (.+?)(?= — “| :: said by| :: -$)"
@@ -138,6 +138,7 @@ def _is_form(piece: str) -> bool:
         piece in ("", "-", "rule", "returned", "failed")
         or re.fullmatch(r"said by (?:user|assistant),?|exit \d+(?:, its output shows a failure)?", piece)
         is not None
+        or re.match(r"(?:removed|reverted|(?:moved|copied) from \S+)$", piece) is not None
         or re.match(r"(?:call \w+|and \d+ more edits|wrote \d+ lines)$", piece) is not None
         or _STEP.match(piece) is not None
     )
@@ -193,6 +194,14 @@ _WRITING = r"write_file|edit_file|bash .*(?:>|sed -i)"
 _VERBS = {"edited": r"edit_file|bash .*(?:>|sed -i)", "wrote": r"write_file|bash .*>"}
 
 
+_TAKING = {
+    "removed": r"delete_file|bash .*\brm ",
+    "reverted": r"bash .*\bgit (?:checkout|restore) ",
+    "moved from": r"move_file|bash .*\bmv ",
+    "copied from": r"bash .*\bcp ",
+}
+
+
 def _unwritten(session: Session, at: Sequence[int], paths: Iterable[str], how: str) -> list[str]:
     """Files that no cited call writes to; a folder may stand before the name in one message only."""
     calls = [session.called(one) for one in at]
@@ -225,6 +234,9 @@ def _stepped(session: Session, line: str, at: Sequence[int]) -> list[str]:
     for verb, files in re.findall(r"(?:\] |; )(edited|wrote) (?!\d+ lines)([^:;]+)", line):
         paths = (file.split()[0].rstrip(".") for file in files.split(", "))
         found += _unwritten(session, at, paths, _VERBS[verb])
+    for path, what in re.findall(r"- (\S+): (?:.* \()?(removed|reverted|moved from|copied from)\b", line):
+        if not any(_writes(session.called(one), path.rsplit("/", 1)[-1], _TAKING[what]) for one in at):
+            found.append(f"{path} was not {what}")
     for path, times in re.findall(r"(?:edited|wrote|,) (\S+) \((\d+) times\)", line):
         calls = sum(_writes(session.called(one), path) for one in at)
         if calls < int(times):
@@ -233,4 +245,10 @@ def _stepped(session: Session, line: str, at: Sequence[int]) -> list[str]:
 
 
 def _contents(message: Message) -> list[str]:
-    return [str(json.loads(arguments_text(call.arguments)).get("content", "")) for call in message.calls]
+    given = [json.loads(arguments_text(call.arguments)) for call in message.calls]
+    commands = [str(arguments.get("command", "")) for arguments in given]
+    written = [text for command in commands for text in _HEREDOC.findall(command)]
+    return [*(str(arguments.get("content", "")) for arguments in given), *(text for _, text in written)]
+
+
+_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)[^\n]*\n(.*?)^\1$", re.S | re.M)

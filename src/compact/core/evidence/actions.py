@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from compact.core.evidence.endings import ending_of
+from compact.core.evidence import shell
+from compact.core.evidence.endings import ending_of, shows_failure
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.lexicon import RUN, classify, trim
+from compact.core.evidence.patches import Change, Effect, is_patch, sections
 from compact.model.message import Message, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
 
@@ -44,33 +46,30 @@ class Step:
     """The line of the output that says what went wrong. From a tool, so untrusted."""
     failing_tests: tuple[str, ...] = ()
 
+    changes: tuple[Change, ...] = ()
+    """What it did to files, or tried to."""
+    writes: tuple[tuple[str, str], ...] = ()
+    """Files with the text that the call itself puts into them, by `cat > file <<EOF` or a patch."""
+    patches: bool = False
+    """True for a patch, whose text tells file by file what changes."""
+    shows_its_file: bool = False
+    """True for a command that prints of one file what stands in it."""
+
     @property
     def writes_its_text(self) -> bool:
         """True for `cat > file <<EOF`: what the command holds is what the file holds."""
-        return self.kind is StepKind.WROTE and _HEREDOC_TO_FILE.match(self.command) is not None
+        return bool(self.command and self.writes and not self.patches and self.writes[0][0] == self.subject)
 
     @property
     def edits(self) -> bool:
-        """True when it wrote to its file; to move, copy or remove one changes none of its text."""
-        if self.kind is not StepKind.WROTE:
-            return False
-        if self.command:
-            return _EDITING_COMMAND.search(_unquoted(self.command)) is not None
-        return _MOVING_VERBS.isdisjoint(_words_of_tool(self.tool))
+        """True when it wrote to a file, or tried; to move, copy or remove one changes none of its text."""
+        return any(change.writes for change in self.changes)
 
     @property
     def writes_whole_file(self) -> bool:
         """True when it says all that the file is to hold, and not what to put in place of what."""
         given = self.arguments
         return self.writes_its_text or (not _WHOLE_TEXT.isdisjoint(given) and _PLACES.isdisjoint(given))
-
-    @property
-    def shows_its_file(self) -> bool:
-        """True for a command that prints of one file what stands in it."""
-        first, *more = [piece for piece in _COMMANDS.split(self.command) if piece.strip()] or [""]
-        return _SHOWING_FILE.match(first.strip()) is not None and not any(
-            _PRINTING.match(piece.strip()) for piece in more
-        )
 
 
 _PATH_KEYS = (
@@ -90,7 +89,6 @@ _WRITING_VERBS = frozenset(
     "modify send set add exchange return post put commit submit enable disable transfer refund toggle reset "
     "change make schedule pay order str".split()
 )
-_MOVING_VERBS = frozenset("delete remove move rename copy".split())
 _WHOLE_TEXT = frozenset("content contents file_text".split())
 _PLACES = frozenset("old_string old_str old old_text insert_line line start_line".split())
 _TELLING_NOUNS = frozenset("status history details info list count summary".split())
@@ -98,34 +96,24 @@ _TELLING_NOUNS = frozenset("status history details info list count summary".spli
 _TOOL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAMESPACE = re.compile(r".*(?:__|[.:/])(?=\w)")
 _FUSED = re.compile(r"(?:files?|dir|text)$")
-_COMMAND_HEAD = 2_000
-"""What a command does stands at its start; what follows is the text that it writes."""
-_CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)+")
 _CHANGING = (
-    r"(?:^|[\s;&|])(?:sed\s+-i|perl\s+-\w*i|tee|mv|cp|rm|touch|mkdir|patch|git\s+(?:apply|commit|checkout|"
-    r"mv|rm))\b"
+    r"(?:^|[\s;&|])(?:sed\s+-[a-zA-Z]*i|perl\s+-\w*i|tee|mv|cp|rm|unlink|touch|mkdir|patch|apply_patch|"
+    r"git\s+(?:apply|commit|checkout|restore|mv|rm))\b"
 )
 _WRITING_TO = r"|(?<![<>0-9&=-])>{1,2}\s*(?!/dev/null|&)\S"
-_EDITING_COMMAND = re.compile(r"(?:^|[\s;&|])(?:sed\s+-i|perl\s+-\w*i|tee|patch|git\s+apply)\b" + _WRITING_TO)
-_CHANGING_COMMAND = re.compile(_CHANGING)
 _WRITING_COMMAND = re.compile(_CHANGING + _WRITING_TO)
-_ELSEWHERE = re.compile(r"[;&|(]\s*cd\s")
-_REMOVING = re.compile(r"\s*rm\s")
-_PASSING = re.compile(r"\$|^/tmp/|^/dev/|\.(?:log|out|err|tmp)$")
-"""What a command's output goes to for a moment is no file that was worked on."""
-_REDIRECT = re.compile(r"(?<![<>0-9&=-])>{1,2}\s*([^\s;&|<>'\"]+)")
-_HEREDOC = re.compile(r"(<<-?\s*)['\"]?(\w+)['\"]?([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.S | re.M)
-_HEREDOC_TO_FILE = re.compile(r"(?:cat|tee)\b[^|;]*<<")
-_COMMANDS = re.compile(r"[;&|\n]+")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.S)
-_SHELL_IN_SHELL = re.compile(r"\s*(?:ba|z|da)?sh\s+-\w*c\b")
 _SHOWING_COMMAND = re.compile(
     r"(?:cat|head|tail|sed|nl|less|more|view|grep|egrep|rg|ag|find|ls|git\s+(?:log|show|diff|grep)|"
     r"journalctl|dmesg|(?:docker|kubectl)\s[^;&|]*\blogs)\b"
 )
+_READING_COMMAND = re.compile(r"(?:cat|head|tail|sed|nl|less|view)\b")
 _SHOWING_FILE = re.compile(r"(?:cat|head|tail|sed|nl|less|more|view|grep|egrep|rg|ag)\b")
 _PRINTING = re.compile(r"(?!(?:head|tail|sed|grep|nl|cut|sort|uniq|wc|cat$)\b)\w")
+_PIECES = re.compile(r"[;&|\n]+")
+_LINES_APART = re.compile(r"&&|\|\||;\s|\n")
 _SED_LINES = re.compile(r"['\"]?(\d+)\s*,\s*(\d+)p")
+_SHELL_NAMES = frozenset("sh bash zsh dash /bin/sh /bin/bash".split())
 
 
 def steps_of(messages: Sequence[Message], hiding: Hiding | None = None) -> list[Step]:
@@ -145,42 +133,102 @@ def steps_of(messages: Sequence[Message], hiding: Hiding | None = None) -> list[
 def _step(index: int, call: ToolCall, answered: tuple[int, ToolResult] | None, hiding: Hiding) -> Step:
     given = _arguments(call.arguments)
     arguments: Mapping[str, Any] = hiding.data(given)
-    command = next((str(given[key]) for key in _COMMAND_KEYS if isinstance(given.get(key), str)), "")
-    shown = " ".join(_bare(command).split())
+    command = _command_of(given)
+    if "path" in arguments and command and len(command.split()) == 1:
+        command = ""  # an editor's sub-command such as "view" or "str_replace"
+    patch = next(
+        (text for text in (command, *arguments.values()) if isinstance(text, str) and is_patch(text)), ""
+    )
+    shown = " ".join(shell.bare(shell.HEREDOC.sub(r"\1\2\3", command) if patch else command).split())
     if shown and hiding.hides(shown):
         shown = f"{shown.split(' ', 1)[0]} …"
-    if "path" in arguments and command and len(command.split()) == 1:
-        command = shown = ""  # an editor's sub-command such as "view" or "str_replace"
     subject = next((str(arguments[key]) for key in _PATH_KEYS if isinstance(arguments.get(key), str)), "")
     lines = _argument_lines(arguments)
+    kind = _kind_of_tool(str(arguments.get("command") or ""))
+    if kind is StepKind.CALLED:
+        kind = _kind_of_tool(call.name)
     if command:
         kind = StepKind.WROTE if _WRITING_COMMAND.search(_unquoted(command)) else StepKind.RAN
-        if not subject:
-            subject = _command_subject(command, kind)
-            if (
-                kind is StepKind.RAN
-                and subject
-                and re.match(r"(?:cat|head|tail|sed|nl|less|view)\b", _bare(command))
-            ):
-                kind = StepKind.READ
-        span = _SED_LINES.search(command[:_COMMAND_HEAD])
-        lines = lines or (f"{span.group(1)}-{span.group(2)}" if span else "")
-    else:
-        kind = _kind_of_tool(str(arguments.get("command") or ""))
-        if kind is StepKind.CALLED:
-            kind = _kind_of_tool(call.name)
-    tests: tuple[str, ...] = ()
     status, failed, error = "", False, ""
+    tests: tuple[str, ...] = ()
     if answered:
-        shows_text = kind is StepKind.READ or bool(_SHOWING_COMMAND.match(_bare(command)))
+        shows_text = kind is StepKind.READ or (
+            kind is not StepKind.WROTE and _SHOWING_COMMAND.match(shell.bare(command)) is not None
+        )
         edits = kind is StepKind.WROTE and not command
         status, failed, error, tests = ending_of(
-            answered[1], ran=bool(command), shows_text=shows_text, edits=edits
+            answered[1], command=command, shows_text=shows_text, edits=edits
         )
+    changes: tuple[Change, ...] = ()
+    writes: Sequence[tuple[str, str]] = ()
+    if kind is StepKind.WROTE:
+        output = answered[1].text if answered else None
+        if command:
+            went_on = failed and (status.startswith("exit") or shows_failure(output or ""))
+            changes = shell.changed_by(command, output, failed, went_on)
+        elif patch:
+            changes = tuple(replace(change, done=not failed) for change, _ in sections(patch))
+        elif subject:
+            changes = (Change(subject, _effect_of_tool(call.name, arguments), done=not failed),)
+        if patch:
+            writes = [(change.path, body) for change, body in sections(patch)]
+        elif command:
+            writes = shell.texts_written(command)[1]
+        written = (change.path for change in changes if change.effect is not Effect.REMOVED)
+        subject = subject or next(written, "")
+    elif command and not subject:
+        subject = _last_file(command)
+        if subject and _READING_COMMAND.match(shell.bare(command)):
+            kind = StepKind.READ
+    if command and not lines:
+        lines = _lines_shown(command, subject)
     return Step(
         index, answered[0] if answered else index, call.call_id, call.name, kind, subject, lines,
-        shown, arguments, status, failed, error, tests,
+        shown, arguments, status, failed, error, tests, changes, tuple(writes), bool(patch and changes),
+        bool(command) and _shows_one_file(command, subject),
     )  # fmt: skip
+
+
+def _command_of(given: Mapping[str, Any]) -> str:
+    """The command line of a call, which some tools take as a list of words."""
+    for key in _COMMAND_KEYS:
+        line = given.get(key)
+        if isinstance(line, str):
+            return line
+        if isinstance(line, list) and line and all(isinstance(word, str) for word in line):
+            inner = line[0] in _SHELL_NAMES and len(line) == 3 and line[1][:1] == "-"
+            return str(line[2]) if inner else " ".join(line)
+    return ""
+
+
+def _lines_shown(command: str, subject: str) -> str:
+    """The lines that `sed -n 10,20p file` prints of this very file."""
+    for piece in _LINES_APART.split(command[: shell.COMMAND_HEAD]):
+        span = _SED_LINES.search(piece)
+        if span and subject in piece:
+            return f"{span.group(1)}-{span.group(2)}"
+    return ""
+
+
+def _shows_one_file(command: str, subject: str) -> bool:
+    first, *more = [piece for piece in _PIECES.split(shell.bare(_unquoted(command))) if piece.strip()] or [""]
+    if not subject or ">" in first or not _SHOWING_FILE.match(first.strip()):
+        return False
+    return _files_in(first) == [subject] and not any(_PRINTING.match(piece.strip()) for piece in more)
+
+
+def _effect_of_tool(tool: str, arguments: Mapping[str, Any]) -> Effect:
+    words = {
+        *_words_of_tool(tool),
+        *_words_of_tool(str(arguments.get("command") or arguments.get("type") or "")),
+    }
+    if words & {"delete", "remove"}:
+        return Effect.REMOVED
+    if words & {"move", "rename"}:
+        return Effect.MOVED
+    if "copy" in words:
+        return Effect.COPIED
+    return Effect.ADDED if "create" in words else Effect.EDITED
 
 
 def _arguments(arguments: Any) -> Mapping[str, Any]:
@@ -225,38 +273,20 @@ def _words_of_tool(name: str) -> list[str]:
 
 def _unquoted(command: str) -> str:
     """The start of a command without what it quotes: `awk '$3 > 5'` writes nothing."""
-    head = command[:_COMMAND_HEAD]
-    if _SHELL_IN_SHELL.match(_bare(head)):
-        return head
-    return _QUOTED.sub("''", _HEREDOC.sub(r"\1\2\3\n", head))
+    head = shell.unwrapped(command)[: shell.COMMAND_HEAD]
+    return _QUOTED.sub("''", shell.HEREDOC.sub(r"\1\2\3\n", head))
 
 
-def _bare(command: str) -> str:
-    return _CD.sub("", command).strip()
+def _last_file(command: str) -> str:
+    """The file that a command is about: the last that it names on its first line."""
+    files = _files_in(shell.bare(command).split("\n", 1)[0][:400])
+    return files[-1] if files else ""
 
 
-def _command_subject(command: str, kind: StepKind) -> str:
-    """The file a command is about: where it writes to, else the last file it names on its first line."""
-    if kind is StepKind.WROTE:
-        # After "cp -r src try && cd try" the names are those of other files.
-        bare = _ELSEWHERE.split(_CD.sub("", _unquoted(command)), maxsplit=1)[0]
-        pieces = _COMMANDS.split(bare)
-        gone = {name for piece in pieces if _REMOVING.match(piece) for name in piece.split()[1:]}
-        for target in _REDIRECT.findall(bare):
-            if target in gone or _PASSING.search(target):
-                continue
-            if classify(trim(target)) is EvidenceKind.PATH:
-                return trim(target)
-        # Of several commands in a row, the one that writes names the file: "compile a.py && rm b.log".
-        changing = (
-            piece for piece in pieces if _CHANGING_COMMAND.search(piece) and not _REMOVING.match(piece)
-        )
-        kept = (piece for piece in changing if gone.isdisjoint(piece.split()))
-        # A copy made for a moment changes nothing that is worked on.
-        command = next((piece for piece in kept if not _PASSING.search(piece.split()[-1])), "")
-    first = _bare(command).split("\n", 1)[0]
-    for run in reversed(RUN.findall(first[:400])):
-        value = trim(run)
-        if value and classify(value) is EvidenceKind.PATH and "." in value.rsplit("/", 1)[-1]:
-            return value
-    return ""
+def _files_in(line: str) -> list[str]:
+    values = map(trim, RUN.findall(line))
+    return [
+        value
+        for value in values
+        if value and classify(value) is EvidenceKind.PATH and "." in value.rsplit("/", 1)[-1]
+    ]

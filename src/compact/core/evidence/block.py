@@ -40,7 +40,13 @@ _TITLES = {
     EvidenceKind.ERROR: "Errors",
     EvidenceKind.APPROVAL: "Answers by the user",
 }
-_FILES = {"edited": "Files written", "read": "Files read", "failed": "Files failed"}
+_FILES = {
+    "edited": "Files written",
+    "read": "Files read",
+    "failed": "Files failed",
+    "removed": "Files removed",
+    "reverted": "Files reverted",
+}
 _ORDER = tuple(_TITLES)
 _SPOKEN = frozenset({EvidenceKind.DATE, EvidenceKind.NAME})
 _OWN_LINE = frozenset({EvidenceKind.COMMAND, EvidenceKind.ERROR, EvidenceKind.APPROVAL})

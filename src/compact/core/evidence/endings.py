@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from compact.core.evidence.shell import errors_said
 from compact.model.message import ToolResult
 
 _FRAME_LINES = 4
@@ -95,22 +96,24 @@ _TAIL = 20_000
 
 
 def ending_of(
-    result: ToolResult, *, ran: bool, shows_text: bool, edits: bool = False
+    result: ToolResult, *, command: str, shows_text: bool, edits: bool = False
 ) -> tuple[str, bool, str, tuple[str, ...]]:
     """Status, whether it failed, the error's line, and the failing tests.
 
-    `ran`: a command was run, so that what it printed tells of it. `shows_text`: the output is the text of
+    With a `command`, what it printed tells of it. `shows_text`: the output is the text of
     a file or of a search, which may hold anyone's error. `edits`: the tool was to change something itself.
     """
-    text = result.text
+    text, ran = result.text, bool(command)
     code = _exit_code(text) if ran or not shows_text else None
     failed = result.is_error or code not in (None, "0")
     opening = ""
     if code != "0":
         opening = _opening_error(text, shows_text) or _not_done(text, ran, shows_text, edits)
+        if not opening and ran and code is None:
+            opening = _shell_failed(text, command, shows_text)
     failed = failed or bool(opening)
     if not failed and ran and not shows_text:
-        failed = _shows_failure(text[-_TAIL:], succeeded=code == "0")
+        failed = shows_failure(text, succeeded=code == "0")
     error = ""
     tests: tuple[str, ...] = ()
     if "rror" in text or "xception" in text or "FAIL" in text or "fatal" in text or "o such file" in text:
@@ -143,8 +146,17 @@ def _not_done(text: str, ran: bool, shows_text: bool, edits: bool) -> str:
     return found.group().strip() if found else ""
 
 
-def _shows_failure(text: str, *, succeeded: bool) -> bool:
+def _shell_failed(text: str, command: str, shows_text: bool) -> str:
+    """The last words of the shell, where no code is given: they end the output, or are all of it."""
+    said = errors_said(text, command)
+    if not said or (shows_text and len(said) < len(text.split("\n")) - text.count("\n\n") - 1):
+        return ""
+    return said[-1][1].strip() if text.rstrip().endswith(said[-1][1].rstrip()) else ""
+
+
+def shows_failure(text: str, *, succeeded: bool = False) -> bool:
     """True when the output tells of a failure that nothing after it made good."""
+    text = text[-_TAIL:]
     if not any(cue in text for cue in _FAILURES):
         return False
     last = max((found.start() for found in _RUN_FAILED.finditer(text)), default=-1)

@@ -12,6 +12,7 @@ from compact.core.evidence.actions import Step, StepKind, steps_of
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.leaves import Labels, Leaves
 from compact.core.evidence.lexicon import DATE_WORDS, MONTH, NAMES, TIMES
+from compact.core.evidence.patches import Effect
 from compact.core.evidence.reading import Reading
 from compact.core.evidence.values import values_in
 from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
@@ -56,6 +57,10 @@ _NOT_NAMES = frozenset(
     "Sun Die Der Das Dem Ein Eine Einen Einem Einer Diese Dieser Dieses Sie Ihr Ihre Wir Ich Du Er Es Und "
     "Oder Aber Wenn Bitte Nein Ja Auch Nicht Mit Für Im Am Zum Zur Beim Doch Hier Dann Dort".split()
 )
+
+
+_STATES = frozenset({StepKind.READ.value, *Effect})
+"""What is known to have been done with a file, or to it."""
 
 
 class Sighting:
@@ -116,8 +121,7 @@ class Scanner:
         steps = steps_of(messages, self._hiding)
         # What a program prints is not what stands in the file that it was run with.
         subject_of = {step.call_id: step.subject for step in steps if not step.command or step.shows_its_file}
-        # What a command says is not what the file holds that its output goes to.
-        held_by = {step.call_id: step.subject for step in steps if not step.command or step.writes_its_text}
+        by_call = {step.call_id: step for step in steps}
         for index, message in enumerate(messages):
             source = _SOURCES.get(message.role)
             if source is None or message.kind in _SKIPPED_KINDS:
@@ -126,8 +130,7 @@ class Scanner:
                 if isinstance(part, Text):
                     self._take(self._prose_values(part.text), source, index)
                 elif isinstance(part, ToolCall):
-                    subject = held_by.get(part.call_id, "")
-                    self._take(self._argument_values(part.arguments, subject), CALL, index)
+                    self._take(self._argument_values(part.arguments, by_call[part.call_id]), CALL, index)
                 elif isinstance(part, ToolResult):
                     subject = subject_of.get(part.call_id, "")
                     self._take(self._output_values(part.text, subject), TOOL, index)
@@ -175,7 +178,7 @@ class Scanner:
                 found[match.group()] = _A_DAY
         return found
 
-    def _argument_values(self, arguments: Any, subject: str) -> Found:
+    def _argument_values(self, arguments: Any, step: Step) -> Found:
         if isinstance(arguments, str):
             try:
                 arguments = json.loads(arguments, parse_float=str, parse_int=str)
@@ -183,7 +186,16 @@ class Scanner:
                 arguments = {"": arguments}
         if isinstance(arguments, dict) and not _PAGING.isdisjoint(arguments):
             arguments = {key: value for key, value in arguments.items() if key not in _PAGING}
-        return self._json_values(self._hiding.data(arguments), subject)
+        inside: Found = {}
+        for path, text in step.writes:
+            self._add_runs(inside, path, "", "")
+            self._add_runs(inside, self._hiding.text(text), "", path)
+        if step.writes:
+            arguments = _without(arguments, [text for _, text in step.writes])
+        # What a command says is not what the file holds that its output goes to.
+        subject = "" if step.command or step.patches else step.subject
+        found = self._json_values(self._hiding.data(arguments), subject)
+        return found | inside if inside else found
 
     def _output_values(self, text: str, subject: str) -> Found:
         start = text.lstrip()
@@ -258,21 +270,26 @@ class Scanner:
 
     def _mark_files(self, steps: Sequence[Step]) -> None:
         for step in steps:
-            seen = self.sightings.get(step.subject)
-            if seen is None or seen.kind is not EvidenceKind.PATH:
+            for change in step.changes:
+                seen = self._file(change.path)
+                if seen is None:
+                    continue
+                if change.done:
+                    seen.label = StepKind.WROTE.value if change.writes else change.effect.value
+                    seen.at = step.index  # what wrote to it is what gets cited
+                elif seen.label not in _STATES:
+                    seen.label = "failed"
+            seen = self._file(step.subject)
+            if seen is None:
                 continue
             if step.lines:
                 seen.lines = step.lines
-            if step.kind not in (StepKind.WROTE, StepKind.READ):
-                continue
-            if step.failed:
-                if seen.label not in (StepKind.WROTE.value, StepKind.READ.value):
-                    seen.label = "failed"
-            elif step.edits:
-                seen.label = step.kind.value
-                seen.at = step.index  # what wrote to it is what gets cited
-            elif step.kind is StepKind.READ and seen.label != StepKind.WROTE.value:
-                seen.label = step.kind.value
+            if step.kind is StepKind.READ and seen.label not in _STATES:
+                seen.label = "failed" if step.failed else StepKind.READ.value
+
+    def _file(self, path: str) -> Sighting | None:
+        seen = self.sightings.get(path)
+        return seen if seen is not None and seen.kind is EvidenceKind.PATH else None
 
 
 def _bare_name(run: str) -> str:
@@ -286,6 +303,18 @@ def _bare_name(run: str) -> str:
         words.pop()
     # What is left of a sequence may itself be capitalized for standing first.
     return " ".join(words) if len(words) > 1 or " " not in run else ""
+
+
+def _without(arguments: Any, texts: Sequence[str]) -> Any:
+    if isinstance(arguments, str):
+        for text in texts:
+            arguments = arguments.replace(text, " ")
+        return arguments
+    if isinstance(arguments, list):
+        return [_without(inner, texts) for inner in arguments]
+    if isinstance(arguments, dict):
+        return {key: _without(inner, texts) for key, inner in arguments.items()}
+    return arguments
 
 
 def _is_bare_number(kind: EvidenceKind, value: str) -> bool:

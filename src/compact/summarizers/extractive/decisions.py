@@ -257,7 +257,8 @@ def _step(step: Step, units: Sequence[Unit]) -> _Entry:
     reason = next((unit for unit in telling if _REASON.search(unit.text)), telling[0] if telling else None)
     rationale = blocks.one_line(reason.told, _REASON_CHARS) if reason else _NONE
     change = steps.edit_of(step.arguments) if step.kind is StepKind.WROTE and step.subject else ""
-    inputs = blocks.one_line(step.command or change or steps.brief_arguments(step.arguments), 110) or _NONE
+    given = "" if step.patches else step.command or change or steps.brief_arguments(step.arguments)
+    inputs = blocks.one_line(given, 110) or _NONE
     weight = 1.5 if step.kind is StepKind.WROTE else 1.4 if step.failed else 1.0
     text = f"{_verb(step)} :: {rationale} :: {inputs} :: {step.status or 'returned'}"
     return _Entry(weight + (1.0 if reason else 0.0), step.index, 1 << 30, text)
@@ -265,6 +266,8 @@ def _step(step: Step, units: Sequence[Unit]) -> _Entry:
 
 def _verb(step: Step) -> str:
     name = blocks.one_line(step.tool, 50)
+    if step.patches:
+        return blocks.one_line(steps.changes_told(step), 160)
     if step.subject and (step.kind is StepKind.READ or (step.edits and not step.command)):
         return blocks.one_line(f"{steps.verb_of(step)} {step.subject}", 110)
     return f"call {name}"

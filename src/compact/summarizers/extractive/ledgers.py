@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compact.core.evidence import StepKind
+from compact.core.evidence import Step
 from compact.core.evidence.block import cite
+from compact.core.evidence.patches import Change, Effect
 from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, pending, steps
@@ -32,31 +33,46 @@ def changes(material: Material, room: int) -> list[str]:
     """`- path: what changed`, one line a file, in the order of first change."""
     edits: dict[str, list[tuple[int, str]]] = {}
     purpose = _purposes(material)
+    scratch = steps.scratch_files(material)
     for step in material.ledger.steps:
-        if step.kind is not StepKind.WROTE or not step.subject:
-            continue
-        if step.failed and step.command:
-            continue  # which of its commands failed, nobody can tell
-        what = steps.edit_of(step.arguments)
-        why = purpose.get(step.index, "")
-        if why:
-            what = f"{why} ({what})" if what else why
-        what = what or (f"`{blocks.one_line(step.command, 100)}`" if step.command else step.tool)
-        failed = " (failed)" if step.failed else ""
-        edits.setdefault(step.subject, []).append((material.positions[step.index], what + failed))
+        for change in step.changes:
+            if change.path in scratch:
+                continue
+            what = _change_told(step, change, purpose.get(step.index, ""))
+            if change.effect is Effect.REMOVED and change.done:
+                edits.pop(change.path, None)  # what was done to it before is gone with it
+            elif change.effect is Effect.MOVED and change.done and change.origin in edits:
+                edits[change.path] = edits.pop(change.origin)
+            edits.setdefault(change.path, []).append((material.positions[step.index], what))
     lines = blocks.take((blocks.one_line(f"- {line}") for line in material.earlier), room // 3)
     room -= sum(len(line) + 1 for line in lines)
     share = max(160, room // max(1, len(edits)))
-    gone = steps.removed(material)
     for path, found in edits.items():
-        if path in gone:
-            continue
         told = _told_edits([f"{what} [m{position}]" for position, what in found], share - len(path))
         line = f"- {blocks.one_line(path)}: {blocks.one_line('; '.join(dict.fromkeys(told)))}"
         if len(line) + 1 <= room:
             room -= len(line) + 1
             lines.append(line)
     return lines
+
+
+def _change_told(step: Step, change: Change, purpose: str) -> str:
+    """What was done to a file: as it was meant, and the line that it brings in or the command."""
+    what = steps.change_of(change) if step.patches else steps.edit_of(step.arguments)
+    written = dict(step.writes).get(change.path) if step.writes_its_text else None
+    if written is not None:
+        what = steps.edit_of({"new": written})
+    elif step.command and not step.patches:
+        what = f"`{blocks.one_line(step.command, 100)}`"
+    if not (change.effect is Effect.EDITED or (step.command and (change.writes or not change.done))):
+        origin = f" from {change.origin}" if change.origin else ""
+        brings = what and not origin and not step.command
+        what = f"{change.effect}{origin}" + (f": {what}" if brings else "")
+    elif what and step.writes_whole_file:
+        what = f"{'wrote' if change.done else 'writing'} {what}"
+    if purpose and change.writes:
+        what = f"{purpose} ({what})" if what and written is None else purpose
+    return (what or step.tool) + ("" if change.done else " (failed)")
 
 
 def _told_edits(pieces: list[str], room: int) -> list[str]:

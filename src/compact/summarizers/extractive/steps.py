@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compact.core.evidence import Step, StepKind
+from compact.core.evidence.patches import Change, Effect
 from compact.summarizers.extractive.blocks import clip, one_line, sentences
 from compact.summarizers.extractive.labels import DECIDED, OPEN
 from compact.summarizers.extractive.material import Material
@@ -18,7 +19,6 @@ _LEAD_SENTENCES = 2
 _LEAD_CHARS = 120
 _THIN_LEAD = 60
 """After "Done; all tests pass." the first decision tells what was done."""
-_REMOVED = re.compile(r"(?:^|[;&|] *)rm ([^;&|]+)")
 _IMPORTS = ("`import ", "`from ", "`use ", "`#include ", "`require")
 _TESTS = re.compile(
     r"\b(?:pytest|unittest|runtests|npm (?:run )?test|jest|vitest|cargo test|go test|tox|make test|check|"
@@ -77,40 +77,64 @@ def _reported(material: Material, room: int) -> list[tuple[int, str]]:
 def _edited_before(material: Material, until: int, room: int) -> list[tuple[int, str]]:
     """Which files were changed up to the last report, and how often; how, the reports tell."""
     edits: dict[str, list[int]] = {}
-    edited: set[str] = set()
+    verbs: dict[str, str] = {}
+    scratch = scratch_files(material)
     for step in material.ledger.steps:
-        if step.index < until and step.subject and not step.failed and step.edits:
-            edits.setdefault(step.subject, []).append(step.index)
-            if not step.writes_whole_file:
-                edited.add(step.subject)
-    for path in removed(material):
-        edits.pop(path, None)
-    told: dict[str, list[str]] = {"edited": [], "wrote": []}
+        for change in step.changes if step.index < until else ():
+            if not change.done or change.path in scratch:
+                continue
+            if change.effect is Effect.REMOVED:
+                edits.pop(change.path, None)
+                verbs[change.path] = change.effect.value
+            elif change.writes:
+                whole = step.writes_whole_file or change.effect is Effect.ADDED
+                whole = whole and verbs.get(change.path) != "edited"
+                verbs[change.path] = "wrote" if whole else "edited"
+            else:
+                continue
+            edits.setdefault(change.path, []).append(step.index)
+    told: dict[str, list[str]] = {"edited": [], "wrote": [], "removed": []}
     at: list[int] = []
-    room -= len("- [m000-m000] edited ; wrote ")
+    room -= len("- [m000-m000] edited ; wrote ; removed ")
     for path in sorted(edits, key=lambda path: (-len(edits[path]), path)):
         times = len(edits[path])
         piece = one_line(path) + (f" ({times} times)" if times > 1 else "")
         if len(piece) + 2 > room:
             break
         room -= len(piece) + 2
-        told["edited" if path in edited else "wrote"].append(piece)
+        told[verbs[path]].append(piece)
         at += edits[path]
     done = "; ".join(f"{verb} {', '.join(files)}" for verb, files in told.items() if files)
     return [(until, f"- {_cite(material, at)} {done}")] if done else []
 
 
-def removed(material: Material) -> set[str]:
-    """Files that a command took away; what was written to them is of no use to anybody."""
-    commands = (step.command for step in material.ledger.steps if "rm " in step.command)
-    return {name for command in commands for names in _REMOVED.findall(command) for name in names.split()}
+def scratch_files(material: Material) -> set[str]:
+    """Files that were made in these steps and removed again; what was written to them is of no use."""
+    made: set[str] = set()
+    known: set[str] = set()
+    gone: set[str] = set()
+    for step in material.ledger.steps:
+        for change in step.changes:
+            if not change.done:
+                continue
+            if change.effect is Effect.REMOVED:
+                gone.add(change.path)
+                continue
+            gone.discard(change.path)
+            new = step.writes_whole_file or change.effect is not Effect.EDITED or bool(step.command)
+            if change.path not in known and new and change.effect is not Effect.REVERTED:
+                made.add(change.path)
+            known.add(change.path)
+        known.add(step.subject)
+    return made & gone
 
 
 def _alike(steps: Sequence[Step]) -> list[tuple[int, list[Step]]]:
     """Steps that one line can tell: edits of one file, and the same thing done again."""
     groups: dict[tuple[bool, str], list[Step]] = {}
     for step in steps:
-        edited = step.subject if step.kind is StepKind.WROTE and not step.failed and not step.command else ""
+        told_together = step.edits and not step.failed and not step.command and len(step.changes) == 1
+        edited = step.subject if told_together else ""
         groups.setdefault((bool(edited), edited or describe(step)), []).append(step)
     return [(max(map(_step_weight, done)), done) for done in groups.values()]
 
@@ -137,8 +161,10 @@ def _step_weight(step: Step) -> int:
 def describe(step: Step, limit: int = 150) -> str:
     """One step in words: `edited src/a.py: …`, `ran \\`pytest\\` → exit 1`, `book_flight(HAT041) failed`."""
     ending = f" → {step.status}" if step.status and step.status != "exit 0" else ""
-    if step.writes_its_text and step.subject:
-        return one_line(f"{'tried to write' if step.failed else 'wrote'} {step.subject}", limit) + ending
+    if step.patches:
+        return one_line(changes_told(step), limit + 60) + ending
+    if step.writes_its_text and step.changes:
+        return one_line(f"{verb_of(step)} {step.subject}", limit) + ending
     if step.command:
         verb = "read" if step.kind is StepKind.READ else "ran"
         return f"{verb} `{one_line(step.command, limit)}`{ending}"
@@ -152,12 +178,41 @@ def describe(step: Step, limit: int = 150) -> str:
     return f"{one_line(step.tool, 60)}({one_line(brief_arguments(step.arguments), limit)}){ending}"
 
 
+def changes_told(step: Step) -> str:
+    """What a patch did, file by file."""
+    told = []
+    for change in step.changes:
+        what = change_of(change)
+        verb = change.effect.value if change.done else f"tried to {_INFINITIVES[change.effect]}"
+        told.append(f"{verb} {change.path}" + (f": {what}" if what else ""))
+    return "; ".join(told)
+
+
+def change_of(change: Change) -> str:
+    """What a change says of itself: the line that it brings in, or where the file came from."""
+    if change.origin:
+        return f"from {change.origin}"
+    if change.effect is Effect.REMOVED or not (change.old or change.new):
+        return ""
+    return edit_of({"old": change.old, "new": change.new})
+
+
+_INFINITIVES = {
+    Effect.EDITED: "edit",
+    Effect.ADDED: "add",
+    Effect.REMOVED: "remove",
+    Effect.MOVED: "move",
+    Effect.COPIED: "copy",
+    Effect.REVERTED: "revert",
+}
+
+
 def verb_of(step: Step) -> str:
     """What it did to its file, or tried to."""
     if step.kind is StepKind.READ:
         return "tried to read" if step.failed else "read"
     verb, did = ("write", "wrote") if step.writes_whole_file else ("edit", "edited")
-    return f"tried to {verb}" if step.failed else did
+    return did if any(change.done for change in step.changes) else f"tried to {verb}"
 
 
 def brief_arguments(arguments: Mapping[str, Any]) -> str:
@@ -177,6 +232,10 @@ def _flat(value: Any, depth: int) -> str:
 
 def edit_of(arguments: Mapping[str, Any]) -> str:
     """The first line that an edit brings in, which is where it differs from what it replaces."""
+    edits = arguments.get("edits")
+    if isinstance(edits, list) and edits and isinstance(edits[0], Mapping):
+        more = f" (and {len(edits) - 1} more)" if len(edits) > 1 else ""
+        return edit_of(edits[0]) + more
     new = next((arguments[key] for key in _NEW_TEXT if isinstance(arguments.get(key), str)), None)
     if new is None:
         return ""
@@ -185,7 +244,7 @@ def edit_of(arguments: Mapping[str, Any]) -> str:
     fresh = [line.strip() for line in new.splitlines() if line.strip() and line.strip() not in before]
     if not old:
         count = len(new.splitlines())
-        return f"wrote {count} lines" if count > 1 else clip(new.strip(), 80)
+        return f"{count} lines" if count > 1 else clip(new.strip(), 80)
     if not any(char.isalnum() for line in fresh for char in line):
         after = new.strip()
         gone = old.strip().replace(after, "") if after else old
@@ -199,6 +258,7 @@ _NEW_TEXT = (
     "new_string",
     "new_str",
     "newText",
+    "new_source",
     "new_text",
     "new",
     "replacement",
