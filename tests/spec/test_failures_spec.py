@@ -8,7 +8,7 @@ import pytest
 
 from compact.errors import SummarizerError, SummaryRefused
 from compact.model.event import EventName
-from compact.model.summary import SummaryRequest
+from compact.model.summary import Summary, SummaryRequest
 from compact.policies import PRESETS
 from compact.testing.scripted import Answer, EchoSummarizer, ScriptedSummarizer
 from support.raw import LONG_ENOUGH, Desk, Raw, assistant, is_sound, pairs, summaries, user
@@ -66,6 +66,29 @@ def test_whoever_gets_no_summary_is_told() -> None:
     assert gone > 1 and prepared.debug.warnings == (told,)
     (warning,) = desk.events(EventName.WARNING)
     assert warning.data == {"severity": "high", "message": told}
+
+
+class Down(EchoSummarizer):
+    def summarize(self, request: SummaryRequest) -> Summary:
+        super().summarize(request)
+        raise SummarizerError("connection refused")
+
+
+@pytest.mark.spec("S4.18")
+@pytest.mark.parametrize("preset", SUMMARIZING)
+def test_what_pruning_only_dropped_stays_recallable_for_whoever_goes_on_with_the_result(preset: str) -> None:
+    desk = Desk(preset, window=2_000, summarizer=Down())
+    out = desk.preflight(HISTORY)
+    marks = [message for message in out if "trimmed to fit the context window" in str(message["content"])]
+    assert len(marks) == 1 and "recall s-" in marks[0]["content"]
+    calls = desk.summarizer.calls
+    assert desk.preflight(out) == out == desk.preflight(HISTORY)
+    assert desk.summarizer.calls == calls
+    gone = HISTORY[2]
+    assert gone not in out
+    desk.preflight([*out, assistant("done"), user("next")])
+    assert desk.manager.recall("s", gone["content"].split(" ", 3)[2])
+    assert len(desk.manager.restore("s", 1)) >= len(HISTORY)
 
 
 @pytest.mark.spec("S4.18")

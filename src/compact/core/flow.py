@@ -197,11 +197,12 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
         text, version = _summary_text(job, summary), next_version(job.base)
         made = summary_messages(text, version, job.policy, handle_for(job, plan, summary))
         ours = [_as_provider_takes_it(message, job.provider) for message in made]
-    elif plan.mode is Mode.DISCARD and job.policy.rest == "discard":
-        ours = [marker_message(dropped_turns(job, plan), handle_for(job, plan, summary))]
-    elif plan.mode is Mode.DISCARD and plan.carries_summary:
-        kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
-        ours = [item.message for item in job.items if item.message.kind in kinds]
+    elif plan.mode is Mode.DISCARD:
+        if plan.carries_summary:
+            kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
+            ours = [item.message for item in job.items if item.message.kind in kinds]
+        if plan.marked:
+            ours.append(marker_message(dropped_turns(job, plan), handle_for(job, plan, summary)))
     if plan.mode is Mode.PRUNE:
         order: list[int | Message] = list(range(len(job.items)))
     else:

@@ -13,7 +13,7 @@ from compact.core.prune import NOTHING, Pruning, plan_prune
 from compact.core.select import Layout, first_turns, reductions, select
 from compact.core.view import Item, span_handle
 from compact.model.event import Reason
-from compact.model.message import Message, MessageKind
+from compact.model.message import Message, MessageKind, Role
 from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
 from compact.model.policy import Policy, Rest
 
@@ -120,21 +120,26 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
 
 
 def _drop_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan:
-    """No new summary: the span goes, the earlier summary stays, unless only without it the prompt fits."""
-    room = limits.budget - limits.fixed - sizes.frame
-    for carried in dict.fromkeys((_carried_summary(layout), 0)):
-        kept = _largest_fit(layout, room - carried)
-        if _tokens(layout, kept) + carried <= room:
+    """No new summary: the span goes and a marker says so, the earlier summary stays.
+
+    Unless only without them the prompt fits.
+    """
+    room, kept = limits.budget - limits.fixed, frozenset[int]()
+    marker = _marker_tokens(sizes)
+    for carried, marked in dict.fromkeys(((_carried_summary(layout), True), (0, True), (0, False))):
+        kept = _largest_fit(layout, room - carried - (marker if marked else 0))
+        injected = carried + (marker if marked else _first_line_tokens(layout, kept, sizes))
+        if _tokens(layout, kept) + injected <= room:
             break
     else:
         if before <= limits.budget:
             return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
-        return _insufficient(layout, limits, before, kept, sizes.frame, reason)
+        return _insufficient(layout, limits, before, kept, injected, reason)
     # Over the budget, messages of ours may go even where none of the caller's can.
     if before <= limits.budget and not _originals(layout, _not(kept, layout)):
         return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
-    plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, carried)
-    return replace(plan, carries_summary=carried > 0)
+    plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, injected)
+    return replace(plan, carries_summary=carried > 0, marked=marked)
 
 
 def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan:
@@ -155,7 +160,7 @@ def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
     first = min(layout.policy.keep_first_turns, len(layout.turns))
     last = sum(1 for turn in layout.turns if turn.start in recent)
     warning = Step(Action.WARN, None, 0, 0, trimmed_line(first, last))
-    return replace(plan, steps=(*plan.steps, warning), carries_summary=False)
+    return replace(plan, steps=(*plan.steps, warning), carries_summary=False, marked=True)
 
 
 def _cut_plan(
@@ -234,7 +239,7 @@ def _insufficient(
     limits: Limits,
     before: int,
     kept: frozenset[int],
-    summary: int,
+    marks: int,
     reason: Reason,
 ) -> Plan:
     pinned = kept & layout.pinned
@@ -254,7 +259,7 @@ def _insufficient(
         insufficient={
             "system_and_tools": limits.fixed,
             **{name: tokens for name, tokens in parts.items() if tokens or name != "first_turns"},
-            "summary": summary,
+            **({"marks_of_ours": marks} if marks else {}),
         },
     )
 
@@ -270,6 +275,14 @@ def _marker_tokens(sizes: Sizes) -> int:
         + sizes.of_text(FIRST_LINE)
         + 2 * ROLE_OVERHEAD
     )
+
+
+def _first_line_tokens(layout: Layout, kept: frozenset[int], sizes: Sizes) -> int:
+    """The line that stands first where a provider would not take what is left otherwise."""
+    first = layout.items[layout.groups[min(kept)].start].message if kept else None
+    if first is None or first.role is Role.USER:
+        return 0
+    return sizes.of_text(FIRST_LINE) + ROLE_OVERHEAD
 
 
 def _carried_summary(layout: Layout) -> int:

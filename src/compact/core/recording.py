@@ -6,7 +6,6 @@ from compact.core.job import Job
 from compact.core.view import Item, chain, span_handle
 from compact.model.message import Role
 from compact.model.plan import Mode, Plan
-from compact.model.policy import Rest
 from compact.model.record import Record, RecordKind, Transcript
 from compact.model.summary import Summary
 
@@ -28,7 +27,7 @@ def dropped_turns(job: Job, plan: Plan) -> int:
 
 def handle_for(job: Job, plan: Plan, summary: Summary | None) -> str:
     """The handle of what this compaction puts in: a summary or a marker; none where it only takes out."""
-    if summary is None and not (plan.mode is Mode.DISCARD and job.policy.rest is Rest.DISCARD):
+    if summary is None and not plan.marked:
         return ""
     return span_handle(job.items[index].message for index in plan.replaced)
 

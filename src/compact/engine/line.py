@@ -59,6 +59,8 @@ class Line:
         self._newest_user: int | None = None
         self.has_summary = False
         self.has_ours = False
+        self.note: Message | None = None
+        """The newest working memory in the view."""
         self.stable: tuple[int, ...] = ()
         """Where in the view summaries stand: a cache breakpoint pays there."""
         self.records_known = 0
@@ -210,6 +212,7 @@ class Line:
             if self._notes_by_digest and (note := self._notes_by_digest.get(message.digest)) is not None:
                 if not self.view or self.view[-1].message is not note:
                     self._push(Item(note, size_of(note), Injected(note)))
+                self.encoded = None  # it stands in the caller's list now
                 continue
             key = next(taken)
             position = self._offset + len(self._since)
@@ -279,6 +282,7 @@ class Line:
         self.protected_tokens = 0
         self.has_summary = False
         self.has_ours = False
+        self.note = None
         self.encoded = None
         for item in items:
             self._count(item)
@@ -293,10 +297,12 @@ class Line:
         self.has_ours = True
         if message.kind is MessageKind.SUMMARY:
             self.has_summary = True
+        elif message.kind is MessageKind.CONTEXT:
+            self.note = message
 
     def _note_at(self, key: bytes) -> None:
         note = self._notes.get(key)
-        if note is not None:
+        if note is not None and note is not self.note:
             self._push(Item(note, self._size_of(note), Injected(note)))
 
 

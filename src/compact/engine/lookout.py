@@ -116,8 +116,8 @@ class Lookout:
         given = call.messages if isinstance(call.messages, list) else list(call.messages)
         with session.lock:
             line, format = session.line_for(given, self._format, thorough, quiet)
-            if call.context and call.context != session.note_text:
-                line = session.add_note(line, call.context)
+            if call.context:
+                line = session.with_note(line, call.context)
             if session.retired_tools:
                 session.retire(unreferred(session.retired_tools, line.originals_since_base()))
             system, tools = self._fixed(session, call, quiet)

@@ -64,7 +64,7 @@ class Session:
         self._lines: list[Line] = []
         self._notes: dict[bytes, Message] = {}
         self._notes_by_digest: dict[bytes, Message] = {}
-        self.note_text: str | None = None
+        self._notes_by_text: dict[str, Message] = {}
         self.format: Format | None = None
         self.retired_tools: frozenset[str] = frozenset()
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
@@ -307,12 +307,19 @@ class Session:
         return Line(self._store, self._size_of, self._notes, self._notes_by_digest, fitting)
 
     def _enter_note(self, key: bytes, text: str) -> None:
-        note = make(MessageKind.CONTEXT, Role.USER, f"<WORKING-MEMORY>\n{disarm(text)}\n</WORKING-MEMORY>")
-        self.note_text = text
+        note = self._notes_by_text.get(text)
+        if note is None:
+            said = f"<WORKING-MEMORY>\n{disarm(text)}\n</WORKING-MEMORY>"
+            note = self._notes_by_text[text] = make(MessageKind.CONTEXT, Role.USER, said)
         self._notes[key] = self._notes_by_digest[note.digest] = note
 
-    def add_note(self, line: Line, text: str) -> Line:
-        """Enter working memory as conversation: before an unanswered message or step, else at the end."""
+    def with_note(self, line: Line, text: str) -> Line:
+        """Enter working memory as conversation: before an unanswered message or step, else at the end.
+
+        Nothing where it is the newest that this line has.
+        """
+        if line.note is not None and line.note is self._notes_by_text.get(text):
+            return line
         key = line.source_at(_note_position(line))
         self.remember(note=(key, text))
         self._enter_note(key, text)

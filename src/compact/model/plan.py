@@ -91,6 +91,8 @@ class Plan:
     strategy: str = ""
     carries_summary: bool = True
     """Whether the earlier summary stays where no new one is made."""
+    marked: bool = False
+    """Whether a marker tells of what goes without a summary."""
     messages: tuple[Message, ...] = ()
     """The view the indexes refer to, for showing."""
     insufficient: Mapping[str, int] | None = None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from support.raw import Desk, user
+from support.raw import Desk, Raw, assistant, user
+
+
+def notes(messages: list[Raw]) -> list[int]:
+    return [at for at, message in enumerate(messages) if "WORKING-MEMORY" in message["content"]]
 
 
 @pytest.mark.parametrize("closing", ["</WORKING-MEMORY>", "</working_memory >", "＜/WORKING-MEMORY>"])
@@ -23,3 +27,32 @@ def test_nor_begin_another_role() -> None:
 def test_other_text_stays_as_it_is() -> None:
     text = 'if a < b and list[0] > 1: print("<div>&amp;</div>")'
     assert Desk().prepare([user("hi")], context=text).messages[0]["content"].splitlines()[1] == text
+
+
+def test_working_memory_that_comes_back_is_the_same_one() -> None:
+    desk = Desk()
+    held = [user("one"), assistant("two")]
+    for said in ("three", "four", "five"):
+        prepared = desk.prepare(held, context="port 8080")
+        assert notes(prepared.messages) == [2]
+        assert prepared.tokens.final == desk.tokens(prepared.messages)
+        assert desk.prepare(list(prepared.messages), context="port 8080").messages == prepared.messages
+        held = [*prepared.messages, user(said), assistant("yes")]
+
+
+def test_an_earlier_turn_tried_again_has_it_too() -> None:
+    desk = Desk()
+    history = [user("one"), assistant("two"), user("three")]
+    desk.prepare([*history, assistant("four"), user("five")], context="port 8080")
+    assert notes(desk.prepare([*history[:2], user("another")], context="port 8080").messages) == [2]
+    assert notes(desk.prepare([user("a new beginning")], context="port 8080").messages) == [0]
+
+
+def test_the_newest_counts() -> None:
+    desk = Desk()
+    history = [user("one"), assistant("two")]
+    for said in ("port 8080", "port 9090", "port 8080"):
+        history = [*history, user("again"), assistant("fine")]
+        out = desk.prepare(history, context=said).messages
+        assert said in out[notes(out)[-1]]["content"]
+    assert len(notes(out)) == 3
