@@ -30,8 +30,17 @@ BRIEF_SENTENCES = 5
 _LEAST_LETTERS = 0.1
 """Share of letters and digits among what can be seen; below it a text is noise, in any language."""
 
-_TAGS = r"(?:think|thinking|thought|reasoning|scratchpad)"
-_LEADING_REASONING = re.compile(rf"\A\s*<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAGS = (
+    r"(?:think|thinking|thoughts?|reasoning|scratch_?pad|analysis|reflections?|deliberation|monologue|"
+    r"inner_monologue|chain_of_thought|internal_reasoning)"
+)
+_LEADING_REASONING = re.compile(rf"\A\s*<({_TAGS})\b[^>\n]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+# Servers that pass a model's channels on as text: what it thought, then what it says.
+_CHANNEL = re.compile(
+    r"\A\s*(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*(?:analysis\s*<\|message\|>.*?(?:<\|end\|>|\Z)|"
+    r"final\s*<\|message\|>)",
+    re.DOTALL | re.IGNORECASE,
+)
 _UNOPENED_REASONING = re.compile(
     rf"\A(?:(?!<{_TAGS}>).)*?(?:^|[^`\"'\n])</{_TAGS}>[ \t]*$", re.DOTALL | re.MULTILINE | re.I
 )
@@ -93,7 +102,7 @@ def clean_summary(text: str) -> str:
     text = _UNOPENED_REASONING.sub("", whole(text))  # streams cut in the wrong place leave half a character
     while text != previous:
         previous = text
-        text = _LEADING_REASONING.sub("", text).strip()
+        text = _LEADING_REASONING.sub("", _CHANNEL.sub("", text)).strip()
         text = _FENCE.sub(r"\1", text).strip()
         text = _WRAPPER.sub(r"\2", text).strip()
         text = _LEAD_IN.sub("", text).strip()

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 _SAMPLE_CHARS = 20_000
 _MIN_UNITS = 25
 """Words (or pairs of ideographs) below which nothing is said about a text."""
+_FEW_UNITS = 8
+"""So few are enough where the text has not one small word, or not one letter, of the conversation's."""
+_FEW_SMALL_WORDS = 4
 
 # What names things rather than saying them: code, paths, urls, identifiers. Runs of ASCII are looked at one
 # by one, because one pattern over all would take quadratic time on text without blanks.
@@ -56,6 +59,15 @@ _STOPWORDS: Mapping[str, frozenset[str]] = {
         "från så också när vid efter blev",
         "polish": "i w nie na się że do jest z to jak po co ale za od przez o dla są być czy tak już był",
         "turkish": "ve bir bu için ile da de çok daha gibi ama olarak kadar ne var değil mi sonra",
+        "danish": "og det er en på til af for med den ikke at som har et vi men kan skal fra blev også hvis",
+        "norwegian": "og det er en på til av for med den ikke som har et vi men kan skal fra ble også hvis å",
+        "finnish": "ja on ei se että oli hän mutta niin kuin joka tämä myös sekä ovat kun jos tai niistä "
+        "ilman kanssa ennen vielä sitä olla",
+        "czech": "se na je že to ve ale jak by pro za nebo jako jsou byl bylo není také aby už jen když",
+        "hungarian": "az és hogy nem is egy van meg ez azt csak de már volt vagy mint még kell lesz amely",
+        "romanian": "și în la cu nu este un pe care să din mai pentru sunt dar sau ca fi cele prin după",
+        "indonesian": "yang dan di dengan untuk ini itu dari tidak pada adalah akan dalam ke juga atau oleh",
+        "vietnamese": "và của là có không được cho trong một này các với đã người để khi những vào",
     }.items()
 }
 _CLEAR_SHARE = 0.12
@@ -66,23 +78,26 @@ _FOREIGN_REST = 0.34
 def is_other_language(text: str, references: Sequence[str]) -> bool:
     """True when `text` is plainly in a language or script that none of the `references` is in."""
     prose = _prose(text)
-    profile = _scripts(prose)
+    profile = _scripts(prose, _FEW_UNITS)
     if not profile:
         return False
     known = {said: found for said in map(_prose, references) if (found := _scripts(said))}
     if not known:
         return False
-    if _other_script(profile, list(known.values())):
+    if _other_script(profile, list(known.values()), few=not _scripts(prose)):
         return True
     if profile["latin"] < 0.7 or any(found["latin"] < 0.7 for found in known.values()):
         return False
     return _other_latin_language(prose, list(known))
 
 
-def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, float]]) -> bool:
-    accepted = {script for found in known for script, share in found.items() if share >= 0.2}
-    if sum(profile[script] for script in accepted) < 0.1:
+def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, float]], *, few: bool) -> bool:
+    # Of a short text all must be in a script that hardly anybody wrote: it may be a name.
+    accepted = {script for found in known for script, share in found.items() if share >= 0.2 - 0.15 * few}
+    if sum(profile[script] for script in accepted) < (0.01 if few else 0.1):
         return True
+    if few:
+        return False
     # Chinese and Japanese share ideographs; kana tell them apart.
     japanese = any(found["kana"] >= 0.1 for found in known)
     if japanese:
@@ -91,41 +106,41 @@ def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, flo
 
 
 def _other_latin_language(prose: str, known: Sequence[str]) -> bool:
-    language, scores = _latin_language(prose)
-    if language is None:
-        return False
-    accepted = set()
+    total, scores, found = _small_words(prose)
+    most = max(scores.values())
+    accepted = set[str]()
     for said in known:
-        found, _ = _latin_language(said)
-        if found is None:
+        _, theirs, _ = _small_words(said)
+        leading = max(theirs.values())
+        if leading < _CLEAR_SHARE:
             return False
-        accepted.add(found)
-    if not accepted or language in accepted:
-        return False
-    return all(scores[name] <= _FOREIGN_REST * scores[language] for name in accepted)
+        # Near kin, as Danish and Norwegian are, cannot always be told apart: either will do.
+        accepted.update(name for name, score in theirs.items() if score * _CLEAR_LEAD >= leading)
+    if total < _MIN_UNITS:
+        name = max(scores, key=scores.__getitem__)
+        return found[name] >= _FEW_SMALL_WORDS and not any(scores[other] for other in accepted)
+    return most >= _CLEAR_SHARE and all(scores[name] <= _FOREIGN_REST * most for name in accepted)
 
 
-def _latin_language(prose: str) -> tuple[str | None, dict[str, float]]:
-    """The language whose small words lead clearly, or None; with the share of small words of each."""
+def _small_words(prose: str) -> tuple[int, dict[str, float], dict[str, int]]:
+    """How many words there are, the share of each language's small words, and how many different ones."""
     words = Counter(re.findall(r"[^\W\d_]+", prose.lower()))
     total = sum(words.values())
-    if total < _MIN_UNITS:
-        return None, {}
-    scores = {name: sum(words[word] for word in stop) / total for name, stop in _STOPWORDS.items()}
-    first, second = sorted(scores.values(), reverse=True)[:2]
-    if first < _CLEAR_SHARE or first < _CLEAR_LEAD * second:
-        return None, scores
-    return max(scores, key=scores.__getitem__), scores
+    found = {name: len(stop & words.keys()) for name, stop in _STOPWORDS.items()}
+    scores = {
+        name: sum(words[word] for word in stop) / total if total else 0.0 for name, stop in _STOPWORDS.items()
+    }
+    return total, scores, found
 
 
-def _scripts(prose: str) -> dict[str, float]:
+def _scripts(prose: str, least: int = _MIN_UNITS) -> dict[str, float]:
     """Share of each script among the words of the prose; empty when there is too little of it."""
     units: dict[str, float] = {}
     for name, pattern, width in _SCRIPT_PATTERNS:
         runs = pattern.findall(prose)
         units[name] = sum(map(len, runs)) / width if width else float(len(runs))
     total = sum(units.values())
-    return {name: amount / total for name, amount in units.items()} if total >= _MIN_UNITS else {}
+    return {name: amount / total for name, amount in units.items()} if total >= least else {}
 
 
 def _prose(text: str) -> str:

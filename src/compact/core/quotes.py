@@ -39,7 +39,9 @@ APPROVES = re.compile(
 _SPEECH = (
     r"(?:sa(?:id|ys)|ask(?:ed|s)|want(?:ed|s)|request(?:ed|s)|stat(?:ed|es)|instruct(?:ed|s)|t(?:old|ells)|"
     r"wr(?:ote|ites)|confirm(?:ed|s)|insist(?:ed|s)|demand(?:ed|s)|repl(?:ied|ies)|answer(?:ed|s)|approv(?:ed|es)|"
-    r"reject(?:ed|s)|forb(?:ade|ids)|rule|words|instruction|preference|"
+    r"reject(?:ed|s)|forb(?:ade|ids)|add(?:ed|s)|explain(?:ed|s)|declar(?:ed|es)|remark(?:ed|s)|stress(?:ed|es)|"
+    r"point(?:ed|s) out|emphasi[sz](?:ed|es)|clarif(?:ied|ies)|order(?:ed|s)|warn(?:ed|s)|promis(?:ed|es)|"
+    r"complain(?:ed|s)|puts? (?:it|this|that)|rule|words|instruction|preference|"
     r"sagt|sagte|bat|bittet|verlangt|verlangte|schrieb|schreibt|will|wollte|dit|demande|demandé|écrit|veut|"
     r"dijo|dice|pidió|pide|quiere|escribió|disse|dice|chiede|ha chiesto|vuole|pediu|quer|zei|vroeg|wil|"
     r"сказал|попросил|просит|написал|хочет|说|說|要求|表示|希望|言|求め|말|요청)"
@@ -47,6 +49,22 @@ _SPEECH = (
 # The user is the subject, a word of speech follows, and nothing between it and the quote changes the subject.
 _BEFORE = re.compile(
     rf"{_USER}(?:['’]s)?(?:\s*\[m\d+\])?\s*(?:[:：,]\s*|[^.;!?\n\"“„«「‘‚‹『]{{0,30}}{_SPEECH}[^.;!?\n\"“„«「‘‚‹『]{{0,30}})$",
+    re.IGNORECASE,
+)
+# Of these a quotation follows, also a short one; "wants “dark mode”" may only name a thing.
+_SAYS = re.compile(
+    r"\b(?:sa(?:id|ys)|wr(?:ote|ites)|repl(?:ied|ies)|answer(?:ed|s)|insist(?:ed|s)|demand(?:ed|s)|order(?:ed|s)|"
+    r"t(?:old|ells)|instruct(?:ed|s)|puts? it|words|sagte?|schr(?:ieb|eibt)|dit|écrit|dijo|escribió|"
+    r"disse|zei)\b|说|說|言",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"(?:^| )(?:never|not|dont|doesnt|wont|cannot|cant|mustnt|shouldnt|nicht|nie|niemals|kein|keine|jamais|"
+    r"nunca|nooit|niet)(?: ever| again| to| just)? $"
+)
+_DENIES = re.compile(
+    r"\b(?:not|never|no|without|against|forb\w+|refus\w+|reject\w*|ban(?:ned|s)?|nicht|nie|kein\w*|pas|jamais|nunca)\b|"
+    r"n['’]t\b",
     re.IGNORECASE,
 )
 _NOT_SPEECH = re.compile(
@@ -57,6 +75,13 @@ _NOT_SPEECH = re.compile(
 _AFTER = re.compile(
     rf"^\s*[,—–-]?\s*(?:\((?:the\s+)?{_USER}\b|(?:said|says|asked|wrote)\s+the\s+{_USER})", re.IGNORECASE
 )
+# A block quotation, with the user named before or below it.
+_SIGNED = re.compile(
+    rf"(?P<above>^[^\n]{{0,80}}{_USER}[^\n]{{0,60}}[:：]\s*\n+)?(?P<quote>(?:^[ \t]*>[^\n]*\n?)+)"
+    rf"(?P<below>\s*(?:>\s*)?(?:[—–~]|--?)\s*(?:the\s+)?{_USER})?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SIGNED_BELOW = re.compile(rf"^\s*\n\s*(?:[—–~]|--?)\s*(?:the\s+)?{_USER}", re.IGNORECASE)
 # "User: delete it all" has the user speak; "User: wants it deleted" tells of the user.
 _USER_LINE = re.compile(
     rf"^\s*(?:[-*•]\s+)?(?:\[m\d[^\]]*\]\s*)?[*_]*(?:the\s+)?{_USER}\s*[*_]*\s*[:：]\s*[*_]*"
@@ -97,13 +122,20 @@ class Said:
 
 
 def invented_quotes(text: str, said: Said) -> list[str]:
-    """Quotes of four words and more that `text` attributes to the user and that are not the user's."""
+    """Quotes that `text` attributes to the user and that are not the user's.
+
+    They have four words or more; after a word of speech two are enough. A quote that leaves out the "never"
+    before it is not the user's either.
+    """
     look_up = _LookUp(said)
     quotes = [
         quote
-        for quote, approved in _user_quotes(text)
-        if not (look_up.may_be_the_users(quote) if approved else look_up.is_the_users(quote))
+        for quote, approved, denied in _user_quotes(text)
+        if not (
+            look_up.may_be_the_users(quote) if approved else look_up.is_the_users(quote, whole=not denied)
+        )
     ]
+    quotes += [quote for quote in _block_quotes(text) if not look_up.is_the_users(quote)]
     lines = user_lines(text)
     spoken = vocabulary(said.user) if lines else set[str]()
     return quotes + [line for line in lines if share_spoken(line, spoken) < _OWN_SHARE]
@@ -160,8 +192,9 @@ class _LookUp:
         self._said = said
         self._read: dict[str, str] = {}
 
-    def is_the_users(self, quote: str) -> bool:
-        return self._holds("user", quote)
+    def is_the_users(self, quote: str, *, whole: bool = False) -> bool:
+        """`whole`: not only where the user denies it."""
+        return self._holds("user", quote) and not (whole and _only_denied(self._read["user"], quote))
 
     def may_be_the_users(self, quote: str) -> bool:
         if self._holds("user", quote):
@@ -179,9 +212,11 @@ def _content(match: re.Match[str]) -> str:
     return next((group for group in match.groups() if group is not None), "")
 
 
-def _user_quotes(text: str) -> Iterator[tuple[str, bool]]:
-    """Quotes that are said to be the user's, and whether the user is said only to have judged them."""
-    for line in text.splitlines():
+def _user_quotes(text: str) -> Iterator[tuple[str, bool, bool]]:
+    """Quotes that are said to be the user's; whether the user only judged them; whether to the contrary."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        at += len(line)
         last = 0
         for match in _QUOTE.finditer(line):
             quote = _content(match)
@@ -189,8 +224,35 @@ def _user_quotes(text: str) -> Iterator[tuple[str, bool]]:
             attributed = _BEFORE.search(before[-140:])
             if attributed and _NOT_SPEECH.search(attributed.group()):
                 attributed = None
-            if (attributed or _AFTER.match(line[match.end() :])) and _is_long(quote):
-                yield quote, attributed is not None and APPROVES.search(attributed.group()) is not None
+            signed = _AFTER.match(line[match.end() :]) or _SIGNED_BELOW.match(
+                line[match.end() :] + text[at : at + 80]
+            )
+            says = attributed and _SAYS.search(attributed.group())
+            if (attributed or signed) and (_is_long(quote) or (says and " " in quote.strip())):
+                told = attributed.group() if attributed else ""
+                yield quote, bool(APPROVES.search(told)), bool(_DENIES.search(told))
+
+
+def _block_quotes(text: str) -> Iterator[str]:
+    if ">" not in text:
+        return
+    for match in _SIGNED.finditer(text):
+        if match["above"] or match["below"]:
+            quote = " ".join(line.strip().removeprefix(">") for line in match["quote"].splitlines())
+            if _is_long(quote):
+                yield quote.strip(' "“”')
+
+
+def _only_denied(source: str, quote: str) -> bool:
+    """True where the source has the quote only behind a "never" or "not" that the quote leaves out."""
+    wanted = _normalize(quote).strip()
+    at, found = source.find(wanted), False
+    while at >= 0:
+        found = True
+        if not _NEGATED.search(source[max(0, at - 24) : at]):
+            return False
+        at = source.find(wanted, at + 1)
+    return found and len(wanted) > 2
 
 
 def _is_long(quote: str) -> bool:

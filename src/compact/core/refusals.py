@@ -2,7 +2,8 @@
 
 All of these are recognized at the start of a short answer (a refusal also after one short sentence that
 says nothing of the session) and in the first person, because a true
-summary may tell of a refusal ("I can't open that file", said the assistant) without being one.
+summary may tell of a refusal ("I can't open that file", said the assistant) without being one. What is
+worded otherwise, `declining` tells.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import re
 
 from compact.core.citations import cited_positions
+from compact.core.declining import declines
 
 _CANNOT = r"(?:can(?:no|['’]?)t|unable|not able|won['’]?t|must decline)"
 _HELP = r"(?:help|assist|comply|summari[sz]|fulfil|provid|do that|continu|creat|generat|process)"
@@ -57,11 +59,27 @@ _PREAMBLE = re.compile(
 _LEAD_TO_CALL = re.compile(r"\A[^\n{}\[\]]{0,200}\n\s*(?:```[a-z_]*\s*)?(?=[{\[])", re.IGNORECASE)
 
 # Reasoning that no tag sets apart, of a model that never came to the summary: it cites nothing.
+_SUMMARIZING = (
+    r"(?:summari[sz]e|(?:write|produce|create|compose|draft|generate|give|provide|output)\s+(?:\w+\s+){0,3}"
+    r"(?:summary|ledger|log|brief|answer))"
+)
 _MUSING = re.compile(
-    r"\A[\W_]*(?:(?:okay|ok|alright|all right|hmm+|so|well|right)[,.! ]+)?"
-    r"(?:let me (?:think|see|start|first|analy[sz]e|re-?read|go through|figure)\b|let['’]s (?:think|see)\b|"
+    r"\A[\W_]*(?:(?:okay|ok|alright|all right|hmm+|so|well|right|now)[,.! ]+)?"
+    r"(?:let me (?:think|see|start|first|analy[sz]e|re-?read|go through|figure|consider)\b|"
+    r"let['’]s (?:think|see)\b|"
     r"(?:first,? )?i (?:need|have|should|ought)(?: to)? (?:think|summari[sz]e|read|write|figure|look)\b|"
-    r"the user wants me to (?:summari[sz]e|write))",
+    rf"(?:first,? )?(?:i|we) (?:need to|have to|should|must|(?:are|am)(?: asked)? to) {_SUMMARIZING}\b|"
+    rf"(?:the|my|our) (?:task|goal|job) (?:here )?is to {_SUMMARIZING}\b|"
+    rf"(?:the )?user (?:wants|asks|asked|is asking) (?:me|us) (?:to {_SUMMARIZING}|for a summary)|"
+    r"the user wants me to write)",
+    re.IGNORECASE,
+)
+# What announces the summary, and then none follows.
+_ANNOUNCED = re.compile(
+    r"(?:i['’]?ll|i will|let me|let['’]s|i['’]?m going to|time to)(?: now| next| then| just)? "
+    rf"(?:{_SUMMARIZING}|(?:write|draft|produce|compose|(?:begin|start) writing)"
+    r"(?: it| this| that)?(?: up| now)?)"
+    r"[^\w\n]*\Z",
     re.IGNORECASE,
 )
 _MUSING_CHARS = 1500
@@ -84,11 +102,34 @@ _BLANKS = (
 _BLANK_CHARS = 400
 _EMPTY_LINE_CHARS = 200
 
+_TAG = r"(?:<|&lt;)"  # what could open a role has been taken apart before
 _TOOL_MARKUP = re.compile(
-    r"\A\s*(?:```[a-z_]*\s*)?(?:<(?:tool_call|function_call|function_calls|tool_use|invoke|function=|\|tool)|"
-    r"\[TOOL_CALLS\]|<\|python_tag\|>)",
+    rf"\A\s*(?:```[a-z_]*\s*)?(?:{_TAG}(?:tool_call|function_call|function_calls|tool_use|tool_code|invoke|"
+    rf"function=|\|tool|\|python_tag|use_mcp_tool|execute_command)|\[TOOL_CALLS\])|"
+    rf"\A\s*(?:{_TAG}\|[^|\n]{{1,30}}\|>?\s*)*(?:\w+ )?to=(?:functions|tools?)\.\w|"
+    r"\A\s*```(?:tool_code|tool_call|tool_use|tool|function_call)\s",
     re.IGNORECASE,
 )
+# A step of an agent that writes its calls as lines, and a call that is all there is.
+_STEP = re.compile(
+    r"^\s*(?:\*\*)?Action\s*:.*\n(?:.*\n)??\s*(?:\*\*)?Action[ _]Input\s*:", re.I | re.MULTILINE
+)
+_BARE_CALL = re.compile(r"\A[\w.]{1,80}\((?:[^()\n]|\([^()\n]*\)){0,2000}\);?\Z")
+_NAMES = frozenset({"name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"})
+_ARGUMENTS = frozenset(
+    {
+        "arguments",
+        "parameters",
+        "input",
+        "args",
+        "kwargs",
+        "params",
+        "tool_input",
+        "action_input",
+        "tool_args",
+    }
+)
+_CALLS = frozenset({"tool_calls", "tool_uses", "function_call"})
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[A-Z][\w /&-]{0,50}:)\s*$")
 _NOTHING = re.compile(
     r"^[\s\-*•.:–—_(\[]*(?:none|null|nil|undefined|n/?a|nothing|empty|unknown|tbd|keine?|aucune?|ninguno?|无|なし)?[\s.)\]]*$",
@@ -108,11 +149,15 @@ def is_refusal(text: str) -> bool:
     if len(text) > _REFUSAL_CHARS:
         return False
     preamble = _PREAMBLE.match(text)
-    return any(_REFUSAL.match(rest) for rest in (text, text[preamble.end() :] if preamble else ""))
+    return declines(text) or any(
+        _REFUSAL.match(rest) for rest in (text, text[preamble.end() :] if preamble else "")
+    )
 
 
 def only_muses(text: str) -> bool:
-    return len(text) <= _MUSING_CHARS and bool(_MUSING.match(text)) and not cited_positions(text)
+    if len(text) > _MUSING_CHARS or cited_positions(text):
+        return False
+    return bool(_MUSING.match(text) or _ANNOUNCED.search(text[-160:]))
 
 
 def says_nothing(text: str) -> bool:
@@ -127,7 +172,9 @@ def says_nothing(text: str) -> bool:
 
 def is_tool_call(text: str) -> bool:
     """True for a tool call written out as text, in markup or as JSON."""
-    if _TOOL_MARKUP.match(text):
+    if _TOOL_MARKUP.match(text) or _BARE_CALL.match(text):
+        return True
+    if _STEP.search(text) and not cited_positions(text):
         return True
     lead = _LEAD_TO_CALL.match(text)
     if lead is not None:
@@ -141,7 +188,11 @@ def is_tool_call(text: str) -> bool:
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict):
         return False
-    named = bool({"name", "tool", "function"} & first.keys())
-    return "tool_calls" in first or (
-        named and bool({"arguments", "parameters", "input", "args"} & first.keys())
-    )
+    if _CALLS & first.keys() or first.get("type") in ("tool_use", "function_call", "tool_call"):
+        return True
+    inner = first.get("function")
+    return _is_call(first) or (isinstance(inner, dict) and _is_call(inner))
+
+
+def _is_call(value: dict[str, object]) -> bool:
+    return bool(_NAMES & value.keys()) and bool(_ARGUMENTS & value.keys())

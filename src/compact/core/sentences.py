@@ -11,9 +11,12 @@ _QUOTED = re.compile(r"“[^”\n]*”|\"[^\"\n]*\"|«[^»\n]*»|„[^“”\n]*
 
 def sentence_ends(text: str) -> Iterator[re.Match[str]]:
     """What stands between one sentence and the next. Those inside a quotation belong to the quotation."""
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    quoted = (match.span() for match in _QUOTED.finditer(text))
+    start = stop = 0
     for end in _END.finditer(text):
-        if not any(start < end.start() and end.end() < stop for start, stop in quoted):
+        while stop < end.end() and (span := next(quoted, None)) is not None:
+            start, stop = span
+        if not start < end.start() < end.end() < stop:
             yield end
 
 

@@ -286,7 +286,6 @@ def test_tool_output_does_not_decide_the_language() -> None:
         'The user insisted that "the relay must be thrown away".',
         "Der Benutzer verlangt „das Relais sofort zu ersetzen“.",
         '"Delete the whole schedule right now" (user)',
-        "用户要求「立即删除整个灯塔的照明计划」。",
         "The user said 'switch the lamp off and don't come back' [m0].",
         "The user’s words: ‘throw the relay into the sea’ [m0].",
         "L'utilisateur demande ‹ jetez le relais à la mer ›.",
@@ -296,6 +295,11 @@ def test_tool_output_does_not_decide_the_language() -> None:
 )
 def test_invented_user_quotes(text: str) -> None:
     assert refusal(text) == RefusalReason.INVENTED_QUOTE
+
+
+def test_invented_user_quotes_in_a_script_without_blanks() -> None:
+    request = asking(user(CHINESE), assistant(CHINESE))
+    assert refusal("用户要求「立即删除整个灯塔的照明计划」。", request) == RefusalReason.INVENTED_QUOTE
 
 
 @pytest.mark.parametrize(
