@@ -25,9 +25,7 @@ MARK = (
 )
 _END = "[End of what was recalled.]"
 _NOTHING = "[Nothing in the history of this conversation matches. Try other words, or fewer.]"
-_UNKNOWN = (
-    "[No output or summary of this conversation has the handle {}. Copy one as it stands, or give words.]"
-)
+_UNKNOWN = "[Nothing in the history of this conversation has the handle {}. Copy one whole, or give words.]"
 _MORE = "[There is more: the same query with after {}; or the handle with words to look for.]"
 _SUMMARY = re.compile(r"s-[0-9a-f]{10}")
 _HANDLE = re.compile(r"[rs]-[0-9a-f]+")

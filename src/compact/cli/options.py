@@ -41,7 +41,10 @@ def add_settings(parser: ArgumentParser) -> None:
     group.add_argument("--preset", metavar="NAME", help="budget, chat, window, agent or rolling")
     group.add_argument("--model", metavar="NAME", help="model whose window and tokenizer count")
     group.add_argument(
-        "--window", metavar="TOKENS", type=tokens, help="context window instead of the model's"
+        "--window",
+        metavar="TOKENS",
+        type=tokens,
+        help="context window instead of the model's, as in 8000 or 8k",
     )
     group.add_argument("--counter", metavar="KIND", help="auto, tiktoken, estimate or chars4")
     group.add_argument(
@@ -57,21 +60,19 @@ def add_settings(parser: ArgumentParser) -> None:
 def load_config(context: Context) -> tuple[CompactConfig, list[str]]:
     """The settings, and what was noticed on the way (variables that set nothing)."""
     from compact.config import CompactConfig
-    from compact.config.loading import merged, nested
+    from compact.config.loading import load, merged, nested
 
     args = context.args
-    named = {
-        "preset": args.preset,
-        "model": args.model,
-        "max_context_tokens": args.window,
-        "counter": args.counter,
-    }
-    overrides: dict[str, Any] = {key: value for key, value in named.items() if value is not None}
+    options = {"preset": "preset", "model": "model", "max_context_tokens": "window", "counter": "counter"}
+    given = {key: getattr(args, option) for key, option in options.items()}
+    overrides: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    named = {key: f"from --{options[key]}" for key in overrides}
     for key, value in args.set:
         overrides = merged(overrides, nested(key.split("."), value))
+        named.pop(key, None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        config = CompactConfig.load(args.config, context.environ, overrides)
+        config = load(CompactConfig, args.config, context.environ, overrides, named)
     return config, [str(warning.message) for warning in caught]
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from compact.cli.context import Context
 from compact.cli.options import add_settings
-from compact.errors import NotFound, StoreError
+from compact.errors import ConfigError, NotFound, StoreError
 
 if TYPE_CHECKING:
+    from compact.config import CompactConfig
     from compact.manager import CompactManager
     from compact.redaction import Redactor
     from compact.stores.sql import SqlStore
@@ -32,11 +33,26 @@ def opened(context: Context, create: bool = False) -> Iterator[SqlStore]:
     from compact.stores import open_store
 
     config = context.config()
-    url = context.args.store or config.storage.url or DEFAULT_URL
+    url = store_url(context, config)
     if not create:
         _there(url)
     with open_store(url, config.tenant) as store:
         yield store
+
+
+def store_url(context: Context, config: CompactConfig) -> str:
+    """The database that is asked for; a file's name alone is told how to write it."""
+    url: str | None = context.args.store
+    if url is None:
+        return config.storage.url or DEFAULT_URL
+    scheme, found, _ = url.partition("://")
+    if not found:
+        # A word with an @ in it may be an address with a password.
+        shown, file = ("", "sessions.db") if "@" in url or not url else (f" {url!r}", url)
+        raise ConfigError(f"--store{shown} is not a database URL; try --store sqlite:///{file}", "store")
+    if not scheme.startswith(("sqlite", "postgres")):
+        raise ConfigError(f"--store must be a sqlite:/// or postgresql:// URL (got {scheme}://).", "store")
+    return url
 
 
 def manager_on(context: Context, store: SqlStore) -> CompactManager:

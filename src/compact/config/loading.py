@@ -35,8 +35,12 @@ def load(
     path: str | PathLike[str] | None,
     environ: Mapping[str, str] | None,
     overrides: Mapping[str, Any],
+    named: Mapping[str, str] | None = None,
 ) -> Config:
-    """File, then variables, then `overrides`; each later one wins, setting by setting."""
+    """File, then variables, then `overrides`; each later one wins, setting by setting.
+
+    `named` says of overrides, by their dotted paths, where they come from, as in "from --window".
+    """
     variables = os.environ if environ is None else environ
     file = Path(path) if path is not None else default_file(variables)
     data: dict[str, Any] = read_file(file) if file is not None else {}
@@ -51,6 +55,7 @@ def load(
         data = merged(data, nested(dotted.split("."), value))
         origins[dotted] = f"from {name}"
     data = merged(data, overrides)
+    origins |= {dotted: (named or {}).get(dotted, "") for dotted in _leaves(overrides)}
     try:
         return model.model_validate(data)
     except ConfigError as error:
@@ -185,6 +190,14 @@ def _json_value(name: str, text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise ConfigError(f"{name} must hold JSON: {error}") from None
+
+
+def _leaves(settings: Mapping[str, Any], front: str = "") -> Iterator[str]:
+    for key, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{front}{key}.")
+        else:
+            yield f"{front}{key}"
 
 
 def nested(steps: list[str], value: Any) -> dict[str, Any]:

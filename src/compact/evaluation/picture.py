@@ -24,6 +24,7 @@ _WIDTH, _PANEL_HEIGHT = 1_000, 320
 _LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 70, 126, 64, 92, 28
 _SCALES = (0.75, 1.35)
 """Of the marks of the smallest and the largest window."""
+TITLE = "Survival of probes against the share of tokens kept"
 _HOW_TO_READ = "higher and further left is better · larger marks, larger windows"
 
 
@@ -65,7 +66,7 @@ def draw(outcomes: Sequence[Outcome], subtitle: str = "") -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
             f'viewBox="0 0 {_WIDTH} {height}" role="img" '
             'font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif">',
-            "<title>Survival of probes against the share of tokens kept</title>",
+            f"<title>{TITLE}</title>",
             f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
             *body,
             "</svg>\n",

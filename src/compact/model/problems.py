@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -14,6 +15,7 @@ from compact.errors import ConfigError
 from compact.model.fields import dotted_paths, find, siblings
 
 _OURS = "compact"
+_GOT = re.compile(r"\(got [^()]*(?=\))")
 _WANTED = {
     "bool": "true or false",
     "dict": "a mapping",
@@ -58,13 +60,18 @@ def config_error(
     lines, first = [], ""
     for found in error.errors(include_url=False):
         if found["type"] == _OURS:
-            path, line = str(found["ctx"]["path"]), found["msg"]
+            path = str(found["ctx"]["path"])
+            line = _with_origin(found["msg"], _origin(path, origins or {}))
         else:
             path = section + ".".join(str(step) for step in found["loc"])
             line = _line(path, found, model, _origin(path, origins or {}), section)
         first = first or path
         lines.append(line)
     return ConfigError("\n".join(lines), first)
+
+
+def _with_origin(message: str, origin: str) -> str:
+    return _GOT.sub(lambda got: f"{got[0]} {origin}", message, count=1) if origin else message
 
 
 def _line(path: str, finding: Any, model: type[BaseModel], origin: str, section: str) -> str:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from compact.cli.context import Context
-from compact.cli.stored import DEFAULT_URL
+from compact.cli.stored import store_url
 from compact.config import CompactConfig
 from compact.ports import ChatModel
 from compact.repl.chat import Chat, stop
@@ -29,7 +29,7 @@ def open_chat(context: Context) -> Chat:
     model = choose(_model_name(config, context))
     config = config.model_copy(update={"model": model.model})
     try:
-        store = open_store(args.store or config.storage.url or DEFAULT_URL, config.tenant)
+        store = open_store(store_url(context, config), config.tenant)
         session = args.session
         if args.last and session is None:
             newest = store.sessions(1)

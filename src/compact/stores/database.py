@@ -168,8 +168,12 @@ def database_url(url: str) -> URL:
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise ConfigError(f"storage.url is not a database URL: {error}", "storage.url") from None
+    except (ArgumentError, NoSuchModuleError):
+        # Not repeated: it may hold a password.
+        raise ConfigError(
+            "storage.url must be a database URL, such as sqlite:///sessions.db or postgresql://host/name.",
+            "storage.url",
+        ) from None
     if backend == "sqlite":
         return parsed
     if backend in ("postgresql", "postgres"):

@@ -60,6 +60,33 @@ def test_alone_it_shows_the_help(compact: Compact) -> None:
     assert all(name in ended.err for name in SUMMARIES)
 
 
+def test_a_note_without_a_compaction_that_is_asked_for_is_refused(compact: Compact, sample: Path) -> None:
+    ended = compact("run", sample, "--note", "billing")
+    assert ended.code == ExitCode.USAGE and ended.out == "" and "give --force too" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["--window", "0"], "max_context_tokens must be more than 0 (got 0 from --window)"),
+        (["--window", "600"], "(got 600 from --window)"),
+        (["--preset", "foo"], "(got 'foo' from --preset)"),
+        (["--set", "preset=foo"], "(got 'foo')"),
+        (["--config", "wrong.yaml"], "(got 'bogus' in wrong.yaml)"),
+        # A setting that an option replaces is not the file's any more.
+        (["--config", "wrong.yaml", "--set", "preset=agent", "--set", "policy.trigger_pct=7"], "(got 7)"),
+    ],
+)
+def test_a_wrong_setting_is_traced_to_where_it_stands(
+    compact: Compact, sample: Path, tmp_path: Path, argv: list[str], told: str
+) -> None:
+    (tmp_path / "wrong.yaml").write_text("preset: bogus\n")
+    ended = compact("plan", sample, *argv)
+    assert ended.code == ExitCode.USAGE and told in ended.err
+    ended = compact("plan", sample, environ={"COMPACT_PRESET": "bogus"})
+    assert "(got 'bogus' from COMPACT_PRESET)" in ended.err
+
+
 @pytest.mark.parametrize(
     ("argv", "told"),
     [

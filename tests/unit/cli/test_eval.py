@@ -108,6 +108,34 @@ def test_the_picture_is_drawn(compact: Compact, runs: Path, tmp_path: Path) -> N
     assert any((text.text or "") == "budget" for text in root.iter())
 
 
+def test_a_picture_replaces_only_one_of_its_kind(compact: Compact, runs: Path, tmp_path: Path) -> None:
+    options = ("--presets", "tail", "--windows", "30%", "--limit", "1", "--picture")
+    (tmp_path / "mine.svg").write_text("<svg>drawn by hand</svg>")
+    kept = compact("eval", runs, *options, "mine.svg")
+    assert kept.code == ExitCode.USAGE and "mine.svg is there already" in kept.err and kept.out == ""
+    assert (tmp_path / "mine.svg").read_text() == "<svg>drawn by hand</svg>"
+    for _ in range(2):
+        assert compact("eval", runs, *options, "ours.svg").code == ExitCode.OK
+
+
+def test_a_picture_without_probes_is_said_to_be_empty(compact: Compact, tmp_path: Path) -> None:
+    bare = {"id": "bare", "messages": conversation("bare")["messages"]}
+    (tmp_path / "bare.jsonl").write_text(json.dumps(bare) + "\n")
+    ended = compact("eval", "bare.jsonl", "--presets", "tail", "--windows", "30%", "--picture", "out.svg")
+    assert "drawn: out.svg, but empty: no conversation with probes" in ended.err
+
+
+def test_conversations_too_short_for_a_smaller_window_are_said(compact: Compact, runs: Path) -> None:
+    ended = compact("eval", runs, "--presets", "tail", "--windows", "10%,20%,80%", "--counter", "chars4")
+    assert "no smaller window at 10% than at 20% for 2 (too short)" in ended.out
+    assert "than at 80%" not in ended.out
+
+
+def test_an_unknown_preset_is_told_with_the_baseline_among_the_known(compact: Compact, runs: Path) -> None:
+    ended = compact("eval", runs, "--presets", "agent,budgie")
+    assert "--presets must be among budget, chat, window, agent, rolling, tail (got 'budgie')" in ended.err
+
+
 def test_interrupted_it_shows_what_it_has(
     compact: Compact, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

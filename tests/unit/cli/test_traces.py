@@ -35,7 +35,28 @@ def test_settings_of_the_folder_are_checked(compact: Compact) -> None:
 
 @pytest.mark.parametrize("port", ["-1", "70000"])
 def test_a_port_that_is_none_is_told(compact: Compact, port: str) -> None:
-    assert compact("traces", "--port", port).code == 2
+    ended = compact("traces", "--port", port)
+    assert ended.code == 2 and f"from 0 to 65535 (got {port})" in ended.err and "already" not in ended.err
+
+
+def test_a_folder_that_is_not_there_is_told_and_not_made(compact: Compact, tmp_path: Path) -> None:
+    ended = compact("traces", "--port", "0", "--db", "typo/traces.db")
+    assert (
+        ended.code == 2 and "the folder typo is not there" in ended.err and not (tmp_path / "typo").exists()
+    )
+
+
+def test_an_address_that_is_none_is_told_instead_of_waited_for(compact: Compact) -> None:
+    ended = compact("traces", "--tail", "--url", "foo")
+    assert (
+        ended.code == 2 and "--url must be an address such as http://127.0.0.1:5175 (got 'foo')" in ended.err
+    )
+
+
+@pytest.mark.parametrize("option", ["--url", "--trace", "--kinds", "--since"])
+def test_options_of_the_tail_alone_start_no_service(compact: Compact, option: str) -> None:
+    ended = compact("traces", "--port", "0", option, "x")
+    assert ended.code == 2 and f"{option} is for --tail" in ended.err
 
 
 def test_a_file_that_is_no_database_is_told(compact: Compact, tmp_path: Path) -> None:

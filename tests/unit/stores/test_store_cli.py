@@ -226,6 +226,27 @@ def test_a_store_or_a_session_that_is_not_there(compact: Compact, session: list[
     assert "`compact chat`, `compact import` or a program" in compact("history", store=None).err
 
 
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        ("nope.db", "--store 'nope.db' is not a database URL; try --store sqlite:///nope.db"),
+        ("", "try --store sqlite:///sessions.db"),
+        ("mysql://host/x", "--store must be a sqlite:/// or postgresql:// URL (got mysql://)"),
+        ("me:secret-word@host/x", "--store is not a database URL"),
+    ],
+)
+def test_a_store_that_is_no_database_url_is_told(
+    compact: Compact, tmp_path: Path, store: str, told: str
+) -> None:
+    for argv in (["history"], ["chat", "--text"]):
+        ended = compact(*argv, store=store)
+        assert ended.code == ExitCode.USAGE and told in ended.err, argv
+        assert "SQLAlchemy" not in ended.err and "secret-word" not in ended.err
+    assert list(tmp_path.iterdir()) == []
+    ended = compact("history", "--set", "storage.url=nope.db", store=None)
+    assert ended.code == ExitCode.USAGE and "storage.url must be a database URL, such as" in ended.err
+
+
 def test_verify_finds_what_was_changed(compact: Compact, tmp_path: Path) -> None:
     from compact.archives.fs import FsArchive
     from compact.config import CompactConfig

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.cli.options import add_settings, at_least_one
 from compact.cli.terminal import Screen, plural
-from compact.errors import ConfigError, FormatError
+from compact.errors import ConfigError, FormatError, StoreError
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
@@ -102,11 +104,14 @@ def _trial(context: Context) -> Trial:
     from compact.evaluation import DEFAULT_WINDOWS, TAIL, Trial, parse_windows
     from compact.policies import PRESETS
 
-    args = context.args
+    args, known = context.args, (*PRESETS, TAIL)
+    for name in args.presets:
+        if name not in known:
+            raise ConfigError(f"--presets must be among {', '.join(known)} (got {name!r}).", "presets")
     asked = args.windows or (str(args.window) if args.window is not None else "")
     trial = Trial(
         configure=lambda preset: _config(context, preset),
-        presets=args.presets or ([args.preset, TAIL] if args.preset else [*PRESETS, TAIL]),
+        presets=args.presets or ([args.preset, TAIL] if args.preset else known),
         windows=parse_windows(asked) if asked else DEFAULT_WINDOWS,
         once=args.once,
     )
@@ -203,9 +208,24 @@ def _told(found: Found, trial: Trial, dot: str) -> str:
     if found.fitting:
         fitting = ", ".join(f"{count:,} at {window}" for window, count in found.fitting.items())
         told.append(f"left out because they fit: {fitting}")
+    for (smaller, larger), count in _alike(found.outcomes).items():
+        told.append(f"no smaller window at {smaller} than at {larger} for {count:,} (too short)")
     if found.interrupted:
         told.append("interrupted")
     return dot.join(told)
+
+
+def _alike(outcomes: Sequence[Outcome]) -> Counter[tuple[str, str]]:
+    """Conversations too short for a smaller share to give them a smaller window, by the two shares."""
+    windows: dict[tuple[str, str], dict[str, int]] = {}
+    for outcome in outcomes:
+        windows.setdefault((outcome.source, outcome.case), {})[outcome.window] = outcome.window_tokens
+    return Counter(
+        (one, other)
+        for by_label in windows.values()
+        for (one, tokens), (other, more) in pairwise(by_label.items())
+        if tokens == more
+    )
 
 
 def _picture_file(name: str | None) -> Path | None:
@@ -216,17 +236,38 @@ def _picture_file(name: str | None) -> Path | None:
         raise ConfigError(f"--picture writes SVG; name the file so (got {name!r}).", "picture")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"--picture: the folder {path.parent} is not there.", "picture")
+    if path.exists() and not _is_ours(path):
+        raise ConfigError(
+            f"{path} is there already, and is no picture of an evaluation. Nothing was evaluated, it stays "
+            "as it is; name another file.",
+            "picture",
+        )
     return path
 
 
+def _is_ours(path: Path) -> bool:
+    """A picture that an earlier evaluation drew may be drawn anew."""
+    from compact.evaluation.picture import TITLE
+
+    try:
+        with path.open("rb") as file:
+            return TITLE.encode() in file.read(2_000)
+    except OSError:
+        return False
+
+
 def _draw(path: Path, found: Found, trial: Trial, context: Context) -> None:
-    from compact.evaluation.picture import draw
+    from compact.evaluation.picture import draw, panels_of
 
     compacted = len({(outcome.source, outcome.case) for outcome in found.outcomes})
     subtitle = _told(Found(conversations=compacted), trial, " · ")
     windows = ", ".join(window.label for window in trial.windows)
-    path.write_text(draw(found.outcomes, f"{subtitle} · windows {windows}"), encoding="utf-8")
-    context.note(f"drawn: {path}")
+    try:
+        path.write_text(draw(found.outcomes, f"{subtitle} · windows {windows}"), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{path} could not be written: {error.strerror}.") from None
+    empty = "" if panels_of(found.outcomes) else ", but empty: no conversation with probes was compacted"
+    context.note(f"drawn: {path}{empty}")
 
 
 def _names(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from compact.cli.options import add_input, add_settings
 from compact.cli.progress import tracked
 from compact.cli.session import manager_for
 from compact.cli.terminal import plural
+from compact.errors import ConfigError
 from compact.model.event import Event, EventName, Fallback
 from compact.model.outcome import TokenCounts
 
@@ -47,6 +48,10 @@ class Result:
 
 
 def run(context: Context) -> ExitCode:
+    if context.args.note and not context.args.force:
+        raise ConfigError(
+            "--note is for a compaction that is asked for: give --force too, or leave it out.", "note"
+        )
     transcript = context.transcript()
     manager = manager_for(context)
     conversations = transcript.conversations

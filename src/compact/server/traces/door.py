@@ -67,6 +67,9 @@ def enter(context: Context) -> ExitCode:
         from compact.server.traces.tail.showing import tail
 
         return tail(context, token(context))
+    for option in ("url", "trace", "kinds", "since"):
+        if getattr(context.args, option) is not None:
+            raise ConfigError(f"--{option} is for --tail, which is not given. Nothing was started.", option)
     return _serve(context)
 
 
@@ -84,6 +87,11 @@ def _serve(context: Context) -> ExitCode:
     from compact.server.traces import require
 
     args = context.args
+    if args.db != DEFAULT_DATABASE and not args.db.absolute().parent.is_dir():
+        raise ConfigError(
+            f"--db: the folder {args.db.parent} is not there. Nothing was started; make it, or name another.",
+            "db",
+        )
     redaction = _redaction(context)
     settings = TraceSettings(
         database=args.db,

@@ -90,15 +90,20 @@ def serving(settings: TraceSettings | None = None, **changes: Any) -> Iterator[s
 
 def bound(host: str, port: int) -> socket.socket:
     """A listening socket; ConfigError says why there is none."""
+    if not 0 <= port <= 65_535:
+        raise ConfigError(
+            f"A port is a number from 0 to 65535 (got {port}). Nothing was started; choose one with --port.",
+            "port",
+        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host.strip("[]"), port))
         made.listen(128)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         made.close()
-        why = getattr(error, "strerror", None) or str(error).rstrip(".")
+        why = error.strerror or str(error).rstrip(".")
         raise ConfigError(
             f"Port {port} on {host} cannot be used: {why}. Nothing was "
             "started. Perhaps the service runs already (compact traces --tail shows what it gets); otherwise "

@@ -34,6 +34,8 @@ class TraceClient:
             import httpx2
         except ImportError:
             raise MissingExtra("httpx2", "traces") from None
+        if not url.startswith(("http://", "https://")):
+            raise ConfigError(f"--url must be an address such as http://127.0.0.1:5175 (got {url!r}).", "url")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.url = url.rstrip("/")
         self._errors = (httpx2.TransportError, httpx2.InvalidURL)
