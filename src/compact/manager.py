@@ -205,7 +205,7 @@ class CompactManager:
                     session.learn(self._engine.store.commit(_undoing(record, revision)))
         with session.lock:
             session.forget_lines()
-            head = inspect.objects_of(session.head.messages) or shell(session.kept_head)
+            head = inspect.objects_of(session.leading.head.messages) or shell(session.kept_head)
         self._engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
         return [*head, *inspect.objects_of(originals)]
 

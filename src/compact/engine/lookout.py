@@ -121,7 +121,7 @@ class Lookout:
             if session.retired_tools:
                 session.retire(unreferred(session.retired_tools, line.originals_since_base()))
             system, tools = self._fixed(session, call, quiet)
-            head = session.head
+            head = session.leading.head
             fixed = PRIMING + system + tools + head.tokens
             limits = self._limits(session, fixed, line.protected_tokens)
             developer = head.developer_tokens
@@ -204,7 +204,7 @@ class Lookout:
                 changed.append("system prompt")
             if session.tools_key and session.tools_key[0] is not None and session.tools_key != known_tools:
                 changed.append("tool list")
-            if session.head_changed():
+            if session.leading.changed():
                 changed.append("leading system messages")
             session.system_key, session.tools_key = known_system, known_tools
             session.keep_head()

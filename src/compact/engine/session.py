@@ -7,7 +7,7 @@ come from the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -16,28 +16,18 @@ from compact.core.boundaries import GroupKind, groups
 from compact.core.render import disarm
 from compact.core.view import START, links, own_id, own_key
 from compact.engine.fitting import Fitting
-from compact.engine.given import shell
+from compact.engine.leading import Head, Leading
 from compact.engine.line import Line
 from compact.errors import MalformedMessage
 from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.plan import Limits
-from compact.model.record import Injected, Record, RecordKind
+from compact.model.record import Record, RecordKind
 from compact.ports import Format, Remembers, Store
 
 _LINES_KEPT = 4
 """A session has few histories at a time: the full one, the adopted one, a fork or two."""
-
-
-@dataclass
-class Head:
-    """What stands before the conversation: leading system messages, `system`, tools."""
-
-    source: list[Any] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
-    tokens: int = 0
-    developer_tokens: int = 0
 
 
 class Session:
@@ -50,12 +40,9 @@ class Session:
         self.lock = Lock()
         self.scale = 1.0
         """Provider's count over ours, as last observed."""
-        self.head = Head()
+        self.leading = Leading(size_of)
         self.floor: tuple[int, int] | None = None
         self.limits: tuple[tuple[int, int, float], Limits] | None = None
-        self._known_head: Head | None = None
-        self._after_head: Any = None
-        """A system message of ours, known not to belong to the head."""
         self.system_key: Any = None
         self.tools_key: Any = None
         self._store = store
@@ -68,7 +55,6 @@ class Session:
         self.format: Format | None = None
         self.retired_tools: frozenset[str] = frozenset()
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
-        self._injected: set[bytes] = set()
         self._revoked: set[str] = set()
         self._learned: set[str] = set()
         self.steps = 0
@@ -105,9 +91,10 @@ class Session:
 
     def keep_head(self) -> None:
         """Leading system messages are no part of the history, but a restored list begins with them."""
-        if self.head.source is not self.kept_head and self.head.source != self.kept_head:
-            self.remember(head=self.head.source)
-            self.kept_head = self.head.source
+        source = self.leading.head.source
+        if source is not self.kept_head and source != self.kept_head:
+            self.remember(head=source)
+            self.kept_head = source
 
     def learn(self, record: Record) -> None:
         self._learned.add(record.id)
@@ -115,56 +102,10 @@ class Session:
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
             self._revoked.add(record.revokes)
             self.revision = max(self.revision, record.revision)
-        self._note_injected(record)
-
-    def _note_injected(self, record: Record) -> None:
-        for entry in record.entries:
-            if isinstance(entry, Injected):
-                self._injected.add(entry.message.digest)
+        self.leading.note(record)
 
     def forget_lines(self) -> None:
         self._lines.clear()
-
-    def split(self, messages: Sequence[Any], format: Format) -> int:
-        """How many leading messages are the caller's system prompt; decodes them only when they changed."""
-        head = self.head
-        count = len(head.source)
-        if count <= len(messages) and messages[:count] == head.source:
-            after = messages[count] if count < len(messages) else None
-            if after is None or after == self._after_head or not self._is_lead(after, count, format):
-                return count
-        found: list[Message] = []
-        at = 0
-        while at < len(messages):
-            decoded = format.decode(messages[at], at)
-            if not all(self._leads(message) for message in decoded):
-                break
-            found.extend(decoded)
-            at += 1
-        developer = sum(self._size_of(message) for message in found if message.role is Role.DEVELOPER)
-        tokens = sum(self._size_of(message) for message in found)
-        self.head = Head([shell(item) for item in messages[:at]], found, tokens, developer)
-        return at
-
-    def head_changed(self) -> bool:
-        """Whether the leading system messages differ from those of the call before."""
-        before, self._known_head = self._known_head, self.head
-        if before is None or before is self.head:
-            return False
-        return [one.digest for one in before.messages] != [one.digest for one in self.head.messages]
-
-    def _is_lead(self, item: Any, index: int, format: Format) -> bool:
-        role = item.get("role") if isinstance(item, dict) else getattr(item, "role", None)
-        if role not in ("system", "developer"):
-            return False
-        leads = all(self._leads(message) for message in format.decode(item, index))
-        if not leads:
-            self._after_head = shell(item)
-        return leads
-
-    def _leads(self, message: Message) -> bool:
-        # A summary of ours that stands among the system messages belongs to the conversation.
-        return message.role in (Role.SYSTEM, Role.DEVELOPER) and message.digest not in self._injected
 
     def line_for(
         self, messages: list[Any], named: Format | None, thorough: bool = True, quiet: bool = False
@@ -175,8 +116,8 @@ class Session:
         if line is None:
             possible = ANY if named is not None else narrow(ANY, messages, 0)
             self.format = named or by_name(preferred(possible))
-            self.head = Head()
-            head = self.split(messages, self.format)
+            self.leading.head = Head()
+            head = self.leading.split(messages, self.format)
             line = self._new_line()
             line.possible = possible
             if self._lines and self._lines[0].possible == possible:
@@ -212,7 +153,7 @@ class Session:
         if self.format is None:
             return None, 0
         try:
-            head = self.split(messages, self.format)
+            head = self.leading.split(messages, self.format)
         except MalformedMessage:
             # By the rules of the format that the session had last; it may be in another now.
             return None, 0
@@ -231,7 +172,7 @@ class Session:
     def _take_over(self, line: Line, record: Record, quiet: bool) -> None:
         """Go on from the record of another session that has, or had, the same history."""
         # Its summaries are no system prompt here either.
-        self._note_injected(record)
+        self.leading.note(record)
         if (line.has_all or self._bring_over(record)) and not quiet:
             line.base = self.own(record)
 
