@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compact.errors import InsufficientBudget, SummarizerError
+from compact.model.plan import Mode
 from compact.testing.policies import check_lint, check_protected, wire_bytes
 from support.rig import PRESETS, cases, make_rig
 
@@ -108,3 +109,15 @@ def test_manual_compaction_is_as_careful(preset: str, case: Case) -> None:
     check_protected(messages, result)
     check_lint(messages, result, format)
     rig.prepare(messages)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@settings(max_examples=25)
+@given(case=cases(assistant_first=True, protected=True))
+def test_what_comes_is_at_most_what_the_plan_said(preset: str, case: Case) -> None:
+    format, window, messages = case
+    rig = make_rig(preset, format, window)
+    plan = rig.manager.plan("s", messages, system=rig.system)
+    done = rig.prepare(messages)
+    if done is not None and done.record is not None and done.record.summary:
+        assert plan.mode is Mode.SUMMARIZE and done.tokens.final <= plan.after

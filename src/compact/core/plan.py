@@ -115,7 +115,7 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
         allowance = min(allowance, max(SMALLEST_SUMMARY, replaced_tokens // 2))
     if reason is not Reason.TURNS and replaced_tokens <= allowance + sizes.frame:
         return None
-    plan = _cut_plan(layout, limits, before, reason, kept, Mode.SUMMARIZE, allowance)
+    plan = _cut_plan(layout, limits, before, reason, kept, Mode.SUMMARIZE, allowance + sizes.frame)
     return replace(plan, summary_tokens=allowance, strategy=layout.policy.strategy)
 
 

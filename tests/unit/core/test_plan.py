@@ -31,7 +31,7 @@ def test_a_plan_names_every_message_and_what_it_saves() -> None:
     assert plan.mode is Mode.SUMMARIZE and plan.reason is Reason.OVERFLOW
     assert actions(plan) == ["pinned", *["summarized"] * 48, *["kept"] * 12]
     assert sum(s.saves for s in plan.steps) == sum(size(m) for m in messages[1:49])
-    assert plan.steps[-1].action is Action.INJECT and plan.steps[-1].tokens == plan.summary_tokens
+    assert plan.steps[-1].action is Action.INJECT and plan.steps[-1].tokens == plan.summary_tokens + FRAME
     assert sorted((*plan.leading, *plan.recent, *plan.replaced)) == list(range(len(messages)))
     assert plan.before == sum(map(size, messages)) and plan.after < plan.before
     assert (plan.kept_counts.pinned, plan.kept_counts.recent_turns) == (1, 7)
