@@ -21,7 +21,9 @@ from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
 from compact.ports import Archive, Store, TokenCounter
 from compact.stores import store_for
+from compact.summarizers.api import refuse_template
 from compact.summarizers.chain import EMBEDDED, summarizer_for
+from compact.summarizers.extractive import ExtractiveSummarizer
 from compact.summarizers.templates import check_strategy
 from compact.tracing.archived import ArchivedEvents, EventLog
 from compact.tracing.stored import KeepsEvents, StoredEvents
@@ -98,6 +100,8 @@ def wire(
         prose = _prose(config, clients, margined)
     else:
         prose = summarizer_for(summarizer, margined, config.summarizer.timeout or _OWN_SECONDS)
+    if config.policy.rest is Rest.SUMMARIZE and (prose is None or isinstance(prose, ExtractiveSummarizer)):
+        refuse_template(config.policy.strategy, "policy.strategy")
     composed = prose
     if summarizer is None or config.policy.survival_floor > 0.0:
         composed = _composed(config, prose, margined, redactor)

@@ -92,3 +92,23 @@ def test_the_archive_holds_transcript_summary_and_the_events_that_led_to_it(tmp_
     names = [json.loads(line)["name"] for line in (folder / "events.jsonl").read_text().splitlines()]
     assert names[:2] == ["compact.token_estimate", "compact.trigger_decision"]
     assert names.count("compact.token_estimate") == 1 and names[-1] == "compaction-complete"
+
+
+def test_a_template_for_a_model_is_refused_where_none_is_asked(tmp_path: Path) -> None:
+    template = tmp_path / "mine.md"
+    template.write_text("Three lines.", encoding="utf-8")
+    config = CompactConfig(policy={"strategy": str(template)}, summarizer={"name": "extractive"})
+    for summarizer in (None, "extractive"):
+        with pytest.raises(ConfigError, match="template for a model") as caught:
+            CompactManager(config, summarizer)
+        assert caught.value.path == "policy.strategy"
+    assert CompactManager(config, [lambda request: "", "extractive"])
+    assert CompactManager(CompactConfig(preset="window", policy={"strategy": str(template)}))
+
+
+def test_a_list_of_summarizers_is_a_chain_of_them() -> None:
+    config = CompactConfig(summarizer=["openai", {"name": "anthropic", "model": "claude-own"}, "extractive"])
+    writer = prose_writer(config, {})
+    assert "Chain(" in writer
+    assert writer.index("gpt-4o-mini") < writer.index("claude-own") < writer.index("ExtractiveSummarizer")
+    assert prose_writer(CompactConfig(summarizer=["extractive", "extractive"]), {}) == "Composer(None)"

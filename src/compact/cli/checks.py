@@ -17,11 +17,15 @@ from compact.cli.session import manager_for
 from compact.config import CompactConfig, SummarizerSettings
 from compact.counters import counter_for
 from compact.errors import CompactError, ConfigError
+from compact.model.policy import Rest
 from compact.models import limits_for
 from compact.models.choose import sources
 from compact.models.limits import LimitsSource
 from compact.redaction.scan import compile_user
+from compact.summarizers.api import refuse_template
+from compact.summarizers.chain import EMBEDDED
 from compact.summarizers.templates import check_strategy
+from compact.wiring import vendor_of
 
 DISTRIBUTION = "compact-context"
 
@@ -139,14 +143,19 @@ def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[C
         advice = f"Set {link.api_key_env}, or take summarizer.api_key_env out."
         found = f"{link.name}: the variable {link.api_key_env} is not set"
         yield Check(Level.PROBLEM, "summarizer", found, advice)
+    embedded = all(vendor_of(link, config.preset, environ) == EMBEDDED for link in links)
+    if config.policy.rest is Rest.SUMMARIZE and embedded and Path(config.policy.strategy).is_file():
+        try:
+            refuse_template(config.policy.strategy, "policy.strategy")
+        except ConfigError as error:
+            yield Check(Level.PROBLEM, "summarizer", str(error))
+            return
     if not unset:
         told = ", else ".join(_told_of(link, config, environ) for link in links)
         yield Check(Level.OK, "summarizer", told)
 
 
 def _told_of(link: SummarizerSettings, config: CompactConfig, environ: Mapping[str, str]) -> str:
-    from compact.wiring import vendor_of
-
     name = vendor_of(link, config.preset, environ)
     told = "extractive, the embedded one" if name == "extractive" else name
     model = f", model {link.model}" if link.model and name != "extractive" else ""

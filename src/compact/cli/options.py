@@ -52,7 +52,7 @@ def add_settings(parser: ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        type=_assignment,
+        type=assignment,
         help="any other setting, as in --set policy.keep_recent_turns=3",
     )
 
@@ -93,7 +93,7 @@ def at_least_one(text: str) -> int:
     return int(text)
 
 
-def _assignment(text: str) -> tuple[str, Any]:
+def assignment(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise ArgumentTypeError(f"expected KEY=VALUE, got {text!r}")

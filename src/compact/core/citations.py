@@ -6,14 +6,26 @@ import re
 from collections.abc import Collection
 
 _LINK = r"\s*(?:[,;/&+]|-|–|—|\.\.+|…|and|to)\s*(?:and\s+)?"
-_LABELS = rf"m\s?\d+(?:(?:{_LINK}m?|\s+m)\s?\d+)*"
+_M = r"(?:[#^]?m|msg\.?|messages?|nachricht)"
+_LABELS = rf"{_M}\s?\d+(?:(?:{_LINK}{_M}?|\s+{_M})\s?\d+)*"
 # In round brackets only labels alone, and neither m² nor m³, which are units.
 _CITATION = re.compile(
-    rf"[ \t]?(?:\[(?:(?:see|cf\.?|from|sources?)[: ]+)?({_LABELS})\b([^\[\]\n]{{0,80}})\]"
-    rf"|\((?!m[23]\))({_LABELS})\))",
+    rf"[ \t]?(?:[\[【［](?:(?:see|cf\.?|from|sources?)[: ]+)?({_LABELS})\b([^\[\]【】\n]{{0,80}})[\]】］]"
+    rf"|\((?!m[23]\))({_LABELS})\)|[\[【]\^?m-\d+[\]】]())",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"\bm\s?(\d+)\b", re.IGNORECASE)
+# What is left of a citation that was dropped: the word before it that led to it, the "and" between two.
+_GONE = "\x00"
+_AND = r"(?:,|;|/|&|\+|and|or|und|oder|et|ou|y|e|en|och)"
+_DANGLING = (
+    (re.compile(rf"[ \t]?`\s*{_GONE}\s*`"), _GONE),
+    (re.compile(rf"{_GONE}(?:\s*{_AND})?\s*(?={_GONE})", re.IGNORECASE), ""),
+    (re.compile(rf"(?<=[\])】])\s*{_AND}\s*{_GONE}", re.IGNORECASE), ""),
+    (re.compile(rf"{_GONE}\s*{_AND}(?=\s*[\[(【])", re.IGNORECASE), ""),
+    (re.compile(rf"\s*\b(?:see(?: also)?|cf\.|in|from|per|as of|according to)\s*{_GONE}", re.IGNORECASE), ""),
+    (re.compile(_GONE), ""),
+)
 _DIGITS = re.compile(r"\d+")
 _RANGE = re.compile(r"\d\s*(?:-|–|—|\.\.+|…|to)\s*m?\s?\d", re.IGNORECASE)
 _LONGEST_RANGE = 10_000
@@ -48,13 +60,19 @@ def drop_false_citations(text: str, valid_positions: Collection[int]) -> str:
         note = _LABEL.sub("", match.group(2) or "").strip(" \t,;:?!.&/-–—")
         lead = match.group()[: len(match.group()) - len(match.group().lstrip())]
         kept = (f"({note})" if re.search(r"\w", note) else "", f"[{left}]" if left else "")
-        return "".join(f"{lead}{part}" for part in kept if part)
+        return "".join(f"{lead}{part}" for part in kept if part) or f"{_GONE}"
 
-    return _CITATION.sub(keep_valid, text)
+    kept = _CITATION.sub(keep_valid, text.replace(_GONE, ""))
+    if _GONE in kept:
+        for left_over, instead in _DANGLING:
+            kept = left_over.sub(instead, kept)
+    return kept
 
 
 def _numbers(match: re.Match[str]) -> list[int]:
-    labels, note, alone = match.groups()
+    labels, note, alone, _ = match.groups()
+    if labels is None and alone is None:
+        return [-1]
     return [int(number) for number in _DIGITS.findall(labels or alone) + _LABEL.findall(note or "")]
 
 

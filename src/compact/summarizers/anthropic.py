@@ -99,6 +99,8 @@ class AnthropicSummarizer(ModelSummarizer):
             raise refused(RefusalReason.REFUSAL, "the model refused")
         if stop == "tool_use" or "tool_use" in kinds:
             raise refused(RefusalReason.TOOL_CALL, "the model called a tool instead of writing")
+        if stop == "pause_turn":
+            raise self._cut()  # a turn to be gone on with is no whole answer
         if stop == "model_context_window_exceeded":
             raise InputTooLong("The input left the summarizer no room to answer; summarize smaller pieces.")
         if not text.strip():

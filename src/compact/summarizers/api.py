@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress, count
 from typing import Any
@@ -39,11 +39,13 @@ def summarize(
     first_position: int = 0,
     focus: str = "",
     format: str | None = None,
+    on_skipped: Callable[[str, str], None] | None = None,
 ) -> Summary:
     """A summary of at most `max_tokens` tokens, in any format that is recognized, or of decoded messages.
 
     Without a `summarizer` the embedded one works, offline; any other gets the evidence ledger beside its
-    prose. Of a list each is the fall-back of the one before; "extractive" in it is the embedded one.
+    prose. Of a list each is the fall-back of the one before; "extractive" in it is the embedded one;
+    `on_skipped(reason, sentence)` hears of each that was passed over.
     `previous` is folded in: its evidence is merged, its story carried on. System and developer
     messages are instructions, not conversation: they are left out. `strategy` may be a path to a template
     of your own, for a summarizer with a model.
@@ -65,6 +67,7 @@ def summarize(
         previous_evidence=_evidence(previous),
         positions=tuple(compress(count(first_position), said)),
         focus=focus,
+        on_skipped=on_skipped,
     )
     if summarizer is None:
         # Headings and citations must not make it longer than what it tells of.
@@ -102,9 +105,16 @@ def _prompt(strategy: str, *, embedded: bool) -> str:
         return ""
     template = load_template(strategy)
     if embedded:
-        raise ConfigError(
-            f"The strategy {strategy!r} is a template for a model, and no summarizer is given. Give one, or "
-            f"use one of {', '.join(sorted(_EMBEDDED))}.",
-            "strategy",
-        )
+        refuse_template(strategy)
     return template.text
+
+
+def refuse_template(strategy: str, path: str = "strategy") -> None:
+    """Raise ConfigError for a strategy that is not among those that the embedded summarizer knows."""
+    if strategy not in _EMBEDDED:
+        raise ConfigError(
+            f"{path}: {strategy!r} is a template for a model, and the embedded summarizer reads none. Give a "
+            "summarizer with a model (summarizer.name in the settings, --summarizer on the command line), or "
+            f"use one of {', '.join(sorted(_EMBEDDED))}.",
+            path,
+        )

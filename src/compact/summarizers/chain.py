@@ -86,7 +86,7 @@ class Chain:
             self._on_failure(self._given[number], error)
         if request.on_skipped is not None and number + 1 < len(self.links):
             reason = error.reason if isinstance(error, SummaryRefused) else type(error).__name__
-            request.on_skipped(reason, f"{self.links[number]!r} was passed over. {_told(error)}")
+            request.on_skipped(reason, f"{_name(self.links[number])} was passed over. {_told(error)}")
 
     def _counted(self, failures: list[Exception]) -> Exception:
         mendable = [error for error in failures if getattr(error, "reason", "") in _MENDED_BY_THE_LADDER]
@@ -108,6 +108,12 @@ def summarizer_for(value: Any, counter: TokenCounter, timeout: float | None = No
     if not isinstance(value, list | tuple):
         return ExtractiveSummarizer(counter) if value == EMBEDDED else as_summarizer(value, timeout)
     return Chain([summarizer_for(link, counter, timeout) for link in value])
+
+
+def _name(link: Summarizer) -> str:
+    """What people know it by: the model's id, the function's name."""
+    link = getattr(link, "inner", link)
+    return str(getattr(link, "model", None) or getattr(link, "name", None) or repr(link))
 
 
 def _told(error: Exception) -> str:

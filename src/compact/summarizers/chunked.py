@@ -81,20 +81,20 @@ class Chunked:
             )
         if concurrency < 1:
             raise ConfigError("concurrency must be at least 1.", "summarizer.concurrency")
-        self._inner = inner
+        self.inner = inner
         self._counter = counter
         self._limit = input_limit
         self._concurrency = concurrency
         self._on_progress = on_progress
 
     def __repr__(self) -> str:
-        return f"Chunked({self._inner!r}, input_limit={self._limit})"
+        return f"Chunked({self.inner!r}, input_limit={self._limit})"
 
     def summarize(self, request: SummaryRequest) -> Summary:
         return run_sync(lambda: self.asummarize(request))
 
     async def asummarize(self, request: SummaryRequest) -> Summary:
-        on_prefix = getattr(self._inner, "on_prefix", None)
+        on_prefix = getattr(self.inner, "on_prefix", None)
         if on_prefix is not None and request.prefix_messages:
             # It was sent before and fits, however small the pieces of a cold request have to be.
             summary: Summary | None = await on_prefix(request)
@@ -113,7 +113,7 @@ class Chunked:
         progress = _Progress(self._on_progress or request.on_progress)
         for _ in range(_MOST_ROUNDS):
             if self._size(request) <= limit:
-                summary = await summarize_async(self._inner, request)
+                summary = await summarize_async(self.inner, request)
                 progress.step()
                 return summary
             request = await self._round(request, limit, progress)
@@ -169,7 +169,7 @@ class Chunked:
         async def one(piece: _Piece) -> str:
             part = replace(request, messages=piece.messages, positions=piece.positions)
             async with gate:
-                summary = await summarize_async(self._inner, part)
+                summary = await summarize_async(self.inner, part)
             progress.step()
             # A refusal in the middle must not be merged as if it were content.
             return check_summary(summary.text, part, self._count)

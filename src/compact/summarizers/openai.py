@@ -10,6 +10,9 @@ from compact.model.summary import RefusalReason, SummaryRequest
 from compact.summarizers._http import Body
 from compact.summarizers._model import Answer, ModelSummarizer, as_sent, positive, refused
 
+_BROKEN_OFF = frozenset({"error", "abort", "aborted", "cancelled", "canceled", "timeout"})
+"""Ends that gateways and servers give an answer of which only a part has come."""
+
 
 class OpenAISummarizer(ModelSummarizer):
     """Asks `base_url`/chat/completions."""
@@ -91,6 +94,8 @@ class OpenAISummarizer(ModelSummarizer):
         finish = choice.get("finish_reason")
         if message.get("refusal") or finish == "content_filter":
             raise refused(RefusalReason.REFUSAL, "the model refused")
+        if finish in _BROKEN_OFF:
+            raise self._cut()
         if message.get("tool_calls") or message.get("function_call"):
             raise refused(RefusalReason.TOOL_CALL, "the model called a tool instead of writing")
         if not text.strip():

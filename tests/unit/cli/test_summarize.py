@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from compact import count_tokens
 from compact.cli.exits import ExitCode
 from support.cli import Compact
+from support.wire_servers import AnthropicWire, OpenAIWire, serving
+
+WROTE = "Parcels jump back because two scanners write the same status [m1]."
 
 
 def test_the_summary_alone_goes_to_standard_output(compact: Compact, sample: Path) -> None:
@@ -65,3 +70,61 @@ def test_a_wrong_size_ends_with_2(compact: Compact, sample: Path) -> None:
         except SystemExit as ended:
             code = int(ended.code or 0)
         assert code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("given", ["[]", '[{"role": "user", "content": "hello"}]'])
+def test_nothing_to_summarize_is_said_and_ends_with_1(compact: Compact, tmp_path: Path, given: str) -> None:
+    path = tmp_path / "short.json"
+    path.write_text(given, encoding="utf-8")
+    ended = compact("summarize", path, "-q")
+    assert ended.code == ExitCode.FINDINGS
+    assert ended.out == ""
+    assert "there is nothing to summarize" in ended.err
+
+
+def test_a_model_writes_where_one_is_named(compact: Compact, sample: Path) -> None:
+    with serving(OpenAIWire().answer(WROTE)) as server:
+        ended = compact("summarize", sample, "--base-url", server.url, "--summarizer-model", "gpt-4o")
+        assert [request.body["model"] for request in server.received] == ["gpt-4o"]
+    assert ended.code == ExitCode.OK
+    assert ended.out.startswith(WROTE)
+    assert "of at most 1,000 tokens, by " in ended.err
+    with serving(AnthropicWire().answer(WROTE)) as server:
+        ended = compact("summarize", sample, "--summarizer", "anthropic", "--base-url", server.url)
+    assert ended.out.startswith(WROTE)
+
+
+def test_a_template_of_one_s_own_goes_to_the_model(compact: Compact, sample: Path, tmp_path: Path) -> None:
+    template = tmp_path / "mine.md"
+    template.write_text("Three lines about the parcels, in capitals.", encoding="utf-8")
+    with serving(OpenAIWire().answer(WROTE)) as server:
+        settings = tmp_path / "compact.yaml"
+        settings.write_text(f"summarizer: {{name: openai, base_url: {server.url}}}", encoding="utf-8")
+        ended = compact("summarize", sample, "--strategy", template, "--config", settings)
+        assert "in capitals" in json.dumps(server.received[0].body)
+    assert ended.code == ExitCode.OK
+    assert ended.out.startswith(WROTE)
+
+
+def test_a_template_without_a_model_says_how_to_give_one(
+    compact: Compact, sample: Path, tmp_path: Path
+) -> None:
+    template = tmp_path / "mine.md"
+    template.write_text("Three lines.", encoding="utf-8")
+    ended = compact("summarize", sample, "--strategy", template)
+    assert ended.code == ExitCode.USAGE
+    assert "--summarizer" in ended.err
+
+
+def test_several_are_asked_in_turn_and_the_one_passed_over_is_told(compact: Compact, sample: Path) -> None:
+    with serving(OpenAIWire().answer("I'm sorry, but I can't help with that.")) as server:
+        ended = compact("summarize", sample, "--summarizer", "openai,extractive", "--base-url", server.url)
+    assert ended.code == ExitCode.OK
+    assert "gpt-4o-mini was passed over. The summary was refused (refusal)" in ended.err
+    assert "## Goals" in ended.out
+
+
+def test_a_model_that_is_not_there_ends_with_4(compact: Compact, sample: Path) -> None:
+    ended = compact("summarize", sample, "--base-url", "http://127.0.0.1:9/v1")
+    assert ended.code == ExitCode.FAILED
+    assert ended.out == ""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from compact.errors import SummaryRefused
+from compact.errors import SummarizerError, SummaryRefused
 from compact.model.message import Usage
 from compact.model.summary import RefusalReason
 from compact.summarizers._http import InputTooLong
@@ -80,6 +80,13 @@ def test_answers_that_are_no_summary(answer: object, reason: RefusalReason) -> N
     with serving(answer) as server, pytest.raises(SummaryRefused) as caught:
         client(server).summarize(asking(*lighthouse()))
     assert caught.value.reason == reason
+
+
+def test_a_turn_that_is_paused_is_no_whole_answer() -> None:
+    for answer in (WIRE.answer(SUMMARY, stop="pause_turn"), WIRE.stream(SUMMARY, stop="pause_turn")):
+        with serving(answer) as server, pytest.raises(SummarizerError, match="in the middle") as caught:
+            client(server).summarize(asking(*lighthouse()))
+        assert caught.value.retryable
 
 
 def test_thinking_is_not_part_of_the_summary() -> None:

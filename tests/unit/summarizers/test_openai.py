@@ -109,6 +109,14 @@ def test_answers_that_are_no_summary(answer: object, reason: RefusalReason) -> N
         assert refusal_of(server) == reason
 
 
+@pytest.mark.parametrize("finish", ["error", "abort", "cancelled"])
+def test_an_answer_that_the_server_broke_off_is_none(finish: str) -> None:
+    for answer in (WIRE.answer(SUMMARY, finish=finish), WIRE.stream(SUMMARY, finish=finish)):
+        with serving(answer) as server, pytest.raises(SummarizerError, match="in the middle") as caught:
+            client(server).summarize(asking(*lighthouse()))
+        assert caught.value.retryable
+
+
 def test_content_in_parts() -> None:
     parts = [{"type": "text", "text": "The lamp "}, {"type": "text", "text": "is repaired."}]
     message = {"role": "assistant", "content": parts}

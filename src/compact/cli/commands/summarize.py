@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
 from compact.cli.files import Conversation
-from compact.cli.options import add_input, tokens
+from compact.cli.options import add_input, assignment, load_config, tokens
 from compact.cli.progress import tracked
 from compact.model.summary import Summary
+
+if TYPE_CHECKING:
+    from compact.config import CompactConfig
+    from compact.ports import TokenCounter
 
 _DEFAULT_TOKENS = 1_000
 
@@ -30,19 +35,50 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--strategy",
         metavar="NAME",
         default="task_state",
-        help="task_state (default), decision_log, code_delta, brief, continuation, site_building or rolling",
+        help="task_state (default), decision_log, code_delta, brief, continuation, site_building, rolling, "
+        "or the path of a template of your own, for a summarizer with a model",
     )
-    group.add_argument("--model", metavar="NAME", default="gpt-4o", help="model whose tokenizer counts")
+    group.add_argument("--model", metavar="NAME", help="model whose tokenizer counts (default: gpt-4o)")
+    group.add_argument("--counter", metavar="KIND", help="auto (default), tiktoken, estimate or chars4")
+    group = parser.add_argument_group("summarizer")
     group.add_argument(
-        "--counter", metavar="KIND", default="auto", help="auto (default), tiktoken, estimate or chars4"
+        "--summarizer",
+        metavar="NAME",
+        help="extractive (default: embedded, offline), openai, anthropic or auto; several, separated by "
+        "commas, are asked in turn",
     )
+    group.add_argument("--summarizer-model", metavar="NAME", help="model that writes (default: a fast one)")
+    group.add_argument("--base-url", metavar="URL", help="its server: OpenAI's wire format, or Anthropic's")
+    group.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key for it")
+    group.add_argument(
+        "--config", metavar="PATH", help="configuration file (default: compact.yaml, if there)"
+    )
+    group.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        type=assignment,
+        help="any other setting, as in --set summarizer.timeout=90",
+    )
+    parser.set_defaults(preset=None, window=None)
 
 
 def run(context: Context) -> ExitCode:
-    transcript = context.transcript()
-    conversations = transcript.conversations
+    from compact.counters import counter_for
+    from compact.wiring import model_summarizer
+
+    conversations = context.transcript().conversations
+    config = _config(context)
+    counter = counter_for(
+        config.model,
+        config.counter,
+        cache_dir=context.environ.get("TIKTOKEN_CACHE_DIR"),
+        on_warning=context.warn,
+    )
+    summarizer = model_summarizer(config, counter, context.environ)
     work = tracked(conversations, len(conversations), context.err, "Summarizing", context.args.quiet)
-    summaries = [_summary(conversation, context) for conversation in work]
+    summaries = [_summary(conversation, context, summarizer, counter) for conversation in work]
     pairs = list(zip(conversations, summaries, strict=True))
     if context.args.json:
         context.print_json({"conversations": [_as_json(*pair) for pair in pairs]})
@@ -50,24 +86,56 @@ def run(context: Context) -> ExitCode:
         for number, (conversation, summary) in enumerate(pairs):
             if len(pairs) > 1:
                 context.out.line(("\n" if number else "") + context.out.styled(conversation.label, "bold"))
-            context.out.line(summary.text)
+            if summary.text:
+                context.out.line(summary.text)
     for conversation, summary in pairs:
-        context.note(_told(conversation, summary, context))
-    return ExitCode.OK
+        if summary.text:
+            context.note(_told(conversation, summary, context))
+        else:
+            context.warn(_nothing(conversation, context))
+    return ExitCode.OK if pairs and all(summary.text for summary in summaries) else ExitCode.FINDINGS
 
 
-def _summary(conversation: Conversation, context: Context) -> Summary:
+def _config(context: Context) -> CompactConfig:
+    """The settings; where they name no summarizer, the embedded one: nothing goes out unasked."""
+    args = context.args
+    links: list[dict[str, Any]] = [
+        {"name": name.strip()} for name in (args.summarizer or "").split(",") if name.strip()
+    ]
+    one = {"model": args.summarizer_model, "base_url": args.base_url, "api_key_env": args.api_key_env}
+    given = {key: value for key, value in one.items() if value is not None}
+    if links:
+        # By name it is another one than the settings have, so theirs do not lie below it.
+        first, *others = links
+        args.set.insert(0, ("summarizer", {**first, **given, "fallbacks": others}))
+    elif given:
+        args.set.insert(0, ("summarizer", {"name": "openai", **given}))
+    config = context.config()
+    if "summarizer" in config.model_fields_set:
+        return config
+    args.set.append(("summarizer", {"name": "extractive"}))
+    return load_config(context)[0]
+
+
+def _summary(conversation: Conversation, context: Context, summarizer: Any, counter: TokenCounter) -> Summary:
     from compact.summarizers.api import summarize
 
     args = context.args
+    if not conversation.messages:
+        return Summary(text="", strategy=args.strategy)
     return summarize(
         conversation.messages,
         args.max_tokens,
         args.strategy,
-        counter=args.counter,
-        model=args.model,
+        summarizer,
+        counter,
         format=args.format,
+        on_skipped=partial(_passed_over, context),
     )
+
+
+def _passed_over(context: Context, reason: str, sentence: str) -> None:
+    context.warn(sentence)
 
 
 def _told(conversation: Conversation, summary: Summary, context: Context) -> str:
@@ -75,7 +143,18 @@ def _told(conversation: Conversation, summary: Summary, context: Context) -> str
     size = f"{summary.tokens:,} of at most {context.args.max_tokens:,} tokens"
     held = summary.survival.get("all")
     evidence = f"; {held:.0%} of {len(summary.evidence):,} pieces of evidence are in it" if held else ""
-    return f"{label}{size}{evidence}"
+    by = "" if summary.model == "extractive" else f", by {summary.model}"
+    return f"{label}{size}{by}{evidence}"
+
+
+def _nothing(conversation: Conversation, context: Context) -> str:
+    label = f"{conversation.label}: " if conversation.label else ""
+    if not conversation.messages:
+        return f"{label}there is nothing to summarize: no messages."
+    return (
+        f"{label}there is nothing to summarize: what is said holds nothing for {context.args.strategy}, or "
+        f"{context.args.max_tokens:,} tokens are too few for any of it."
+    )
 
 
 def _as_json(conversation: Conversation, summary: Summary) -> dict[str, Any]:
