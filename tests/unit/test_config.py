@@ -219,7 +219,7 @@ def test_known_variables_give_no_warning() -> None:
     [
         ("policy:\n  trigger_pct: 0.5\n  trigger_pct: 0.6\n", "line 3: the key 'trigger_pct' is there twice"),
         ("policy: [1\n", "line 2, column 1"),
-        ("- a\n- b\n", "must hold a mapping of settings (got list)"),
+        ("- a\n- b\n", "must hold a mapping of settings (got array)"),
     ],
 )
 def test_a_broken_file_is_refused_with_the_place(text: str, message: str) -> None:

@@ -17,10 +17,12 @@ from typing import IO, Any, TextIO
 
 from compact.cli.context import to_json
 from compact.errors import FormatError
+from compact.model.message import json_kind
 
 MAX_BYTES = 512 * 1024 * 1024
 """More than this, also unpacked, is refused: a small gzip file can hold a disk full."""
 
+_EXPECTED = 'Expected is an array of messages, an object with "messages", or one of them a line.'
 _MESSAGES = ("messages", "input")
 _SYSTEM = ("system", "instructions")
 
@@ -94,7 +96,10 @@ def read(path: str, stdin: TextIO) -> Transcript:
             with Path(path).open("rb") as stream:
                 data = _read_all(stream, name)
     except OSError as error:
-        raise FormatError(f"{name} could not be read: {error.strerror or error}.") from None
+        raise FormatError(
+            f"{name} could not be read: {error.strerror or error}. Nothing was done; name a file that holds "
+            "a conversation, or pipe one in."
+        ) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -122,10 +127,10 @@ def _unpack(data: bytes, name: str) -> bytes:
         try:
             chunks.append(unpacker.decompress(data, MAX_BYTES + 1 - size))
         except zlib.error as error:
-            raise FormatError(f"{name} is a damaged gzip file ({error}).") from None
+            raise FormatError(f"{name} is a damaged gzip file ({error}); pack it anew.") from None
         size += len(chunks[-1])
         if not unpacker.eof and size <= MAX_BYTES:
-            raise FormatError(f"{name} is a gzip file that ends too soon.")
+            raise FormatError(f"{name} is a gzip file that ends too soon; pack it anew.")
         data = unpacker.unused_data
     return b"".join(chunks)
 
@@ -133,7 +138,7 @@ def _unpack(data: bytes, name: str) -> bytes:
 def parse(text: str, name: str) -> Transcript:
     stripped = text.strip()
     if not stripped:
-        raise FormatError(f"{name} is empty; there is no conversation in it.")
+        raise FormatError(f"{name} is empty; there is no conversation in it. {_EXPECTED}")
     try:
         value = json.loads(stripped)
     except json.JSONDecodeError as error:
@@ -148,7 +153,7 @@ def parse(text: str, name: str) -> Transcript:
     if isinstance(value, dict):
         return Transcript(name, Shape.OBJECT, (_from_body(value, "", name),), indent)
     if not isinstance(value, list):
-        raise FormatError(f"{name} holds a JSON {type(value).__name__}, not a conversation.")
+        raise FormatError(f"{name} holds a JSON {json_kind(value)}, not a conversation. {_EXPECTED}")
     if value and all(_is_body(item) for item in value):
         return Transcript(name, Shape.OBJECTS, _bodies(value, name), indent)
     return Transcript(name, Shape.ARRAY, (Conversation(value),), indent)
@@ -162,8 +167,7 @@ def _parse_lines(text: str, name: str) -> list[Any]:
                 values.append(json.loads(line))
             except json.JSONDecodeError as error:
                 raise FormatError(
-                    f"{name} is not valid JSON: line {number}, column {error.colno}: {error.msg}. "
-                    "Expected one JSON array or object, or one JSON object a line."
+                    f"{name} is not valid JSON: line {number}, column {error.colno}: {error.msg}. {_EXPECTED}"
                 ) from None
     return values
 
@@ -196,9 +200,9 @@ def _from_body(body: dict[str, Any], label: str, name: str) -> Conversation:
     if key == "input" and isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
     if not isinstance(messages, list):
-        raise FormatError(f'{where}: "{key}" must be an array (got {type(messages).__name__}).')
+        raise FormatError(f'{where}: "{key}" must be an array of messages (got {json_kind(messages)}).')
     system = next((body[found] for found in _SYSTEM if body.get(found)), None)
     tools = body.get("tools")
     if tools is not None and not isinstance(tools, list):
-        raise FormatError(f'{where}: "tools" must be an array (got {type(tools).__name__}).')
+        raise FormatError(f'{where}: "tools" must be an array (got {json_kind(tools)}).')
     return Conversation(messages, system, tools or None, body, label)

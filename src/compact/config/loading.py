@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from compact.errors import ConfigError
 from compact.model.fields import dotted_paths, find, submodel, variants
+from compact.model.message import json_kind
 from compact.model.problems import config_error, nearest
 
 PREFIX = "COMPACT_"
@@ -96,7 +97,7 @@ def read_file(path: Path) -> dict[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise ConfigError(f"{path} must hold a mapping of settings (got {type(data).__name__}).")
+        raise ConfigError(f"{path} must hold a mapping of settings (got {json_kind(data)}).")
     return data
 
 

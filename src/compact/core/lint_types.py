@@ -17,6 +17,7 @@ class Provider(StrEnum):
 
 class ViolationCode(StrEnum):
     NO_MESSAGES = "no-messages"
+    MALFORMED = "malformed"
     ORPHAN_RESULT = "orphan-result"
     RESULT_BEFORE_CALL = "result-before-call"
     DISPLACED_RESULT = "displaced-result"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from compact.errors import FormatError
+from compact.model.message import json_kind
 
 MAX_LINE_BYTES = 128 * 1024 * 1024
 """A longer line is refused: a small gzip file can hold a disk full of one."""
@@ -162,7 +163,7 @@ class _Unusable(Exception):
 
 def _case(value: Any, file: Path, number: int, weight: int) -> Case:
     if not isinstance(value, dict):
-        raise _Unusable(f"a JSON {type(value).__name__}, not an object with messages")
+        raise _Unusable(f"a JSON {json_kind(value)}, not an object with messages")
     messages = value.get("messages")
     if not isinstance(messages, list) or not messages:
         raise _Unusable('"messages" must be an array that is not empty')

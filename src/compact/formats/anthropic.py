@@ -39,6 +39,7 @@ from compact.model.message import (
     Text,
     ToolCall,
     ToolResult,
+    json_kind,
 )
 
 __all__ = ["Anthropic", "with_cache_breakpoints"]
@@ -147,7 +148,7 @@ def _result(block: Mapping[str, Any], index: int, where: str) -> ToolResult:
         return ToolResult(call_id, content, is_error=is_error)
     if not is_array(content):
         raise MalformedMessage(
-            index, f"{where}.content must be a string or an array of blocks, got {type(content).__name__}"
+            index, f"{where}.content must be a string or an array of blocks, got {json_kind(content)}"
         )
     found = [_inner(raw, index, f"{where}.content[{at}]") for at, raw in enumerate(content)]
     text, media = text_and_media(found)

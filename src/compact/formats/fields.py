@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeGuard
 
 from compact.errors import MalformedMessage
-from compact.model.message import File, Image, Opaque, Text, Usage, canonical_json
+from compact.model.message import File, Image, Opaque, Text, Usage, canonical_json, json_kind
 
 CACHE_MARKS = frozenset({"cache_control", "cacheControl", "prompt_cache_breakpoint"})
 """Marks that say nothing to the model, wherever they stand. Nulls are left out as well."""
@@ -26,7 +26,7 @@ def as_mapping(item: Any, index: int) -> Mapping[str, Any]:
         return item
     if (fields := _dumped(item)) is not None:
         return fields
-    raise MalformedMessage(index, f"expected a mapping or an SDK object, got {type(item).__name__}")
+    raise MalformedMessage(index, f"expected a mapping or an SDK object, got {json_kind(item)}")
 
 
 def part_mapping(part: Any, index: int, where: str) -> Mapping[str, Any]:
@@ -35,7 +35,7 @@ def part_mapping(part: Any, index: int, where: str) -> Mapping[str, Any]:
         return part
     if (fields := _dumped(part)) is not None:
         return fields
-    raise MalformedMessage(index, f"{where} must be an object, got {type(part).__name__}")
+    raise MalformedMessage(index, f"{where} must be an object, got {json_kind(part)}")
 
 
 def _dumped(item: Any) -> Mapping[str, Any] | None:
@@ -84,11 +84,12 @@ def call_arguments(fields: Mapping[str, Any], key: str, index: int, where: str) 
 def _wrong_field(where: str, key: str, value: Any, expected: str) -> str:
     if value is None:
         return f"{where} has no {key}"
-    return f"{where}.{key} must be {expected}, got {_kind(value)}"
+    return f"{where}.{key} must be {expected}, got {json_kind(value)}"
 
 
 def wrong_content(index: int, value: Any, expected: str) -> MalformedMessage:
-    return MalformedMessage(index, f"content must be {expected}, got {_kind(value)}")
+    got = "but is missing or null" if value is None else f"got {json_kind(value)}"
+    return MalformedMessage(index, f"content must be {expected}, {got}")
 
 
 def opaque(fields: Mapping[str, Any], kind: str, volatile: frozenset[str] = frozenset()) -> Opaque:
@@ -213,7 +214,3 @@ def _without_marks(value: Any) -> Any:
     if is_array(value):
         return [_without_marks(inner) for inner in value]
     return value
-
-
-def _kind(value: Any) -> str:
-    return "null" if value is None else type(value).__name__

@@ -39,6 +39,7 @@ from compact.model.message import (
     ToolResult,
     arguments_text,
     call_digest,
+    json_kind,
     result_digest,
     text_digest,
 )
@@ -201,7 +202,7 @@ def _read_assistant_fields(
         places.append(Place("audio"))
     calls = fields.get("tool_calls")
     if calls is not None and not is_array(calls):
-        raise MalformedMessage(index, f"tool_calls must be an array, got {type(calls).__name__}")
+        raise MalformedMessage(index, f"tool_calls must be an array, got {json_kind(calls)}")
     for at, raw in enumerate(calls or ()):
         parts.append(_call(raw, index, f"tool_calls[{at}]"))
         places.append(Place("tool_calls", at))

@@ -19,7 +19,7 @@ from compact.formats.fields import (
 )
 from compact.formats.media import image, note_image, read_note
 from compact.formats.openai_chat import content_part
-from compact.model.message import File, Image, Opaque, Text, ToolCall, ToolResult
+from compact.model.message import File, Image, Opaque, Text, ToolCall, ToolResult, json_kind
 
 _VOLATILE = frozenset({"id", "status", "created_by", "meta", "call_id", "type"})
 # Type of a call → the name it goes by and the fields that may hold what it asks for.
@@ -180,8 +180,8 @@ def _content(output: Any, index: int, where: str) -> tuple[str, tuple[Image | Fi
     if isinstance(output, str):
         return output, ()
     if not is_array(output):
-        got = "none" if output is None else type(output).__name__
-        raise MalformedMessage(index, f"{where}.output must be a string or an array of parts, got {got}")
+        got = "but is missing or null" if output is None else f"got {json_kind(output)}"
+        raise MalformedMessage(index, f"{where}.output must be a string or an array of parts, {got}")
     return text_and_media(
         [message_part(raw, index, f"{where}.output[{at}]") for at, raw in enumerate(output)]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from hashlib import blake2b
@@ -244,6 +245,16 @@ def canonical_json(value: Any) -> str:
     import json
 
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def json_kind(value: Any) -> str:
+    """What JSON calls a value of this kind; the class of anything else."""
+    for kinds, name in (((bool,), "boolean"), ((int, float), "number"), ((str,), "string")):
+        if isinstance(value, kinds):
+            return name
+    if isinstance(value, Mapping):
+        return "object"
+    return "array" if isinstance(value, list | tuple) else "null" if value is None else type(value).__name__
 
 
 def make(kind: MessageKind, role: Role, text: str) -> Message:

@@ -67,10 +67,10 @@ def test_conversations_are_picked_by_id_or_number() -> None:
         ("", "x is empty"),
         ("[1", "line 1, column 3"),
         ('{"role": "user"}\nnope\n', "line 2, column 1"),
-        ("3", "holds a JSON int, not a conversation"),
+        ("3", "holds a JSON number, not a conversation"),
         ('{"name": "x"}', 'an object without "messages"; found: name'),
-        ('{"messages": {}}', '"messages" must be an array (got dict)'),
-        ('{"messages": [], "tools": {}}', '"tools" must be an array (got dict)'),
+        ('{"messages": {}}', '"messages" must be an array of messages (got object)'),
+        ('{"messages": [], "tools": {}}', '"tools" must be an array (got object)'),
         ("[" * 100_000, "nested deeper"),
     ],
 )

@@ -35,7 +35,7 @@ def test_questions_without_keys_are_left_out_and_others_need_the_end(write: Any,
     ("line", "told"),
     [
         ("{not json", "not valid JSON (column 2"),
-        ("[1, 2]", "a JSON list"),
+        ("[1, 2]", "a JSON array"),
         ('{"messages": []}', "must be an array that is not empty"),
         ('{"messages": [{}], "probe_cut_index": 7}', "a number from 1 to 1 (got 7)"),
         ('{"messages": [{}], "probes": ["x"]}', "an array of objects"),

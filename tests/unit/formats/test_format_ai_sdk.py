@@ -200,8 +200,8 @@ def test_broken_ui_messages_are_refused(item: Any, problem: str) -> None:
     ("item", "problem"),
     [
         ({"role": "developer", "content": "x"}, "unknown role 'developer'"),
-        ({"role": "tool", "content": "x"}, "content must be an array of parts, got str"),
-        ({"role": "user", "content": None}, "got null"),
+        ({"role": "tool", "content": "x"}, "content must be an array of parts, got string"),
+        ({"role": "user", "content": None}, "but is missing or null"),
         ({"role": "user", "content": [{"type": "image"}]}, "content[0] has no image"),
         ({"role": "user", "content": [{"type": "tool-call"}]}, "a tool-call, but the role is user"),
         ({"role": "assistant", "content": [{"type": "tool-call", "toolName": "f"}]}, "has no toolCallId"),

@@ -79,10 +79,13 @@ def test_our_system_messages_go_out_as_the_users() -> None:
     ("item", "problem"),
     [
         ({"role": "tool", "content": "x"}, "unknown role 'tool'"),
-        ({"role": "user"}, "content must be a string or an array of blocks, got null"),
-        ({"role": "user", "content": [3]}, "content[0] must be an object, got int"),
+        ({"role": "user"}, "content must be a string or an array of blocks, but is missing or null"),
+        ({"role": "user", "content": [3]}, "content[0] must be an object, got number"),
         ({"role": "user", "content": [{"type": "tool_result"}]}, "content[0] has no tool_use_id"),
-        ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": 1}]}, "got int"),
+        (
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": 1}]},
+            "got number",
+        ),
         ({"role": "user", "content": [{"type": "tool_use", "id": "c"}]}, "a tool_use, but the role is user"),
         (
             {"role": "assistant", "content": [{"type": "tool_result", "tool_use_id": "c"}]},
@@ -92,7 +95,7 @@ def test_our_system_messages_go_out_as_the_users() -> None:
         ({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "input": {}}]}, "has no name"),
         (
             {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": [1]}]},
-            "must be a string or an object, got list",
+            "must be a string or an object, got array",
         ),
         ({"role": "assistant", "content": [{"type": "thinking", "signature": "s"}]}, "has no thinking"),
         ({"role": "user", "content": [{"type": "image"}]}, "content[0].source must be an object"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,10 @@ from compact.cli.files import Conversation
 from compact.cli.options import add_input
 from compact.cli.progress import tracked
 from compact.cli.terminal import plural
-from compact.core.lint import Violation, fix_messages, lint_messages
+from compact.core.lint import Violation, ViolationCode, fix_messages, lint_messages
+from compact.errors import MalformedMessage
 from compact.formats import by_name, decode_all, recognize
+from compact.ports import Format
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -55,12 +58,24 @@ def _check(conversation: Conversation, context: Context) -> Result:
     args = context.args
     format = by_name(args.format) if args.format else recognize(conversation.messages)
     provider = args.provider or format.provider
+    if not args.fix and (broken := list(_broken(conversation, format))):
+        # What stands beside them cannot be judged before they are whole.
+        return Result(conversation, provider, broken, [], conversation.messages)
     messages = decode_all(conversation.messages, format)
     if not args.fix:
         return Result(conversation, provider, lint_messages(messages, provider), [], conversation.messages)
     repaired, fixed = fix_messages(messages, provider)
     left = lint_messages(repaired, provider)
     return Result(conversation, provider, left, fixed, format.encode(repaired))
+
+
+def _broken(conversation: Conversation, format: Format) -> Iterator[Violation]:
+    """Messages that no format can read; repairing them would mean to invent what they say."""
+    for index, item in enumerate(conversation.messages):
+        try:
+            format.decode(item, index)
+        except MalformedMessage as error:
+            yield Violation(ViolationCode.MALFORMED, index, error.problem)
 
 
 def _tell(results: list[Result], context: Context) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from compact.model.message import json_kind
 from compact.server.traces.agents_sdk import event_of_item
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.fields import BadBody, identity, label, mapping, moment, optional_identity, status
@@ -30,7 +31,7 @@ def events_of(payload: Any, max_depth: int) -> Iterator[Item]:
         return _each(payload, event_of, max_depth)
     raise BadBody(
         'Expected an event, {"batch":[…]}, {"events":[…]}, {"data":[…]} or {"resourceSpans":[…]}; '
-        f"got {type(payload).__name__}. Nothing was stored."
+        f"got {json_kind(payload)}. Nothing was stored."
     )
 
 
