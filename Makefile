@@ -67,7 +67,7 @@ format: setup  ## rewrite the sources as `check` wants them
 	@$(BIN)/ruff check --fix $(SOURCES)
 
 spec: setup  ## one line for every requirement: id, tests, state
-	@echo "The tests of every requirement: some minutes on two cores; lines follow at the end." >&2
+	@echo "The tests of every requirement: up to nine minutes on two cores; the lines come at the end." >&2
 	@mkdir -p build; rm -f build/spec.tsv; \
 	if $(BIN)/python -m pytest -m spec -n $(WORKERS) -q --spec-report=build/spec.tsv > build/spec.log 2>&1; \
 	then status=0; else status=$$?; fi; \
