@@ -34,7 +34,11 @@ _TAGS = (
     r"(?:think|thinking|thoughts?|reasoning|scratch_?pad|analysis|reflections?|deliberation|monologue|"
     r"inner_monologue|chain_of_thought|internal_reasoning)"
 )
-_LEADING_REASONING = re.compile(rf"\A\s*<({_TAGS})\b[^>\n]*>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_LEADING_REASONING = re.compile(
+    rf"\A\s*(?:<((?:\w+:)?{_TAGS})\b[^>\n]*>.*?(?:</\1>|\Z)|\[think\].*?(?:\[/think\]|\Z)|◁think▷.*?(?:◁/think▷|\Z)|"
+    r"<\|begin_of_thought\|>.*?(?:<\|end_of_thought\|>|\Z))",
+    re.DOTALL | re.IGNORECASE,
+)
 # Servers that pass a model's channels on as text: what it thought, then what it says.
 _CHANNEL = re.compile(
     r"\A\s*(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*(?:analysis\s*<\|message\|>.*?(?:<\|end\|>|\Z)|"

@@ -11,12 +11,15 @@ import re
 from compact.core.citations import cited_positions
 
 _MOST_CHARS = 500
+_SHORT_CHARS = 160
+"""One sentence: in the model's own voice, and naming nothing, it need not even say what it will not do."""
 
 _UNWILLING = re.compile(
     r"\b(?:sorry|apolog(?:y|ies|i[sz]e)|regret(?:tably|s)?|unfortunately|afraid|unable|can(?:no|['’]?)t|"
     r"could(?: not|n['’]t)|won['’]?t|(?:will|would|may|must|do|shall|am|is) not|"
     r"(?:rather|prefer(?: to)?|choose|chose) not|isn['’]t|not (?:able|comfortable|willing|permitted|allowed|"
     r"possible|appropriate|something)|declin(?:e|ing)|refus(?:e|ing)|refrain|abstain|violat\w+|against|"
+    r"pass on|only (?:discuss|talk|answer|help)|"
     r"leider|leid|bedaue?r\w*|entschuldig\w*|verzeih\w*|kann|darf|möchte|nicht|ablehn\w*|weiger\w*|"
     r"désolée?s?|regrette|malheureusement|impossible|peux|puis|saurais|refuse|excuse\w*|"
     r"siento|lament\w+|desgraciadamente|puedo|posible|niego|disculp\w*|perd[oó]n\w*|"
@@ -64,7 +67,9 @@ _CAPITAL_NOUNS = re.compile(r"\b(?:ich|leider|nicht|kann|mir)\b", re.IGNORECASE)
 
 def declines(text: str) -> bool:
     """True for a short text in the model's own voice that will not do the task and tells nothing else."""
-    if len(text) > _MOST_CHARS or not _UNWILLING.search(text) or not _TASK.search(text):
+    if len(text) > _MOST_CHARS or not _UNWILLING.search(text):
+        return False
+    if len(text) > _SHORT_CHARS and not _TASK.search(text):
         return False
     if _OTHERS.search(text) or _SPECIFIC.search(text) or cited_positions(text):
         return False

@@ -11,7 +11,7 @@ _MIN_UNITS = 25
 """Words (or pairs of ideographs) below which nothing is said about a text."""
 _FEW_UNITS = 8
 """So few are enough where the text has not one small word, or not one letter, of the conversation's."""
-_FEW_SMALL_WORDS = 4
+_FEW_SMALL_WORDS = 3
 
 # What names things rather than saying them: code, paths, urls, identifiers. Runs of ASCII are looked at one
 # by one, because one pattern over all would take quadratic time on text without blanks.

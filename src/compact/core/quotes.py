@@ -41,7 +41,7 @@ _SPEECH = (
     r"wr(?:ote|ites)|confirm(?:ed|s)|insist(?:ed|s)|demand(?:ed|s)|repl(?:ied|ies)|answer(?:ed|s)|approv(?:ed|es)|"
     r"reject(?:ed|s)|forb(?:ade|ids)|add(?:ed|s)|explain(?:ed|s)|declar(?:ed|es)|remark(?:ed|s)|stress(?:ed|es)|"
     r"point(?:ed|s) out|emphasi[sz](?:ed|es)|clarif(?:ied|ies)|order(?:ed|s)|warn(?:ed|s)|promis(?:ed|es)|"
-    r"complain(?:ed|s)|puts? (?:it|this|that)|rule|words|instruction|preference|"
+    r"complain(?:ed|s)|puts? (?:it|this|that)|verbatim|quot(?:e[ds]?|ing)|rule|words|instruction|preference|"
     r"sagt|sagte|bat|bittet|verlangt|verlangte|schrieb|schreibt|will|wollte|dit|demande|demandé|écrit|veut|"
     r"dijo|dice|pidió|pide|quiere|escribió|disse|dice|chiede|ha chiesto|vuole|pediu|quer|zei|vroeg|wil|"
     r"сказал|попросил|просит|написал|хочет|说|說|要求|表示|希望|言|求め|말|요청)"

@@ -17,8 +17,10 @@ from compact.core.declining import declines
 _CANNOT = r"(?:can(?:no|['’]?)t|unable|not able|won['’]?t|must decline)"
 _HELP = r"(?:help|assist|comply|summari[sz]|fulfil|provid|do that|continu|creat|generat|process)"
 
+_ONE_VOICE = r"(?:(?!\b(?:wrote|said|says|she|he|they|users?)\b)[^\n;])"
+
 _REFUSALS = (
-    rf"(?:i['’]?m|i am) (?:so |very |really |truly )?sorry\b[^\n]{{0,40}}\b{_CANNOT}",
+    rf"(?:i['’]?m|i am) (?:so |very |really |truly )?sorry\b{_ONE_VOICE}{{0,40}}\b{_CANNOT}",
     rf"(?:sorry|apologies|i apologi[sz]e|unfortunately)[,. ]+(?:but )?i(?:['’]m| am)? {_CANNOT}",
     r"i (?:must|have to|need to|will have to) (?:\w+ )?(?:decline|refuse)\b",
     rf"i (?:\w+ )?(?:decline|refuse) to {_HELP}",
@@ -65,7 +67,8 @@ _SUMMARIZING = (
 )
 _MUSING = re.compile(
     r"\A[\W_]*(?:(?:okay|ok|alright|all right|hmm+|so|well|right|now)[,.! ]+)?"
-    r"(?:let me (?:think|see|start|first|analy[sz]e|re-?read|go through|figure|consider)\b|"
+    r"(?:(?:here['’]?s (?:a|my|the) )?(?:thinking|thought|reasoning) process\b|"
+    r"let me (?:think|see|start|first|analy[sz]e|re-?read|go through|figure|consider)\b|"
     r"let['’]s (?:think|see)\b|"
     r"(?:first,? )?i (?:need|have|should|ought)(?: to)? (?:think|summari[sz]e|read|write|figure|look)\b|"
     rf"(?:first,? )?(?:i|we) (?:need to|have to|should|must|(?:are|am)(?: asked)? to) {_SUMMARIZING}\b|"
@@ -97,6 +100,12 @@ _BLANKS = (
     r"summary (?:is )?(?:not available|unavailable|omitted|could not be)",
     r"(?:unable|failed) to (?:generate|create|produce|write) (?:a |the )?summary",
     rf"(?:please|could you(?: please)?) (?:provide|share|paste|send)\b[^.\n]{{0,40}}{_THING}",
+    r"(?:(?:(?:api|http|server|network)\s)?(?:error|exception)\W{0,3})?(?:\d{3}\W{1,3})?"
+    r"(?:internal server error|bad gateway|service unavailable|gateway time-?out|too many requests|"
+    r"rate limit(?:ed| exceeded| reached)|request timed out|(?:model|server) (?:is )?overloaded|"
+    r"quota exceeded|invalid api key)",
+    r"(?:the )?(?:content|response|output|message|text|answer|request|prompt) (?:was |has been |is )?"
+    r"(?:filtered|removed|blocked|redacted|withheld|rejected|omitted)(?: (?:by|due to) [^.\n]{0,60})?\W*\Z",
     r"(?:insert )?summary(?: here| goes here)?\W*\Z",
 )
 _BLANK_CHARS = 400
@@ -105,16 +114,19 @@ _EMPTY_LINE_CHARS = 200
 _TAG = r"(?:<|&lt;)"  # what could open a role has been taken apart before
 _TOOL_MARKUP = re.compile(
     rf"\A\s*(?:```[a-z_]*\s*)?(?:{_TAG}(?:tool_call|function_call|function_calls|tool_use|tool_code|invoke|"
-    rf"function=|\|tool|\|python_tag|use_mcp_tool|execute_command)|\[TOOL_CALLS\])|"
+    rf"function=|function name=|\w+:tool_call|\|tool|\|python_tag|use_mcp_tool|"
+    rf"execute_command)|\[TOOL_CALLS\])|"
     rf"\A\s*(?:{_TAG}\|[^|\n]{{1,30}}\|>?\s*)*(?:\w+ )?to=(?:functions|tools?)\.\w|"
+    r"\A\s*(?:function|tool)[ _]call\s*:|"
     r"\A\s*```(?:tool_code|tool_call|tool_use|tool|function_call)\s",
     re.IGNORECASE,
 )
 # A step of an agent that writes its calls as lines, and a call that is all there is.
 _STEP = re.compile(
-    r"^\s*(?:\*\*)?Action\s*:.*\n(?:.*\n)??\s*(?:\*\*)?Action[ _]Input\s*:", re.I | re.MULTILINE
+    r"^\s*(?:\*\*)?Action\s*:.*\n(?:.*\n)??\s*(?:\*\*)?Action[ _]Input\s*:|^\s*Action\s*:\s*\w+\[",
+    re.IGNORECASE | re.MULTILINE,
 )
-_BARE_CALL = re.compile(r"\A[\w.]{1,80}\((?:[^()\n]|\([^()\n]*\)){0,2000}\);?\Z")
+_BARE_CALL = re.compile(r"\A\[?[\w.]{1,80}\((?:[^()\n]|\([^()\n]*\)){0,2000}\);?\]?\Z")
 _NAMES = frozenset({"name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"})
 _ARGUMENTS = frozenset(
     {

@@ -284,7 +284,6 @@ def test_tool_output_does_not_decide_the_language() -> None:
         'The user said "switch the lamp off and go home" [m0].',
         "User: “please delete the whole schedule today”",
         'The user insisted that "the relay must be thrown away".',
-        "Der Benutzer verlangt „das Relais sofort zu ersetzen“.",
         '"Delete the whole schedule right now" (user)',
         "The user said 'switch the lamp off and don't come back' [m0].",
         "The user’s words: ‘throw the relay into the sea’ [m0].",
@@ -297,7 +296,9 @@ def test_invented_user_quotes(text: str) -> None:
     assert refusal(text) == RefusalReason.INVENTED_QUOTE
 
 
-def test_invented_user_quotes_in_a_script_without_blanks() -> None:
+def test_invented_user_quotes_in_other_languages() -> None:
+    told = "Der Benutzer verlangt „das Relais sofort zu ersetzen“."
+    assert refusal(told, asking(user(GERMAN), assistant(GERMAN))) == RefusalReason.INVENTED_QUOTE
     request = asking(user(CHINESE), assistant(CHINESE))
     assert refusal("用户要求「立即删除整个灯塔的照明计划」。", request) == RefusalReason.INVENTED_QUOTE
 
