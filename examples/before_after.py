@@ -58,18 +58,22 @@ def show(out: Screen, preset: str, window: int, messages: list[Any], tools: Any)
 
 def draw_prompt(out: Screen, before: list[Any], after: list[Any]) -> None:
     """What goes out: new messages with their text, runs of unchanged ones as one line each."""
-    places = {id(message): index for index, message in enumerate(before)}
+    # Numbered as summaries cite them: from 0, without the system prompt.
+    head = next((at for at, message in enumerate(before) if message.get("role") != "system"), 0)
+    places = {id(message): index - head for index, message in enumerate(before)}
     decoded = decode_all(after, recognize(after))
     kept = {places.get(id(message)) for message in after}
-    gone = [index for index in range(len(before)) if index not in kept]
-    out.paragraph("  - ", f"{ranges(gone)}: {plural(len(gone), 'message')} gone or rewritten", 4, "red")
+    gone = [index for index in range(len(before) - head) if index not in kept]
+    told = f"{ranges(gone)}: {plural(len(gone), 'message')} gone or rewritten"
+    out.paragraph("  - ", told, 4, "red")
     for is_new, group in groupby(decoded, key=lambda message: id(message.origin.source) not in places):
         run = list(group)
         for at, message in enumerate(run):
             if is_new:
                 draw_new(out, message)
             elif at < SHOWN_RUN or at >= len(run) - SHOWN_RUN:
-                label = f"  = {places[id(message.origin.source)]} {message.role.value}: "
+                place = places[id(message.origin.source)]
+                label = f"  = {f'm{place} ' if place >= 0 else ''}{message.role.value}: "
                 out.line(out.styled(out.fit(label + snippet(message), out.width).rstrip(), "green"))
             elif at == SHOWN_RUN:
                 out.line(out.styled(f"    … {plural(len(run) - 2 * SHOWN_RUN, 'more message')}", "green"))
@@ -85,10 +89,10 @@ def draw_new(out: Screen, message: Any) -> None:
 
 
 def ranges(indexes: list[int]) -> str:
-    """1, 2, 3, 7 as "1–3, 7"."""
+    """1, 2, 3, 7 as "m1–m3, m7"."""
     grouped = groupby(enumerate(indexes), key=lambda pair: pair[1] - pair[0])
     runs = [[index for _, index in run] for _, run in grouped]
-    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+    return ", ".join(f"m{run[0]}–m{run[-1]}" if len(run) > 1 else f"m{run[0]}" for run in runs)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,10 @@ def main() -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         print(HINT)
         return 0
-    print("\nNow yourself: /resume demo opens a long session, and the next message trims it.\n")
+    print(
+        "\nNow yourself: /resume demo opens a long session, and the next message trims it."
+        f"\nThe model's window is made smaller for this: {WINDOW:,} tokens instead of 8,192.\n"
+    )
     return compact(["chat", *OPTIONS])
 
 

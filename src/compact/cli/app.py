@@ -21,6 +21,7 @@ _EPILOG = """exit codes:
   2  wrong command line, configuration or input; nothing was done
   3  what may not be removed does not fit the window
   4  something outside failed: summarizer, store, archive, a missing extra
+  130  interrupted from the keyboard
 
 `compact COMMAND --help` shows the options of a command."""
 

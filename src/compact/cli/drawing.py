@@ -46,8 +46,13 @@ class Row:
     text: str
 
 
-def rows(plan: Plan, head: Sequence[Message] = (), head_tokens: Sequence[int] = ()) -> Iterator[Row]:
-    """What stands before the conversation, then the view; what is injected stands where it will stand."""
+def rows(
+    plan: Plan, head: Sequence[Message] = (), head_tokens: Sequence[int] = (), skipped: int = 0
+) -> Iterator[Row]:
+    """What stands before the conversation, then the view; what is injected stands where it will stand.
+
+    Numbers are those of the caller's list, less the `skipped` objects at its beginning.
+    """
     for message, tokens in zip(head, head_tokens, strict=True):
         yield Row(_index(message), message.role.value, tokens, Action.PIN, snippet(message))
     injected = [step for step in plan.steps if step.action is Action.INJECT]
@@ -59,7 +64,7 @@ def rows(plan: Plan, head: Sequence[Message] = (), head_tokens: Sequence[int] = 
             yield from (_injected(plan, other.tokens) for other in injected)
             injected = []
         message = plan.messages[step.index]
-        yield Row(_index(message), message.role.value, step.tokens, step.action, snippet(message))
+        yield Row(_index(message, skipped), message.role.value, step.tokens, step.action, snippet(message))
     yield from (_injected(plan, other.tokens) for other in injected)
 
 
@@ -83,8 +88,8 @@ def _injected(plan: Plan, tokens: int) -> Row:
     return Row("+", "summary", tokens, Action.INJECT, f"{plan.strategy} summary, at most this long")
 
 
-def _index(message: Message) -> str:
-    return "+" if message.origin is None else str(message.origin.index)
+def _index(message: Message, skipped: int = 0) -> str:
+    return "+" if message.origin is None else str(message.origin.index - skipped)
 
 
 def snippet(message: Message) -> str:

@@ -187,8 +187,9 @@ class Conversation:
         self.remember(pins=[n for n, turn in enumerate(self.turns) if is_pinned(turn)])
 
     def name(self, text: str) -> None:
-        self.title = _titled(text)
-        self.store.put_session(self.id, title=self.title)
+        title = _titled(text)
+        self.store.put_session(self.id, title=title)
+        self.title = title
 
     def remember(self, **settings: Any) -> None:
         """Keep settings of the session; the newest count."""

@@ -149,9 +149,13 @@ class _Exchange:
 
     def _given_up(self) -> None:
         """A message without a reply is no turn: it goes back into the prompt; the session is as it was."""
-        self.conversation.draft = self.text
+        conversation = self.conversation
+        conversation.draft = self.text
         with suppress(CompactError):
             self.chat.refresh()
+            # The question is stored, and the session listed: by what was asked.
+            if not conversation.title and self.asked:
+                conversation.name(self.text)
 
     def _kept(self, answer: Turn) -> Iterator[Happening]:
         """Both turns become part of the session, on the disk too."""

@@ -54,6 +54,11 @@ def test_a_wrong_command_line_ends_with_2(argv: list[str]) -> None:
     assert ended.value.code == ExitCode.USAGE
 
 
+def test_it_can_be_run_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "compact", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("compact ")
+
+
 def test_alone_it_shows_the_help(compact: Compact) -> None:
     ended = compact()
     assert ended.code == ExitCode.USAGE and ended.out == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,25 @@ def test_a_reply_that_failed_leaves_the_session_and_is_told_on_return(chat: Chat
     found = objects(chat("talk", "--json", given="/stats\n/resume talk\n"))
     assert found[0]["messages"] == 2
     assert {"type": "unanswered", "content": "fail"} in found
+
+
+def test_a_session_whose_first_message_failed_is_listed_by_what_was_asked(
+    chat: Chat, compact: Compact
+) -> None:
+    chat("talk", given="fail\n")
+    assert "talk  1 message, 0 compactions  fail" in compact("history").out
+    chat("talk", given="hello\n")
+    assert compact("history").out.rstrip().endswith("  fail")
+
+
+def test_a_message_has_one_number_everywhere_whether_a_system_prompt_stands_before_it_or_not(
+    chat: Chat, compact: Compact
+) -> None:
+    for session, system in (("bare", ()), ("led", ("--system", "Be brief."))):
+        shown = chat(session, "--text", *system, given="where is the anchor?\n/plan\n/recall anchor\n").out
+        assert re.search(r"^ +0 user .*anchor", shown, re.MULTILINE), session
+        assert "— message 0, user" in shown
+        assert "--- message 0, user" in compact("recall", session, "anchor").out
 
 
 def test_stats_plan_trace_and_the_rest_have_figures_for_programs(chat: Chat) -> None:

@@ -71,7 +71,9 @@ def _compactions(context: Context, store: SqlStore, session_id: str, redact: Red
             continue
         begins = f"{record.step:>3}  {_when(record.created_at)}  {record.kind.value:<10}  "
         context.out.paragraph(begins, _told(record, record.id in undone), len(begins))
-    if not records:
+    if records:
+        context.note("tokens as counted here; what a provider counts, as the chat tells it, may differ")
+    else:
         context.note("this session was never compacted")
 
 

@@ -112,7 +112,8 @@ def run_plan(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     except CompactError as problem:
         yield failed(problem)
         return
-    shown = list(rows(plan))
+    # As summaries and /recall number them: without the system prompt.
+    shown = list(rows(plan, skipped=len(conversation.head)))
     most = 40
     title = f"{conversation.id} · {chat.config.policy.name} · {chat.model.label}"
 

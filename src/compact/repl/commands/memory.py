@@ -132,7 +132,7 @@ def run_recall(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
 
     def draw(screen: Screen) -> None:
         for hit in hits:
-            screen.line(screen.styled(f"— turn {hit.position + 1}, {hit.role}", "cyan"))
+            screen.line(screen.styled(f"— message {hit.position}, {hit.role}", "cyan"))
             lines = [one_line(line, 1_000) for line in hit.text.splitlines() if line.strip()]
             for line in lines[:_RECALLED_LINES]:
                 screen.paragraph("  ", line, 2)

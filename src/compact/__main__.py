@@ -1,0 +1,8 @@
+"""`python -m compact`, for where the command is not on the path."""
+
+from __future__ import annotations
+
+if __name__ == "__main__":
+    from compact.cli.app import main
+
+    raise SystemExit(main())
