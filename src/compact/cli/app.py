@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Mapping, Sequence
+from argparse import Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, NoReturn, TextIO
 
 from compact.cli.context import Context, to_json
@@ -41,7 +44,7 @@ def main(
     if not argv:
         parser.print_help(err)
         return ExitCode.USAGE
-    args = parser.parse_args(argv)
+    args = _parsed(parser, argv)
     context = Context(
         args=args,
         stdin=stdin or sys.stdin,
@@ -68,6 +71,7 @@ class _Parser(ArgumentParser):
     """Tells a wrong command line on `json_to` as well, where whoever wrote it reads JSON."""
 
     json_to: TextIO | None = None
+    commands: Mapping[str, ArgumentParser] = MappingProxyType({})
 
     def error(self, message: str) -> NoReturn:
         if self.json_to is not None:
@@ -75,7 +79,26 @@ class _Parser(ArgumentParser):
         super().error(message)
 
 
-def _parser(argv: Sequence[str], out: TextIO) -> ArgumentParser:
+def _parsed(parser: _Parser, argv: Sequence[str]) -> Namespace:
+    """The arguments; a slip is answered with what was meant, and the usage is that of its command."""
+    name = argv[0]
+    if not name.startswith("-") and name not in parser.commands:
+        meant = _meant(name, parser.commands) or "; `compact` alone shows them all"
+        parser.error(f"there is no command {name!r}{meant}")
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        used = parser.commands[args.command]
+        options = re.findall(r"(?<!\S)--[a-z][a-z-]+", used.format_help())
+        used.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], options)}")
+    return args
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    near = get_close_matches(word.partition("=")[0], list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _parser(argv: Sequence[str], out: TextIO) -> _Parser:
     json_to = out if "--json" in argv else None
     parser = _Parser(
         prog="compact",
@@ -93,6 +116,7 @@ def _parser(argv: Sequence[str], out: TextIO) -> ArgumentParser:
         if name == wanted:
             command(name).add_arguments(sub)
             add_output(sub)
+    parser.commands = commands.choices
     return parser
 
 

@@ -103,6 +103,8 @@ def test_a_wrong_setting_is_traced_to_where_it_stands(
         (["summarize", "--max-tokens", "0"], "from 1 on"),
         (["restore", "talk", "x"], "STEP"),
         (["frobnicate"], "frobnicate"),
+        (["plann", "s.json"], "there is no command 'plann'; did you mean plan?"),
+        (["plan", "s.json", "--wndow", "8k"], "--wndow 8k; did you mean --window?"),
     ],
 )
 def test_scripts_read_of_a_wrong_command_line_as_json(
