@@ -128,3 +128,19 @@ def test_a_model_that_is_not_there_ends_with_4(compact: Compact, sample: Path) -
     ended = compact("summarize", sample, "--base-url", "http://127.0.0.1:9/v1")
     assert ended.code == ExitCode.FAILED
     assert ended.out == ""
+
+
+def test_options_lie_on_top_of_the_settings_of_the_same_summarizer(
+    compact: Compact, sample: Path, tmp_path: Path
+) -> None:
+    settings = tmp_path / "compact.yaml"
+    with serving(OpenAIWire().answer(WROTE), OpenAIWire().answer(WROTE)) as server:
+        settings.write_text(
+            f"summarizer: {{name: openai, model: gpt-4o, base_url: {server.url}}}", encoding="utf-8"
+        )
+        for option in (("--summarizer", "openai"), ("--summarizer-model", "gpt-4.1")):
+            assert compact("summarize", sample, "--config", settings, *option).code == ExitCode.OK
+        assert [request.body["model"] for request in server.received] == ["gpt-4o", "gpt-4.1"]
+        ended = compact("summarize", sample, "--config", settings, "--summarizer", "extractive")
+        assert ended.out.startswith("## Goals")
+        assert len(server.received) == 2

@@ -99,21 +99,21 @@ def run(context: Context) -> ExitCode:
 def _config(context: Context) -> CompactConfig:
     """The settings; where they name no summarizer, the embedded one: nothing goes out unasked."""
     args = context.args
-    links: list[dict[str, Any]] = [
-        {"name": name.strip()} for name in (args.summarizer or "").split(",") if name.strip()
-    ]
+    config = context.config()
+    named = config.summarizer.name if "summarizer" in config.model_fields_set else None
+    names = [name.strip() for name in (args.summarizer or "").split(",") if name.strip()]
     one = {"model": args.summarizer_model, "base_url": args.base_url, "api_key_env": args.api_key_env}
     given = {key: value for key, value in one.items() if value is not None}
-    if links:
-        # By name it is another one than the settings have, so theirs do not lie below it.
-        first, *others = links
-        args.set.insert(0, ("summarizer", {**first, **given, "fallbacks": others}))
-    elif given:
-        args.set.insert(0, ("summarizer", {"name": "openai", **given}))
-    config = context.config()
-    if "summarizer" in config.model_fields_set:
+    chosen: dict[str, Any] = given
+    if names and names[0] != named:
+        chosen = {"name": names[0], **one}  # what the settings say of another one is not for this one
+    elif not names and named in (None, "auto", "extractive"):
+        chosen = {"name": "openai", **given} if given else {} if named else {"name": "extractive"}
+    if names:
+        chosen["fallbacks"] = [{"name": name} for name in names[1:]]
+    if not chosen:
         return config
-    args.set.append(("summarizer", {"name": "extractive"}))
+    args.set.append(("summarizer", chosen))
     return load_config(context)[0]
 
 
