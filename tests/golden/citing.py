@@ -72,43 +72,120 @@ def _values(arguments: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Words in small letters; every mark that parts clauses as a full stop."""
-    found = re.findall(r"[^\W_]+|[.,;:!?()\n]", text.lower().replace("\\n", " "))
-    return [token if token.isalnum() else "." for token in found]
+    """Words in small letters; a mark that ends a sentence as "." or "?", one that parts clauses as ",",
+    and what opens something new in its sentence as ";"."""
+    found = _TOKEN.findall(text.lower().replace("\\n", " "))
+    return [word or (_mark(mark) if mark else "?" if "?" in end else ".") for word, end, mark in found]
 
 
-def says(source: str, piece: str) -> bool:
+_TOKEN = re.compile(
+    r"([^\W_]+)|([.!?…]+[\"'”’)\]*`]*(?=\s|$)|\n(?=\s*(?:[-*•#]|\d+[.)]|\n|[^\Wa-z]|$)))|([.,;:!?()—–\n])"
+)
+_ENDS = frozenset(".?")
+_MARKS = frozenset(".?,;")
+
+
+def _mark(mark: str) -> str:
+    return ";" if mark in ";:—–" else ","
+
+
+_BEFORE = re.compile(
+    r"\b(?:if|unless|whether|once|until|suppose|supposing|assuming|provided|in case|i (?:think|guess|believe|"
+    r"suppose)|maybe|perhaps|probably|possibly|kind of|sort of|not much|hardly|barely|otherwise|only|heard|"
+    r"claims?|or|then)\b(?! far\b)"
+)
+"""What makes the words after it in their sentence a condition, a guess, hearsay or one of several."""
+_AFTER = re.compile(r"\b(?:if|unless|provided|except|as long as|otherwise|only when|only after)\b")
+_RIGHT_AFTER = re.compile(r"(?:, )?(?:but only|only|or|until|once)\b")
+_RANGE_WORDS = frozenset("to or bis".split())
+_RANGE_GOES_ON = re.compile(rf"(?:(?:{'|'.join(_RANGE_WORDS)}) )?\d")
+_ASKS = re.compile(
+    r"(?:[,;] )?(?:and |so |but )?(?:can|could|how|what|do|does|shall|should|is|are|will|would)\b"
+)
+
+
+def says(source: str, piece: str, line: str = "") -> bool:
     """True when the words of the piece stand together in the source, in order; few words may be left out,
-    and none that turns the meaning round, neither inside nor right before."""
-    wanted = [token for token in tokens(re.sub(r"\S*…$", "", piece)) if token != "."]
+    and none that turns the meaning round, neither inside nor right before.
+
+    With the `line` that the piece is of: none either that hedges, limits or asks what it says, unless the
+    line has it elsewhere, and no range is halved.
+    """
+    wanted = [token for token in tokens(re.sub(r"\S*…$", "", piece)) if token not in _MARKS]
     there = tokens(source)
     if not wanted:
         return True
+    whole = not piece.endswith("…")
+    told = " ".join(token for token in tokens(line) if token not in _MARKS)
     return any(
-        _matches(there, start, wanted)
+        (end := _end_of_match(there, start, wanted, strict=bool(line))) >= 0
         and (wanted[0] in _CLAUSES or not _denied(there[max(0, start - 3) : start]))
+        and not (line and _bent(there, start, end if whole else -1, told, asks=piece[-1] in "?:"))
         for start, word in enumerate(there)
         if word == wanted[0]
     )
 
 
 def _denied(before: Sequence[str]) -> bool:
-    clause = before[len(before) - before[::-1].index(".") :] if "." in before else before
-    return not NEGATIONS.isdisjoint(clause)
+    last = max((at for at, token in enumerate(before) if token in _MARKS), default=-1)
+    return not NEGATIONS.isdisjoint(before[last + 1 :])
 
 
-def _matches(there: Sequence[str], at: int, wanted: Sequence[str]) -> bool:
+def _bent(there: Sequence[str], start: int, end: int, told: str, *, asks: bool) -> bool:
+    """True when the sentence around the words says something of them that the line does not tell."""
+    first = start
+    while first and there[first - 1] not in _ENDS and there[first - 1] != ";":
+        first -= 1
+    if any(_lost(found.group(), told) for found in _BEFORE.finditer(" ".join(there[first:start]))):
+        return True
+    if (
+        start > 1
+        and there[start].isdigit()
+        and there[start - 1] in _RANGE_WORDS
+        and there[start - 2].isdigit()
+    ):
+        return True
+    if end < 0:
+        return False  # "…" says that it goes on
+    if there[end - 1].isdigit() and _RANGE_GOES_ON.match(" ".join(there[end : end + 2])):
+        return True
+    last = end
+    while last < len(there) and there[last] not in _ENDS and there[last] != ";":
+        last += 1
+    rest = " ".join(there[end:last])
+    limits = [*_AFTER.findall(rest), *_RIGHT_AFTER.findall(rest[:12] if _RIGHT_AFTER.match(rest) else "")]
+    if any(_lost(limit.lstrip(", "), told) for limit in limits):
+        return True
+    asked = next((token for token in there[end:] if token in _ENDS), "") == "?"
+    return asked and not asks and not _ASKS.match(rest)
+
+
+def _lost(words: str, told: str) -> bool:
+    return re.search(rf"\b{words}\b", told) is None
+
+
+def _end_of_match(there: Sequence[str], at: int, wanted: Sequence[str], *, strict: bool) -> int:
+    """Where the words end that stand from there on, or -1."""
     spare = max(3, len(wanted) // 5)
     for word in wanted:
         while at < len(there) and there[at] != word:
-            spare -= there[at] != "."
-            if spare < 0 or there[at] in NEGATIONS:
-                return False
+            spare -= there[at] not in _MARKS
+            if spare < 0 or there[at] in NEGATIONS or (strict and _weighs(there, at)):
+                return -1
             at += 1
         if at >= len(there):
-            return False
+            return -1
         at += 1
-    return True
+    return at
+
+
+def _weighs(there: Sequence[str], at: int) -> bool:
+    """True for a word that may not be left out: half of a range, a condition, a guess."""
+    return (
+        there[at].isdigit()
+        or _BEFORE.fullmatch(there[at]) is not None
+        or (_BEFORE.fullmatch(" ".join(there[at : at + 2])) is not None)
+    )
 
 
 def problems(session: Session, line: str) -> list[str]:
@@ -127,7 +204,9 @@ def problems(session: Session, line: str) -> list[str]:
         piece = re.sub(r"^[\s“]+|[\s”.]+$", "", part)
         if inside := re.fullmatch(r"in (\S+) (\S+)", piece):
             found += _held(session, at, *inside.groups())
-        elif not _is_form(piece) and not any(says(source, piece) for source in sources):
+        elif not _is_form(piece) and not any(
+            says(source, piece, "" if "`" in piece else body) for source in sources
+        ):
             found.append(f"no cited message says “{piece}”")
     return found
 
@@ -173,13 +252,20 @@ def _listed(session: Session, line: str, at: Sequence[int]) -> list[str]:
         f"no cited message has {value}"
         for value in values
         if head.group(1) != "written"
-        and not any(re.sub(r":\d.*", "", value) in source or says(source, value) for source in sources)
+        and not any(_has(source, value, "Figures" in head.group()) for source in sources)
     ]
     if head.group(2):
         found += [wrong for value in values for wrong in _held(session, at, head.group(2), value)]
     if head.group(1) == "written":
         found += _unwritten(session, at, (re.sub(r":\d.*", "", value) for value in values), _WRITING)
     return found
+
+
+def _has(source: str, value: str, is_figure: bool) -> bool:
+    """Words around a figure are a claim; a mere value is there or not."""
+    if is_figure and " " in value and not re.fullmatch(r"[\d.,:]+ \w+", value):
+        return says(source, value, value)
+    return re.sub(r":\d.*", "", value) in source or says(source, value)
 
 
 def _held(session: Session, at: Sequence[int], name: str, value: str) -> list[str]:

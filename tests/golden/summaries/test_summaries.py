@@ -100,6 +100,17 @@ FALSE = [
     ("bakery", "- [m0] Round dough down."),
     ("sensors", "- in look1.py: ZONE_NOTE [m11, m119]"),
     ("sensors", "- [m53-m163] edited nights.py (99 times)"),
+    # A condition, a guess, an alternative or half of a range is lost, a question told as a statement.
+    ("move", "- [m3] The real difference would be about 580 to 720 a month"),
+    ("move", "- [m3] That adds 210 to 350"),
+    ("move", "- [m13] You'd still be about 5,000 ahead"),
+    ("move", "- [m23] At about 10 to 12 a hundred km the fuel alone is 155 to 190"),
+    ("move", "- [m21] Renske's north side is away from both boxes"),
+    ("move", "- [m29] 1,850 plus 210 is 2,060 to 2,200"),
+    ("move", "- [m25] Chair and screen might be 500 to 800 together"),
+    ("move", "- [m30] Can you give me a short list to stick on the wall."),
+    ("move", "- Figures: over 2,100 [m29]"),
+    ("move", "- Figures: still be about 5,000 [m13]"),
 ]
 
 

@@ -367,7 +367,7 @@ def test_the_decision_log_holds_that_the_user_disagrees() -> None:
         max_tokens=1_000,
         strategy="decision_log",
     ).text
-    assert "[m2] I don't agree with Postgres at all. MySQL 8.4 it is. :: - :: said by user" in text
+    assert "[m2] I don't agree with Postgres at all. Then MySQL 8.4 it is. :: - :: said by user" in text
 
 
 def test_a_day_of_a_german_month_ends_no_sentence() -> None:
@@ -391,7 +391,7 @@ def test_a_short_meeting_is_told_whole_without_its_noises() -> None:
         "Designer: Maybe kinetic ones, like in watches?",
     ]
     text = written(*map(user, talk), max_tokens=1_000).text
-    assert "Let's go for rubber then." in text and "Marketing: I'll do it. I'll ask 80 people." in text
+    assert "Right, let's go for rubber then." in text and "Marketing: I'll do it. I'll ask 80 people." in text
     assert "hmm" not in text and "uh" not in text
 
 

@@ -84,6 +84,10 @@ class Coverage:
         """Only what stands within the value, not the value itself."""
         self._held.update(piece for piece in _pieces(value) if piece != value)
 
+    def add_figures(self, phrase: str) -> None:
+        """Both ends of a range are told with either of them."""
+        self._held.update(word for word in phrase.replace("–", " ").split() if word[0].isdigit())
+
     def forget(self, value: str) -> None:
         self._held.discard(value)
 
@@ -208,6 +212,8 @@ class _Picker:
             self._groups.add((item.untrusted, _title(item)))
             self.chosen.append(item)
             self._covered.add(item.value)
+            if self._form.phrased and _is_phrased(item):
+                self._covered.add_figures(_value(item, self._form))
         return len(self.chosen) > before
 
     def drop_held(self) -> None:

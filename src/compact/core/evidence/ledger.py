@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from compact.core.evidence.actions import Step, StepKind
 from compact.core.evidence.answers import answers_in
+from compact.core.evidence.figures import label_beside
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.kinship import kinship_of
 from compact.core.evidence.lexicon import is_common_access
@@ -39,15 +40,6 @@ _KIND_WEIGHT = {
     EvidenceKind.NAME: 0.25,
 }
 _SOURCE_WEIGHT = {USER: 1.2, CALL: 1.6, ASSISTANT: 1.2, TOOL: 0.8}
-_LABEL = re.compile(r"([^\W\d_]{4,})( (?:ID|id|number|no\.|of|is|was|are))?[\s:*`\"'(#]{1,4}$")
-_WORDS_BEFORE = re.compile(r"(?:(?<![\w'’.-])[^\W\d_][\w'’-]* ){1,3}$")
-_UNIT = re.compile(
-    r" (euros?|dollars?|pounds?|kroner|cents?|EUR|USD|GBP|NOK|percent|per cent|[kcm]?m|k[gm]|[MGK]B|miles?|"
-    r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|people|persons?|guests|beds|rooms|rows|lines|files|tests|"
-    r"requests|orders|tokens|points|ms|[ap]m)\b",
-)
-_OTHERS_UNIT = re.compile(rf"^{_UNIT.pattern.lstrip()} ")
-"""In "4,500 euros means 187" the euros belong to the figure before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +199,7 @@ def _as_evidence(seen: Sighting, rank: float, where: tuple[int, ...], reading: R
     elif not context and seen.subject and seen.subject != seen.value:
         context = f"in {_file_name(seen.subject)}"
     elif not context and seen.kind in (EvidenceKind.NUMBER, EvidenceKind.ID) and not seen.only_tools:
-        context = _label_beside(reading.texts[seen.at], seen)
+        context = label_beside(reading.texts[seen.at], seen.value, seen.kind)
     # A label is that of the message which gave it: of two amounts alike, one is the price.
     at = seen.labelled if seen.label and seen.kind is not EvidenceKind.PATH else seen.at
     return Evidence(seen.kind, seen.value, where[at], context, rank, seen.only_tools)
@@ -216,51 +208,6 @@ def _as_evidence(seen: Sighting, rank: float, where: tuple[int, ...], reading: R
 def _file_name(path: str) -> str:
     name = path.rpartition("/")[2]
     return name if name.strip(".") else PurePosixPath(path).name
-
-
-def _label_beside(text: str, seen: Sighting) -> str:
-    """The word right before a value ("port 18977"), or for a figure the words around it, "…" in its place."""
-    at = text.find(seen.value)
-    if at < 0:
-        return ""
-    before = text[max(0, at - 40) : at].rsplit("\n", 1)[-1]
-    unit = _UNIT.match(text, at + len(seen.value)) if seen.kind is EvidenceKind.NUMBER else None
-    found = _LABEL.search(before) if unit is None else None
-    if found is not None and found.group(1).lower() not in _LINKS:
-        linked = found.group(2) is not None or before[-1:] != " "
-        if seen.kind is EvidenceKind.NUMBER and not seen.value.isdigit():
-            linked = before.rstrip(" *`\"'")[-1:] in (":", "=") or before.endswith(" is ")
-        # "leaves 2,050" and "roughly 855" label nothing; "port 18977" and "total of 855" do.
-        quantity = found.group(1).lower() in _QUANTITIES
-        if not quantity and (linked or (seen.value.isalnum() and not found.group(1).endswith("ly"))):
-            return found.group(1).lower()
-    if seen.kind is not EvidenceKind.NUMBER:
-        return ""
-    words = _WORDS_BEFORE.search(before)
-    said = _OTHERS_UNIT.sub("", words.group()) if words else ""
-    while said and said.split(" ", 1)[0].lower() in _OPENERS:  # "That is some 200 euros" is 200 euros
-        said = said.split(" ", 1)[1]
-    phrase = f"{said}…{unit.group() if unit else ''}"
-    return phrase if len(phrase) > 1 else ""
-
-
-_LINKS = frozenset(
-    "the and for with from that this which was were are has have had about over under into your our his "
-    "her its their than "
-    "then there will would could should can may not but you they she him them who what when where all any "
-    "some just only "
-    "also more less most least very much many around between after before until since during like use used "
-    "get got euro euros dollar dollars percent january february march april june july august september "
-    "october november december monday tuesday wednesday thursday friday saturday sunday".split()
-)
-
-_QUANTITIES = frozenset("half full hour hours third quarter double twice nearly almost equal larger".split())
-"""In "half of 165" the word says how much, not of what."""
-
-_OPENERS = (_LINKS | frozenset("is be in to of at on an so it or".split())) - frozenset(
-    "about around over under than more less most least between until since before after".split()
-)
-"""What a phrase around a figure may do without at its beginning; "about" and "over" change the figure."""
 
 
 def _without_partial_paths(sightings: Iterable[Sighting]) -> list[Sighting]:

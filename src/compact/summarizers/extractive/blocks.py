@@ -13,7 +13,7 @@ from compact.model.message import Role
 from compact.summarizers.extractive.choosing import Chooser
 from compact.summarizers.extractive.labels import DECIDED
 from compact.summarizers.extractive.material import Material
-from compact.summarizers.extractive.sentences import Unit
+from compact.summarizers.extractive.sentences import Unit, leans_on
 
 _MIN_ROOM = 40
 _FOR_GOOD = re.compile(r"\b(?:always|never|under no circumstances|immer|niemals?)\b", re.IGNORECASE)
@@ -183,12 +183,41 @@ def story(material: Material, room: int, wanted: frozenset[str] | None = None) -
     spent = sum(len(unit.text) + 11 for unit in kept)
     numbers |= material.told  # a chooser of an earlier try does not know what is told since
     chosen = kept + [unit for unit in chooser.choose(room - spent) if unit.number not in numbers]
+    chosen, grounds = with_grounds(material, chosen)
     lines = _minutes(material, chosen)
     while chosen and (excess := sum(len(line) + 1 for line in lines) - room) > 0:
         while chosen and excess > 0:  # what was chosen last tells least
             excess -= len(chosen.pop().text) + 2
+            while chosen and chosen[-1].number in grounds:
+                excess -= len(chosen.pop().text) + 2
         lines = _minutes(material, chosen)
     return earlier + lines
+
+
+def with_grounds(material: Material, chosen: Sequence[Unit]) -> tuple[list[Unit], set[int]]:
+    """What was chosen; before each unit that leans on the one before it, that one, if no section tells it.
+
+    Also the numbers of those that came in so: alone they are of no use.
+    """
+    told = {unit.number for unit in chosen} | material.told
+    before: dict[int, Unit] = {}
+    last: Unit | None = None
+    for unit in material.units:
+        if last is not None and last.number == unit.number - 1:
+            before[unit.number] = last
+        last = unit
+    grounded: list[Unit] = []
+    grounds: set[int] = set()
+    for unit in chosen:
+        needed = [unit]
+        while (ground := before.get(needed[0].number)) and leans_on(needed[0], ground):
+            if ground.number in told:
+                break
+            told.add(ground.number)
+            grounds.add(ground.number)
+            needed.insert(0, ground)
+        grounded += needed
+    return grounded, grounds
 
 
 def decided_last(material: Material) -> list[Unit]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from compact.core.evidence import Step
 from compact.core.evidence.block import cite
 from compact.core.evidence.patches import Change, Effect
+from compact.core.evidence.reading import split_sentences
 from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
 from compact.summarizers.extractive import blocks, pending, steps
@@ -26,7 +27,6 @@ _PURPOSE_CHARS = 130
 _JUST_NOW = 6
 _SAID_OPEN = re.compile(r"(?<=\] )(?:still )?open: ", re.IGNORECASE)
 _SAID_DECIDED = re.compile(r"^decided[^:]{0,20}: ", re.IGNORECASE)
-_INNER_STOP = re.compile(r"(?<=\S)[.!?…]+(?=\s)")
 
 
 def changes(material: Material, room: int) -> list[str]:
@@ -112,21 +112,18 @@ def brief(material: Material, room: int) -> Draft:
 
     def add(head: str, pieces: Sequence[str]) -> None:
         nonlocal left
-        flat = _INNER_STOP.sub(
-            ";", blocks.one_line(head + "; ".join(piece.rstrip(" .;") for piece in pieces))
-        )
-        flat = flat.rstrip(" .;")
+        flat = blocks.one_line(head + "; ".join(piece.rstrip(" .;") for piece in pieces))
         if pieces and len(flat) + 2 <= left and len(told) < 5:
             told.append(flat if flat[-1] in "?!…。！？" else flat + ".")
             left -= len(flat) + 2
 
     add("Goal: ", _wanted(material, whole // 3))
-    wording = [f"“{blocks.one_line(rule.value).rstrip('.')}” [m{rule.message}]" for rule in material.rules]
+    wording = [f"{_quoted(rule.value)} [m{rule.message}]" for rule in material.rules]
     # The newest ones stand in the newest request; what holds for everything was said first.
     ruling = blocks.take(wording, whole // 4)
     add("Rules: " if ruling else "Answers: ", [*ruling, *_answered(material, whole // 5)])
     add(*_achieved(material, whole // 4))
-    waiting = [_SAID_OPEN.sub("", line[2:]) for line in pending.open_items(material, whole // 4)]
+    waiting = [_clauses(_SAID_OPEN.sub("", line[2:])) for line in pending.open_items(material, whole // 4)]
     open_size = sum(len(line) + 2 for line in waiting) + 8 if waiting else 0
     shown: list[Evidence] = []
     size = len("Key values: [m000-m000]")
@@ -143,11 +140,21 @@ def brief(material: Material, room: int) -> Draft:
     return Draft(" ".join(told), "", ())
 
 
+def _clauses(text: str) -> str:
+    """Sentences as parts of one: a full stop between them becomes a semicolon, and no other mark changes."""
+    return "; ".join(sentence.rstrip(" .;") for sentence in split_sentences(blocks.one_line(text)))
+
+
+def _quoted(text: str) -> str:
+    """Each sentence word for word in quotes of its own: nothing inside is rewritten."""
+    return " ".join(f"“{sentence.rstrip(' .')}”" for sentence in split_sentences(blocks.one_line(text)))
+
+
 def _wanted(material: Material, room: int) -> list[str]:
     """The first request and the newest, each in a few words."""
     lines = [line[2:] for line in blocks.goal(material, room)]
     share = room // max(1, len(lines))
-    return [blocks.clip(line, share) for line in lines]
+    return [_clauses(blocks.clip(line, share)) for line in lines]
 
 
 def _answered(material: Material, room: int) -> list[str]:
@@ -157,22 +164,21 @@ def _answered(material: Material, room: int) -> list[str]:
     newest = max(found, key=lambda item: item.message, default=None)
     if newest is None or newest.message not in recent:
         return []
-    said = f"“{blocks.one_line(newest.value, 100).rstrip('.')}” [m{newest.message}]"
-    return blocks.take([f"{said}, {blocks.one_line(newest.context, 190)}"], room)
+    said = f"{_quoted(blocks.clip(newest.value, 100))} [m{newest.message}]"
+    return blocks.take([f"{said}, {_clauses(blocks.one_line(newest.context, 190))}"], room)
 
 
 def _achieved(material: Material, room: int) -> tuple[str, list[str]]:
     """What came of it: the newest reports, else the newest steps, else what was decided or told."""
     if material.ledger.steps:
         done = steps.steps(material, room)
-        return "Done: ", blocks.take((line[2:] for line in reversed(done)), room)[::-1]
+        return "Done: ", blocks.take((_clauses(line[2:]) for line in reversed(done)), room)[::-1]
     where = material.positions
     untold = [unit for unit in material.units if unit.number not in material.told and unit.weight]
     untold = [unit for unit in untold if material.is_dialogue or not unit.offers]
     decided = blocks.decided_last(material)
-    telling = decided or sorted(
-        Chooser(untold, material.weights, 2).choose(room)[:_TOLD_UNITS], key=lambda unit: unit.number
-    )
+    chosen = decided or Chooser(untold, material.weights, 2).choose(room)[:_TOLD_UNITS]
+    telling = sorted(blocks.with_grounds(material, chosen)[0], key=lambda unit: unit.number)
     pieces = (
         f"{unit.speaker and unit.speaker + ': '}{_SAID_DECIDED.sub('', unit.told).rstrip('.!')} "
         f"[m{where[unit.index]}]"

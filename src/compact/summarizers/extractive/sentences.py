@@ -11,31 +11,40 @@ from compact.core.render import neutralize
 from compact.model.message import Role
 from compact.summarizers.extractive.labels import Labels
 
+_SUBJECT = r"(?:I|we|he|she|they|it|you|there)\b"
 _CLAUSE = re.compile(
-    r", (?=(?:and|but|so|because|since|especially|which|where|while|although|though|then|can|could|how|"
-    r"what|do|I|we|"
-    r"he|she|they|it|you)\b)|; | - | – | — |—"
+    rf", (?=(?:and |so )?{_SUBJECT})|; (?!(?:or|then|otherwise|else|but|if|unless|in that case|only)\b)|"
+    rf"(?: - | – | — |—)(?={_SUBJECT})"
 )
-_DEPENDENT = re.compile(
-    r"(?:because|since|especially|which|where|while|although|though|or|otherwise)\b", re.I
+"""Where a long sentence may be parted: what follows has its own subject and limits nothing before it."""
+_ASKED_CLAUSE = re.compile(r", (?:and |so )?(?=(?:can|could|how|what|do)\b)")
+_OWN_SUBJECT = re.compile(rf"(?:(?:and|so|well|yeah|oh|um|uh|ok|okay),? )*{_SUBJECT}", re.IGNORECASE)
+_SCOPING = re.compile(
+    r"\b(?:if|unless|whether|once|when|whenever|until|till|suppos\w+|assum\w+|provided|in case|as long as|"
+    r"either|neither|nor|otherwise|i (?:think|guess|believe|suppose)|not sure|maybe|perhaps|probably|"
+    r"possibly|might|would|could|should|claim\w*|heard|says?|said|told|hope\w*|wenn|falls|ob|sofern|vielleicht|si|"
+    r"peut-être|quand|tal vez|quizás)\b|[’']d\b|"
+    r"^\W*(?:after|before|while|since|because|although|though|given|without|with)\b",
+    re.IGNORECASE,
 )
-_DEPENDENT_REACH = 120
+"""What makes all that follows it in a sentence a condition, a guess or hearsay: no cut behind it."""
 LONG_SENTENCE = 170
 SHORTEST = 16
 _MARKED = "-*•>#|0123456789"
 SPEAKING = frozenset({Role.USER, Role.ASSISTANT})
 _MARKUP = re.compile(r"^(?:[-*•>#|]+|\d{1,2}[.)])\s+|\*\*|__|</?[a-z_-]+>")
 _LEAD = re.compile(
-    r"^(?:(?:hi there|hello there|hey there|hello|and|but|so|or|well|yeah|yep|oh|ok|okay|hey|hi|wow|"
-    r"um+|uh+|mm+|hmm+|ah|you know|i mean|i think|i guess|anyway|actually|basically|also|then|plus|haha)"
-    r"(?:[,!.]+ +| +[–—-] +| +(?=[a-zA-Z]))|"
-    # "Right about carpet" and "Like you said" are no interjections.
-    r"(?:yes|cool|great|right|sure|like|absolutely|definitely|nice|awesome)(?:[,!.]+ +| +[–—-] +))+",
+    r"^(?:(?:hi there|hello there|hey there|hello|oh|hey|hi|wow|um+|uh+|mm+|hmm+|ah|haha)"
+    r"(?:[,!.]+ +| +[–—-] +| +(?=[a-zA-Z]))|and +(?!(?:if|then|only|not)\b)(?=[a-zA-Z])|"
+    # "Well above 300" and "So far" are no interjections, and in "Okay, but only two" the word is an answer.
+    r"(?:and|so|well|anyway|you know|i mean|(?:yeah|yep|ok|okay|cool|great|nice|awesome)"
+    r"(?![,!.]* +(?:[–—-] +)?(?:but|if|unless|only|except|once|when|until|till|after|before|as long|provided|"
+    r"though|although|however|or|no|not|then|because|since|maybe|perhaps|with|without|for)\b))"
+    r"(?:[,!.]+ +| +[–—-] +))+",
     re.IGNORECASE,
 )
-_FILLER = re.compile(
-    r"(?:,? \b(?:uh|um|uhm|you know|i mean|sort of|kind of|kinda|basically)\b,?)(?= |$)", re.IGNORECASE
-)
+"""Interjections. What hedges, limits or ties what follows ("I think", "or", "then", "but") is no filler."""
+_FILLER = re.compile(r"(?:,? \b(?:uh|um|uhm)\b,?|, (?:you know|i mean),)(?= |$)", re.IGNORECASE)
 
 
 _OFFER = re.compile(
@@ -44,6 +53,17 @@ _OFFER = re.compile(
     r"\bmy (?:suggestion|proposal|recommendation|advice)\b|\bich (?:\w+ )?(?:empfehle|rate|schlage)\b|"
     r"\b(?:empfehle|schlage) ich\b|\bje (?:vous |te )?(?:propose|suggère|conseille|recommande)\b|"
     r"\b(?:sugiero|propongo|recomiendo)\b|提案(?:し|いた)|お(?:すすめ|勧め)し|建议",
+    re.IGNORECASE,
+)
+_LEANING = re.compile(
+    r"(?:(?:and|but|so|well|yeah),? )*"
+    r"(?:then|or|otherwise|else|in that case|if (?:so|not)|dann|sonst|oder|sinon|alors)\b|"
+    r"(?:but|and) (?:only|if|not)\b|only (?:if|after|once|when)\b",
+    re.IGNORECASE,
+)
+_ANSWERING = re.compile(
+    r"(?:yes|no|nope|yep|yeah|sure|ok(?:ay)?|not (?:yet|now)|neither|both|"
+    r"the (?:first|second|former|latter))\b",
     re.IGNORECASE,
 )
 _QUESTION_ENDS = ("?", "？", "か。", "吗。")
@@ -108,6 +128,15 @@ class Unit:
         )
 
 
+def leans_on(unit: Unit, before: Unit) -> bool:
+    """True where the unit means something else, or nothing, without what was said right before it: "Or we
+    cancel the order", "Then we stay", and a yes or no to a question."""
+    if _LEANING.match(unit.text):
+        return not unit.joint
+    asked = before.index != unit.index and before.text.endswith(_QUESTION_ENDS)
+    return asked and _ANSWERING.match(unit.text) is not None
+
+
 def add_units(units: list[Unit], reading: Reading, index: int, role: Role, shortest: int = SHORTEST) -> None:
     """Add what a message says; pieces of at most `shortest` characters only where they tell much."""
     speaker = label = ""
@@ -140,11 +169,18 @@ def add_units(units: list[Unit], reading: Reading, index: int, role: Role, short
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
-    """The clauses of a long sentence, each with what parts it from the one before."""
+    """The clauses of a long sentence that hold by themselves, each with what parts it from the one before."""
     joint, start = "", 0
-    for found in _CLAUSE.finditer(sentence):
-        if found.start() - start < _DEPENDENT_REACH and _DEPENDENT.match(sentence, found.end()):
-            continue  # "because both would be taken" is nothing by itself
+    scope = _SCOPING.search(sentence)
+    limit = scope.start() if scope else len(sentence)
+    for found in (_ASKED_CLAUSE if sentence.endswith("?") else _CLAUSE).finditer(sentence):
+        if found.start() > limit:
+            if found.group() != "; ":
+                continue
+            scope = _SCOPING.search(sentence, found.end())
+            limit = scope.start() if scope else len(sentence)
+        if found.group() == ", " and not _OWN_SUBJECT.match(sentence, start) and sentence[-1] != "?":
+            continue  # "On Mondays, we close": what stands before is no clause
         yield joint, sentence[start : found.start()]
         joint, start = found.group(), found.end()
     yield joint, sentence[start:]
