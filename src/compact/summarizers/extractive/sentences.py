@@ -56,11 +56,13 @@ _OFFER = re.compile(
     re.IGNORECASE,
 )
 _LEANING = re.compile(
-    r"(?:(?:and|but|so|well|yeah),? )*"
-    r"(?:then|or|otherwise|else|in that case|if (?:so|not)|dann|sonst|oder|sinon|alors)\b|"
+    r"(?:(?:and|but|so|well|yeah),? )*(?:or|otherwise|else|in that case|if (?:so|not)|sonst|oder|sinon)\b|"
     r"(?:but|and) (?:only|if|not)\b|only (?:if|after|once|when)\b",
     re.IGNORECASE,
 )
+_FOLLOWING = re.compile(r"(?:(?:and|but|so|well|yeah),? )*(?:then|dann|alors)\b", re.IGNORECASE)
+"""After a question or a condition it is what follows from that; else only what came next."""
+_SHORT_ANSWER = 40
 _ANSWERING = re.compile(
     r"(?:yes|no|nope|yep|yeah|sure|ok(?:ay)?|not (?:yet|now)|neither|both|"
     r"the (?:first|second|former|latter))\b",
@@ -133,8 +135,11 @@ def leans_on(unit: Unit, before: Unit) -> bool:
     cancel the order", "Then we stay", and a yes or no to a question."""
     if _LEANING.match(unit.text):
         return not unit.joint
-    asked = before.index != unit.index and before.text.endswith(_QUESTION_ENDS)
-    return asked and _ANSWERING.match(unit.text) is not None
+    asked = before.text.endswith(_QUESTION_ENDS)
+    if _FOLLOWING.match(unit.text):
+        return asked or _SCOPING.search(before.text) is not None
+    apart = before.index != unit.index and len(unit.text) <= _SHORT_ANSWER
+    return asked and apart and _ANSWERING.match(unit.text) is not None
 
 
 def add_units(units: list[Unit], reading: Reading, index: int, role: Role, shortest: int = SHORTEST) -> None:
