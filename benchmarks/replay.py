@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,29 @@ def prompts(messages: list[dict[str, Any]]) -> Iterator[int]:
             yield index
 
 
-def justified(error: InsufficientBudget) -> bool:
-    """The sum that the error shows really is over the budget."""
-    return sum(error.arithmetic.values()) > error.budget
+LINES = 64
+"""Tokens that a marker or the lines that open and join what is left may take."""
+
+
+def must_stay(messages: list[dict[str, Any]], first_turns: int) -> list[dict[str, Any]]:
+    """What no policy may remove: instructions, first turns, and the task with its last step and answer."""
+    task = max((n for n, message in enumerate(messages) if message["role"] == "user"), default=0)
+    kept = {n for n, message in enumerate(messages) if message["role"] in ("system", "developer")} | {task}
+    said = [n for n, message in enumerate(messages) if message["role"] in ("user", "assistant")]
+    opening = said[:first_turns]
+    newest = [n for n in said if n > task]
+    steps = [n for n in newest if messages[n].get("tool_calls")]
+    prose = [n for n in newest if not messages[n].get("tool_calls")]
+    for n in (*opening, *steps[-1:], *prose[-1:]):
+        results = takewhile(lambda at: messages[at]["role"] == "tool", range(n + 1, len(messages)))
+        kept.update((n, *results))
+    return [messages[n] for n in sorted(kept)]
+
+
+def justified(config: CompactConfig, messages: list[dict[str, Any]], tools: Any, budget: int) -> bool:
+    """What must stay is over the budget, as counted here, not as the engine tells it."""
+    stays = must_stay(messages, config.policy.keep_first_turns)
+    return count_tokens(stays, config.model, tools=tools, counter=COUNTER) + LINES > budget
 
 
 class NoSummary:
@@ -68,8 +89,9 @@ def replay(preset: str, window: int, one: dict[str, Any], adopt: bool, tally: Co
         try:
             prepared = manager.prepare("replay", given, tools)
         except InsufficientBudget as error:
-            tally["insufficient" if justified(error) else "UNJUSTIFIED"] += 1
-            if not justified(error):
+            fair = justified(config, messages[:end], tools, budget)
+            tally["insufficient" if fair else "UNJUSTIFIED"] += 1
+            if not fair:
                 print(f"{one['id']} {preset} {window} at {end}: {error}", file=sys.stderr)
             continue
         changed = prepared.was_compacted or prepared.was_pruned
@@ -116,6 +138,7 @@ def main() -> int:
         "prompts",
         "compactions",
         "insufficient",
+        "unjustified",
         "over",
         "lint",
         "s",
@@ -137,7 +160,15 @@ def main() -> int:
             for source, tally in tallies.items():
                 row = [
                     tally[name]
-                    for name in ("convs", "prompts", "compactions", "insufficient", "OVER", "LINT")
+                    for name in (
+                        "convs",
+                        "prompts",
+                        "compactions",
+                        "insufficient",
+                        "UNJUSTIFIED",
+                        "OVER",
+                        "LINT",
+                    )
                 ]
                 print(
                     "\t".join(map(str, (source, preset, window, *row, f"{seconds[source]:.1f}"))), flush=True

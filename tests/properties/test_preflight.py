@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from compact.errors import InsufficientBudget, SummarizerError
 from compact.model.plan import Mode
-from compact.testing.policies import check_lint, check_protected, wire_bytes
+from compact.testing import EchoSummarizer
+from compact.testing.policies import check_growing, check_lint, check_protected, wire_bytes
 from support.rig import PRESETS, cases, make_rig
 
 Case = tuple[str, int, list[Any]]
@@ -90,6 +91,26 @@ def test_without_a_summary_the_prompt_fits_all_the_same(preset: str, case: Case,
     rig.prepare(messages)
     rig.events.assert_balanced()
     rig.events.assert_valid()
+
+
+class Faltering(EchoSummarizer):
+    """Works the first time and never again."""
+
+    def summarize(self, request: Any) -> str:
+        if self.calls:
+            raise SummarizerError("the model is down")
+        return super().summarize(request)
+
+
+@pytest.mark.spec("S4.18")
+@pytest.mark.spec("S2.20")
+@pytest.mark.parametrize("preset", PRESETS)
+@settings(max_examples=25)
+@given(case=cases(assistant_first=True, protected=True), adopt=st.booleans())
+def test_a_summary_is_carried_along_when_no_other_can_be_made(preset: str, case: Case, adopt: bool) -> None:
+    format, window, messages = case
+    rig = make_rig(preset, format, window, Faltering())
+    list(check_growing(rig.manager, "s", messages, format, adopt=adopt, system=rig.system))
 
 
 @pytest.mark.spec("S4.4")

@@ -205,6 +205,21 @@ def test_where_they_do_not_fit_it_is_pruning_only() -> None:
     assert desk.manager.recall("s", "question 4")[0].text.startswith("question 4")
 
 
+@pytest.mark.spec("S3.3", part="engine")
+@pytest.mark.spec("S2.20")
+def test_the_earlier_summary_stays_before_what_is_protected_when_no_new_one_can_be_made() -> None:
+    down = SummarizerError("the endpoint does not answer")
+    desk = Desk("rolling", window=2_000, summarizer=ScriptedSummarizer([LONG_ENOUGH, down, down]))
+    protected = {**user("keep the harbor open"), "meta": {"protected": True}}
+    start = [system(), protected, assistant("Yes."), *pairs(7)]
+    first = desk.preflight([*start, user("question 8")])
+    history = [*start, *pairs(1, first=8), *pairs(5, tokens=150, first=9), user("the newest")]
+    out = desk.preflight(history)
+    assert [message["role"] for message in out][:3] == ["system", "system", "user"]
+    assert out[2] is protected and summaries(out) == summaries(first)
+    assert is_sound(out) and is_sound(out, "anthropic")
+
+
 @pytest.mark.spec("S3.6")
 @pytest.mark.parametrize("short", ["", "   \n", "x" * 199])
 def test_an_empty_or_short_summary_leaves_the_earlier_one(short: str) -> None:

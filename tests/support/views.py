@@ -24,7 +24,9 @@ def size(message: Message) -> int:
     return prose + calls + sum(len(r.text) for r in message.results)
 
 
-SIZES = Sizes(of_text=len, of_results=lambda m: [len(r.text) for r in m.results], frame=FRAME)
+SIZES = Sizes(
+    of_text=len, of_results=lambda m: [len(r.text) for r in m.results], of_message=size, frame=FRAME
+)
 
 
 def view(messages: Sequence[Message]) -> list[Item]:

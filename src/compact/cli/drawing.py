@@ -22,7 +22,7 @@ from compact.model.message import (
     arguments_text,
 )
 from compact.model.outcome import ContextUsage
-from compact.model.plan import Action, Limits, Mode, Plan
+from compact.model.plan import Action, Limits, Mode, Plan, Step
 
 _COLORS = {
     Action.KEEP: "green",
@@ -61,11 +61,11 @@ def rows(
         if step.index is None:
             continue
         if step.index in recent:
-            yield from (_injected(plan, other.tokens) for other in injected)
+            yield from (_injected(plan, other) for other in injected)
             injected = []
         message = plan.messages[step.index]
         yield Row(_index(message, skipped), message.role.value, step.tokens, step.action, snippet(message))
-    yield from (_injected(plan, other.tokens) for other in injected)
+    yield from (_injected(plan, other) for other in injected)
 
 
 def as_provider_counts(plan: Plan, usage: ContextUsage) -> Plan:
@@ -82,10 +82,13 @@ def as_provider_counts(plan: Plan, usage: ContextUsage) -> Plan:
     return replace(plan, limits=limits, steps=steps, before=real(plan.before), after=real(plan.after))
 
 
-def _injected(plan: Plan, tokens: int) -> Row:
-    if plan.mode is Mode.DISCARD:
-        return Row("+", "user", tokens, Action.INJECT, "a marker in place of what was dropped")
-    return Row("+", "summary", tokens, Action.INJECT, f"{plan.strategy} summary, at most this long")
+def _injected(plan: Plan, step: Step) -> Row:
+    role, text = {
+        "marker": ("user", "a marker in place of what was dropped"),
+        "bridge line": ("user", "a line that says the conversation was shortened"),
+        "earlier summary": ("summary", "the earlier summary stays"),
+    }.get(step.detail, ("summary", f"{plan.strategy} summary, at most this long"))
+    return Row("+", role, step.tokens, Action.INJECT, text)
 
 
 def _index(message: Message, skipped: int = 0) -> str:

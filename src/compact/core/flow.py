@@ -11,7 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from compact.core.job import Emit, Job, Need, NeedArchive, NeedCommit, NeedSummary, Refusal
-from compact.core.layers import SummaryText, arrange, build, marker_message, summary_messages
+from compact.core.layers import (
+    SummaryText,
+    arrange,
+    build,
+    earlier_summary,
+    marker_message,
+    summary_messages,
+)
 from compact.core.lint import lint_messages
 from compact.core.plan import pruning_only
 from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
@@ -198,15 +205,13 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
         made = summary_messages(text, version, job.policy, handle_for(job, plan, summary))
         ours = [_as_provider_takes_it(message, job.provider) for message in made]
     elif plan.mode is Mode.DISCARD:
-        if plan.carries_summary:
-            kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
-            ours = [item.message for item in job.items if item.message.kind in kinds]
+        ours = earlier_summary(job.items) if plan.carries_summary else []
         if plan.marked:
             ours.append(marker_message(dropped_turns(job, plan), handle_for(job, plan, summary)))
     if plan.mode is Mode.PRUNE:
         order: list[int | Message] = list(range(len(job.items)))
     else:
-        order = arrange(plan, job.items, ours, job.policy)
+        order = arrange(plan.leading, plan.recent, job.items, ours, job.policy)
     return build(order, plan, job.items, job.size_of, job.now)
 
 

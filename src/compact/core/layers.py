@@ -14,7 +14,7 @@ from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, disarm
 from compact.core.select import Layout
 from compact.core.view import Item, clear_outputs, recall_hint
 from compact.model.message import Message, MessageKind, Role, make
-from compact.model.plan import Mode, Plan
+from compact.model.plan import Plan
 from compact.model.policy import Placement, Policy
 from compact.model.record import Injected
 
@@ -96,16 +96,25 @@ def split_layers(layout: Layout, kept: Collection[int]) -> tuple[list[int], list
 
 
 def arrange(
-    plan: Plan, items: Sequence[Item], ours: Sequence[Message], policy: Policy
+    leading: Sequence[int],
+    recent: Sequence[int],
+    items: Sequence[Item],
+    ours: Sequence[Message],
+    policy: Policy,
 ) -> list[int | Message]:
     """View indexes and messages of ours in the order in which they go out."""
-    match policy.placement if plan.mode is not Mode.DISCARD else Placement.ASSISTANT:
-        case Placement.ASSISTANT:
-            before: list[int | Message] = list(plan.leading)
-            after: list[int | Message] = list(plan.recent)
-            return _bridged([*before, *ours, *after], items)
-        case Placement.PAIR | Placement.SYSTEM:
-            return _bridged([*ours, *sorted((*plan.leading, *plan.recent))], items)
+    # A marker stands where turns went; a summary where the policy wants it, also one that is carried along.
+    marker = [message for message in ours if message.kind is MessageKind.MARKER]
+    summary = [message for message in ours if message.kind is not MessageKind.MARKER]
+    if policy.placement is Placement.ASSISTANT:
+        return _bridged([*leading, *summary, *marker, *recent], items)
+    return _bridged([*summary, *leading, *marker, *recent], items)
+
+
+def earlier_summary(items: Sequence[Item]) -> list[Message]:
+    """The messages of the summary that stands in the view; it stays where no new one is made."""
+    kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
+    return [item.message for item in items if item.message.kind in kinds]
 
 
 def _bridged(order: list[int | Message], items: Sequence[Item]) -> list[int | Message]:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from math import ceil, floor
+from types import MappingProxyType
 
 from compact.core.boundaries import GroupKind
-from compact.core.layers import FIRST_LINE, marker_message, split_layers, trimmed_line
-from compact.core.measure import ROLE_OVERHEAD
+from compact.core.layers import arrange, earlier_summary, marker_message, split_layers, trimmed_line
 from compact.core.prune import NOTHING, Pruning, plan_prune
 from compact.core.select import Layout, first_turns, reductions, select
+from compact.core.trigger import live_turns
 from compact.core.view import Item, span_handle
 from compact.model.event import Reason
-from compact.model.message import Message, MessageKind, Role
+from compact.model.message import Message
 from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
 from compact.model.policy import Policy, Rest
 
 SMALLEST_SUMMARY = 64
 """Below this a summary says nothing; then what must go goes without one."""
+
+_MARKER = marker_message(100_000, span_handle(()))
+"""How many turns it will tell of is not known yet, so there is room for any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +34,9 @@ class Sizes:
     of_text: Callable[[str], int]
     of_results: Callable[[Message], Sequence[int]]
     """Each tool output of a message."""
+    of_message: Callable[[Message], int]
     frame: int
-    """Tags, trigger and bridge lines around a summary."""
+    """Tags, trigger and bridge lines around a summary, at most."""
 
 
 def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
@@ -47,17 +54,13 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
     """What a compaction for this reason would do with this view."""
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
+    pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
     if reason is Reason.END_TURN:
-        pruning = (
-            plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
-        )
         return _prune_plan(layout, pruning, limits, before, reason)
-    if policy.prune:
-        pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
-        # A small prune breaks the cache for little: then the summary is made on the unpruned, warm view.
-        accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
-        if pruning.cleared and before - pruning.saved <= accepted:
-            return _prune_plan(layout, pruning, limits, before, reason)
+    # A small prune breaks the cache for little: then the summary is made on the unpruned, warm view.
+    accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
+    if pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout):
+        return _prune_plan(layout, pruning, limits, before, reason)
     return _shorten(layout, limits, before, sizes, reason)
 
 
@@ -65,11 +68,17 @@ def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: S
     """The plan when no summary can be had: clear outputs if that is enough, else let the span go."""
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
-    if policy.prune:
+    if policy.prune and not _must_fold(layout):
         pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
         if pruning.cleared and before - pruning.saved <= limits.trigger:
             return _prune_plan(layout, pruning, limits, before, reason)
     return _shorten(layout, limits, before, sizes, reason, summary_possible=False)
+
+
+def _must_fold(layout: Layout) -> bool:
+    """Whether turns are due: clearing outputs leaves as many, so the next call would compact again."""
+    live = live_turns(layout.policy, summary_version=2 if layout.has_summary else 0)
+    return layout.policy.fold_on_turns and layout.finished_turns > live
 
 
 def _shorten(
@@ -87,14 +96,23 @@ def _shorten(
     return _drop_plan(layout, limits, before, sizes, reason)
 
 
-def _largest_fit(layout: Layout, target: int) -> frozenset[int]:
-    """The most that the policy keeps within `target` tokens; the least it can keep where nothing fits."""
+def _largest_fit(
+    layout: Layout, target: int, injected: Callable[[frozenset[int]], int] = lambda kept: 0
+) -> frozenset[int]:
+    """The most that, with what goes in beside it, has `target` tokens; the least where nothing fits."""
     kept: frozenset[int] = frozenset()
     for counts in reductions(layout):
         kept = select(layout, counts)
-        if _tokens(layout, kept) <= target:
+        if _tokens(layout, kept) + injected(kept) <= target:
             break
     return kept
+
+
+def _injected(layout: Layout, sizes: Sizes, ours: Sequence[Message], kept: frozenset[int]) -> int:
+    """Tokens of these messages of ours and of the bridge lines that they and what is kept need."""
+    leading, recent = (_indexes(layout, part) for part in split_layers(layout, kept))
+    order = arrange(leading, recent, layout.items, ours, layout.policy)
+    return sum(sizes.of_message(entry) for entry in order if not isinstance(entry, int))
 
 
 def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan | None:
@@ -109,13 +127,14 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
     replaced_tokens = _tokens(layout, replaced)
     if reason is Reason.TURNS:
         # A few turns at a time: were the earlier summary halved with them, little would be left of it soon.
-        carried = _carried_summary(layout)
+        carried = sum(map(sizes.of_message, earlier_summary(layout.items)))
         allowance = min(allowance, max(256, carried + (replaced_tokens - carried) // 2))
     else:
         allowance = min(allowance, max(SMALLEST_SUMMARY, replaced_tokens // 2))
     if reason is not Reason.TURNS and replaced_tokens <= allowance + sizes.frame:
         return None
-    plan = _cut_plan(layout, limits, before, reason, kept, Mode.SUMMARIZE, allowance + sizes.frame)
+    injected = allowance + sizes.frame
+    plan = _cut_plan(layout, limits, before, reason, kept, Mode.SUMMARIZE, injected, "summary")
     return replace(plan, summary_tokens=allowance, strategy=layout.policy.strategy)
 
 
@@ -124,11 +143,11 @@ def _drop_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
 
     Unless only without them the prompt fits.
     """
-    room, kept = limits.budget - limits.fixed, frozenset[int]()
-    marker = _marker_tokens(sizes)
-    for carried, marked in dict.fromkeys(((_carried_summary(layout), True), (0, True), (0, False))):
-        kept = _largest_fit(layout, room - carried - (marker if marked else 0))
-        injected = carried + (marker if marked else _first_line_tokens(layout, kept, sizes))
+    room, earlier = limits.budget - limits.fixed, earlier_summary(layout.items)
+    for carried, marked in product((earlier, []) if earlier else ([],), (True, False)):
+        inject = partial(_injected, layout, sizes, [*carried, *([_MARKER] if marked else [])])
+        kept = _largest_fit(layout, room, inject)
+        injected = inject(kept)
         if _tokens(layout, kept) + injected <= room:
             break
     else:
@@ -138,8 +157,9 @@ def _drop_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
     # Over the budget, messages of ours may go even where none of the caller's can.
     if before <= limits.budget and not _originals(layout, _not(kept, layout)):
         return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
-    plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, injected)
-    return replace(plan, carries_summary=carried > 0, marked=marked)
+    detail = "earlier summary" if carried else "marker" if marked else "bridge line"
+    plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, injected, detail)
+    return replace(plan, carries_summary=bool(carried), marked=marked)
 
 
 def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan:
@@ -147,15 +167,16 @@ def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
 
     A trim costs no model call, so it lowers its counts until the trigger is out of reach again (S1.10).
     """
-    marker = _marker_tokens(sizes)
-    kept = _largest_fit(layout, _below_trigger(limits, layout.policy) - limits.fixed - marker)
-    if limits.fixed + _tokens(layout, kept) + marker > limits.budget:
+    inject = partial(_injected, layout, sizes, [_MARKER])
+    kept = _largest_fit(layout, _below_trigger(limits, layout.policy) - limits.fixed, inject)
+    injected = inject(kept)
+    if limits.fixed + _tokens(layout, kept) + injected > limits.budget:
         if before <= limits.budget:
             return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
-        return _insufficient(layout, limits, before, kept, marker, reason)
+        return _insufficient(layout, limits, before, kept, injected, reason)
     if before <= limits.budget and not _originals(layout, _not(kept, layout)):
         return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
-    plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, marker)
+    plan = _cut_plan(layout, limits, before, reason, kept, Mode.DISCARD, injected, "marker")
     _, recent = split_layers(layout, kept)
     first = min(layout.policy.keep_first_turns, len(layout.turns))
     last = sum(1 for turn in layout.turns if turn.start in recent)
@@ -171,6 +192,7 @@ def _cut_plan(
     kept: frozenset[int],
     mode: Mode,
     injected: int,
+    detail: str,
 ) -> Plan:
     leading, recent = split_layers(layout, kept)
     replaced = _not(kept, layout)
@@ -184,7 +206,7 @@ def _cut_plan(
         limits=limits,
         before=before,
         after=limits.fixed + _tokens(layout, kept) + injected,
-        steps=_steps(layout, actions, inject=injected),
+        steps=_steps(layout, actions, inject=injected, detail=detail),
         kept_counts=_kept_counts(layout, kept),
         leading=tuple(_indexes(layout, leading)),
         recent=tuple(_indexes(layout, recent)),
@@ -213,7 +235,7 @@ def _prune_plan(layout: Layout, pruning: Pruning, limits: Limits, before: int, r
         limits=limits,
         before=before,
         after=before - pruning.saved,
-        steps=_steps(layout, actions),
+        steps=_steps(layout, actions, pruning.saves),
         kept_counts=_kept_counts(layout, frozenset(range(len(layout.groups)))),
         recent=tuple(everything),
         cleared=pruning.cleared,
@@ -268,29 +290,6 @@ def _below_trigger(limits: Limits, policy: Policy) -> int:
     return limits.trigger if policy.trigger_above else limits.trigger - 1
 
 
-def _marker_tokens(sizes: Sizes) -> int:
-    """What a trim puts in: the marker, and a first line where the conversation began with an answer."""
-    return (
-        sizes.of_text(marker_message(100_000, span_handle(())).text)
-        + sizes.of_text(FIRST_LINE)
-        + 2 * ROLE_OVERHEAD
-    )
-
-
-def _first_line_tokens(layout: Layout, kept: frozenset[int], sizes: Sizes) -> int:
-    """The line that stands first where a provider would not take what is left otherwise."""
-    first = layout.items[layout.groups[min(kept)].start].message if kept else None
-    if first is None or first.role is Role.USER:
-        return 0
-    return sizes.of_text(FIRST_LINE) + ROLE_OVERHEAD
-
-
-def _carried_summary(layout: Layout) -> int:
-    """Tokens of the earlier summary, which stays where no new one is made."""
-    kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
-    return sum(item.tokens for item in layout.items if item.message.kind in kinds)
-
-
 def _tokens(layout: Layout, numbers: Sequence[int] | frozenset[int]) -> int:
     return sum(layout.tokens[n] for n in numbers)
 
@@ -311,13 +310,20 @@ def _kept_counts(layout: Layout, kept: frozenset[int]) -> KeptCounts:
     )
 
 
-def _steps(layout: Layout, actions: dict[int, Action], inject: int = 0) -> tuple[Step, ...]:
+def _steps(
+    layout: Layout,
+    actions: Mapping[int, Action],
+    cleared: Mapping[int, int] = MappingProxyType({}),
+    inject: int = 0,
+    detail: str = "",
+) -> tuple[Step, ...]:
+    """A step for each message, and for what goes in: what it saves less that is what the plan saves."""
     steps = []
     kept, gone = Action.KEEP, (Action.SUMMARIZE, Action.DROP)
     for index, item in enumerate(layout.items):
         action = actions.get(index, kept)
-        saves = item.tokens if action is not kept and action in gone else 0
+        saves = item.tokens if action is not kept and action in gone else cleared.get(index, 0)
         steps.append(Step(action, index, item.tokens, saves))
     if inject:
-        steps.append(Step(Action.INJECT, None, inject, 0, "summary"))
+        steps.append(Step(Action.INJECT, None, inject, 0, detail))
     return tuple(steps)

@@ -18,12 +18,16 @@ class Pruning:
     """Which outputs to clear, by index in the view, and what that saves."""
 
     cleared: dict[int, Cleared]
-    saved: int
+    saves: dict[int, int]
     outputs: int
     tools: tuple[str, ...]
 
+    @property
+    def saved(self) -> int:
+        return sum(self.saves.values())
 
-NOTHING = Pruning({}, 0, 0, ())
+
+NOTHING = Pruning({}, {}, 0, ())
 
 
 def protect_tokens(policy: Policy, window: int) -> int:
@@ -44,7 +48,8 @@ def plan_prune(
     protect = protect_tokens(layout.policy, window)
     exempt = _exempt_groups(layout)
     cleared: dict[int, Cleared] = {}
-    seen = saved = outputs = 0
+    saves: dict[int, int] = {}
+    seen = outputs = 0
     names = _tool_names(layout)
     tools: list[str] = []
     for n in range(len(layout.groups) - 1, -1, -1):
@@ -74,16 +79,16 @@ def plan_prune(
                 handles.append(name)
                 ids.append(result.call_id)
                 sizes.append(size)
-                saved += gain
+                saves[index] = saves.get(index, 0) + gain
                 tool = names.get(result.call_id)
                 if tool and tool not in tools:
                     tools.append(tool)
             if ids:
                 outputs += len(ids)
                 cleared[index] = _merged(item, ids, sizes, handles)
-    if not cleared or saved < minimum_tokens(layout.policy, window):
-        return NOTHING
-    return Pruning(cleared, saved, outputs, tuple(tools))
+    pruning = Pruning(cleared, saves, outputs, tuple(tools))
+    enough = cleared and pruning.saved >= minimum_tokens(layout.policy, window)
+    return pruning if enough else NOTHING
 
 
 def _exempt_groups(layout: Layout) -> frozenset[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from math import ceil
 from typing import Any
 
 from compact.core.job import Emit, Job, Refusal
@@ -22,7 +23,10 @@ SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it wil
 
 def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> InsufficientBudget:
     told = {name: limits.real(value) for name, value in parts.items()}
-    needed, budget, window = sum(told.values()), limits.real(limits.budget), limits.real(limits.window)
+    budget, window = limits.real(limits.budget), limits.real(limits.window)
+    # Rounded one by one the parts may seem to fit: what they are short of is told with the largest.
+    needed = max(ceil(round(sum(parts.values()) * limits.scale, 6)), budget + 1)
+    told[max(told, key=lambda name: told[name])] += needed - sum(told.values())
     sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in told.items())
     ends = "the first or the newest message" if told.get("first_turns") else "the newest message"
     return InsufficientBudget(

@@ -79,7 +79,9 @@ class Layout:
 
     @cached_property
     def finished_turns(self) -> int:
-        return len(self.user_turns) - (0 if self.is_finished else 1)
+        """Turns that may fold: protected ones never do."""
+        loose = sum(1 for turn in self.user_turns if turn.start not in self.pinned)
+        return loose - (0 if self.is_finished else 1)
 
     @cached_property
     def newest_task(self) -> int | None:

@@ -38,7 +38,10 @@ def decide(facts: Facts, limits: Limits, policy: Policy) -> tuple[bool, Reason]:
 
 def _has_grown(facts: Facts, limits: Limits, policy: Policy) -> bool:
     """Without growth since the last compaction another one would find nothing new to take."""
-    return facts.after_last is None or facts.total - facts.after_last >= policy.growth_pct * limits.window
+    if facts.after_last is None:
+        return True
+    growth = facts.total - facts.after_last
+    return growth > 0 and growth >= policy.growth_pct * limits.window
 
 
 def _reason(facts: Facts, limits: Limits, policy: Policy) -> Reason | None:

@@ -63,7 +63,7 @@ class Gauge:
     @cached_property
     def for_plans(self) -> Sizes:
         frame = self.of_text(_FRAME) + _FRAME_MESSAGES * ROLE_OVERHEAD
-        return Sizes(self.of_text, self.of_results, frame)
+        return Sizes(self.of_text, self.of_results, self.of_message, frame)
 
     def _with_margin(self, tokens: int) -> int:
         margin = self.counter.margin

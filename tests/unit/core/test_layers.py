@@ -25,15 +25,15 @@ from support.conversations import assistant, message, user
 from support.views import layout, limits, policy, step, summary, turn, turns, view
 
 
-def plan(leading: tuple[int, ...], recent: tuple[int, ...], mode: Mode = Mode.SUMMARIZE) -> Plan:
-    return Plan(mode, Reason.OVERFLOW, True, limits(1_000), 0, 0, leading=leading, recent=recent)
+def plan(leading: tuple[int, ...], recent: tuple[int, ...]) -> Plan:
+    return Plan(Mode.SUMMARIZE, Reason.OVERFLOW, True, limits(1_000), 0, 0, leading=leading, recent=recent)
 
 
 def arranged(messages: list[Message], made: Plan, ours: list[Message], name: str = "budget") -> list[str]:
     items = view(messages)
     return [
         items[entry].message.text or "step" if isinstance(entry, int) else entry.text
-        for entry in arrange(made, items, ours, policy(name))
+        for entry in arrange(made.leading, made.recent, items, ours, policy(name))
     ]
 
 
@@ -126,5 +126,5 @@ def test_after_a_system_summary_an_answer_needs_a_user_line() -> None:
 
 
 def test_a_marker_needs_no_bridge() -> None:
-    got = arranged([assistant("a"), *turns(2)], plan((0,), (4,), Mode.DISCARD), [marker_message(3)], "window")
+    got = arranged([assistant("a"), *turns(2)], plan((0,), (4,)), [marker_message(3)], "window")
     assert got == [FIRST_LINE, "a", marker_message(3).text, "answer 2"]

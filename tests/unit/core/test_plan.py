@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from compact.core.plan import SMALLEST_SUMMARY, make_plan, pruning_only
+import pytest
+
+from compact.core.layers import FIRST_LINE
+from compact.core.plan import SMALLEST_SUMMARY, limits_for, make_plan, pruning_only
 from compact.core.reports import insufficient_budget
 from compact.model.event import Reason
 from compact.model.message import Message, Role
 from compact.model.plan import Action, Mode, Plan
-from support.conversations import message, user
+from support.conversations import assistant, message, user
 from support.views import FRAME, SIZES, limits, policy, size, step, summary, turn, turns, view
 
 TURN = size(turns(1)[0]) + size(turns(1)[1])
@@ -79,6 +82,15 @@ def test_first_turns_that_always_stay_are_told_apart() -> None:
     assert "shorten the newest message" in str(insufficient_budget(alone.insufficient, alone.limits))
 
 
+@pytest.mark.parametrize("scale", [0.5, 0.8, 1.0, 1.1, 2.7])
+def test_a_sum_over_the_budget_is_so_too_as_the_provider_counts(scale: float) -> None:
+    numbers = limits_for(policy(hard_cap_buffer=300), 2_500, fixed=3, scale=scale)
+    for protected in range(numbers.budget - 2, numbers.budget + 60):
+        error = insufficient_budget({"system_and_tools": 3, "protected": protected}, numbers)
+        assert error.needed == sum(error.arithmetic.values()) > error.budget
+        assert f"needs {error.needed:,} tokens" in str(error)
+
+
 def test_a_small_prune_is_discarded_for_a_summary() -> None:
     def run(outputs: int) -> list[Message]:
         old = [m for n in range(outputs) for m in turn(n, *step(n, "x" * 300))]
@@ -104,8 +116,55 @@ def test_a_trim_goes_below_the_trigger_and_says_what_it_kept() -> None:
     plan = planned(messages, 1_200, "window")
     assert plan.mode is Mode.DISCARD and plan.after < 960
     assert plan.warnings == ("Context trimmed. Kept first 2 and last 10 turns.",)
-    lower = planned(messages, 730, "window")
+    lower = planned(messages, 625, "window")
     assert lower.warnings == ("Context trimmed. Kept first 2 and last 8 turns.",)
+
+
+def test_what_the_steps_save_and_put_in_is_what_the_plan_saves() -> None:
+    busy = [m for n in range(9) for m in turn(n, *step(n, "x" * 300))]
+    plans = [
+        planned(busy, 3_000, "agent", prune_accept_pct=0.8),
+        planned(busy, 1_500, "agent"),
+        planned([assistant("an answer first"), *busy], 1_500, "window"),
+        pruning_only(
+            view([summary(), *busy]), limits(900), policy(hard_cap_buffer=0), SIZES, Reason.OVERFLOW
+        ),
+    ]
+    assert [plan.mode for plan in plans] == [Mode.PRUNE, Mode.SUMMARIZE, Mode.DISCARD, Mode.DISCARD]
+    for plan in plans:
+        injected = sum(s.tokens for s in plan.steps if s.action is Action.INJECT)
+        assert plan.after == plan.before - sum(s.saves for s in plan.steps) + injected < plan.before
+
+
+@pytest.mark.parametrize("name", ["budget", "chat", "agent", "rolling"])
+def test_what_must_stay_fits_to_the_last_token_where_no_summary_does(name: str) -> None:
+    pinned = message(Role.USER, *user("p" * 500).parts, protected=True)
+    messages = [pinned, *turns(9), user("now finish")]
+    plan = planned(messages, 510, name)
+    assert plan.mode is Mode.DISCARD and plan.after == 510 and not plan.carries_summary
+    short = planned(messages, 509, name)
+    assert short.insufficient == {"system_and_tools": 0, "protected": 500, "newest_turn": 10}
+
+
+def test_a_line_that_must_open_the_prompt_is_part_of_the_sum() -> None:
+    messages = [*turns(9), *step(1), message(Role.ASSISTANT, *user("p" * 500).parts, protected=True)]
+    needed = 500 + size(user("question 9")) + sum(map(size, step(1)))
+    assert planned(messages, needed).mode is Mode.DISCARD
+    answer_first = [messages[-1], *turns(9), user("go")]
+    assert planned(answer_first, 502 + len(FIRST_LINE)).mode is Mode.DISCARD
+    refused = planned(answer_first, 501 + len(FIRST_LINE)).insufficient
+    assert refused is not None and refused["bridge_lines"] == len(FIRST_LINE)
+
+
+@pytest.mark.parametrize("reason", [Reason.TURNS, Reason.OVERFLOW, Reason.MANUAL])
+def test_where_turns_are_due_clearing_outputs_is_not_enough(reason: Reason) -> None:
+    busy = [m for n in range(9) for m in turn(n, *step(n, "x" * 300))]
+    folding = {"prune": True, "keep_tool_io_pairs": None, "reason": reason}
+    assert planned([*busy, user("go")], 3_000, "rolling", **folding).mode is Mode.SUMMARIZE
+    # Turns that are protected never fold, so they are not due either.
+    kept = [message(Role.USER, *user(f"rule {n}").parts, protected=True) for n in range(9)]
+    pruned = planned([*kept, *busy[-20:], user("go")], 2_000, "rolling", **folding, prune_accept_pct=1.0)
+    assert pruned.mode is Mode.PRUNE
 
 
 def test_without_a_summary_the_earlier_one_is_counted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,9 +85,7 @@ def test_results_in_one_message_are_cleared_one_by_one() -> None:
 def test_images_in_an_output_go_with_it() -> None:
     shot = ToolResult("s1", "", media=(Image("https://example.org/a.png"),))
     messages = [user("q"), call("s1", "shot", "{}"), message(Role.TOOL, shot), *old(3)]
-    sized = SIZES.__class__(
-        SIZES.of_text, lambda m: [1_000 if r.media else len(r.text) for r in m.results], 0
-    )
+    sized = replace(SIZES, of_results=lambda m: [1_000 if r.media else len(r.text) for r in m.results])
     found = plan_prune(
         layout(messages, "agent", prune_minimum_pct=0.0), 1_000, sized.of_results, sized.of_text
     )

@@ -52,6 +52,11 @@ def test_after_a_compaction_the_next_needs_growth() -> None:
     assert decide(facts(855, after_last=870), LIMITS, policy()) == (False, Reason.NO_GROWTH)
 
 
+def test_without_a_least_growth_there_must_be_some_all_the_same() -> None:
+    assert decide(facts(860, after_last=860), LIMITS, policy(growth_pct=0)) == (False, Reason.NO_GROWTH)
+    assert decide(facts(861, after_last=860), LIMITS, policy(growth_pct=0)) == (True, Reason.OVERFLOW)
+
+
 def test_over_budget_nothing_holds_it_back() -> None:
     held = facts(951, after_last=951, newest_user_tokens=900)
     assert decide(held, LIMITS, policy("rolling")) == (True, Reason.OVERFLOW)

@@ -10,7 +10,7 @@ import pytest
 from compact.policies import PRESETS
 from compact.stores.memory import MemoryStore
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
-from support.raw import Desk, Raw, assistant, pairs, steps, summaries, system, user
+from support.raw import Desk, Raw, assistant, pairs, step, steps, summaries, system, user
 
 SUMMARIZING = [name for name in PRESETS if name != "window"]
 HISTORY = [system(), *pairs(40), user("question 41")]
@@ -26,6 +26,28 @@ def test_a_second_call_gives_the_same_bytes_and_asks_nobody(preset: str) -> None
     assert desk.preflight(copy.deepcopy(HISTORY)) == first
     assert desk.preflight(first) == first
     assert desk.summarizer.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("preset", "numbers"),
+    [
+        ("rolling", {"prune": True}),
+        ("agent", {"fold_on_turns": True, "keep_recent_turns": 6}),
+    ],
+)
+def test_a_policy_of_ones_own_that_prunes_and_folds_does_both_at_once(
+    preset: str, numbers: dict[str, Any]
+) -> None:
+    desk = Desk(preset, window=16_000, **{"output_reserve": 100, "hard_cap_buffer": 100} | numbers)
+    history = [
+        m for n in range(8) for m in (user(f"question {n}"), *step(n, 1_500), assistant(f"answer {n}"))
+    ]
+    history.append(user("question 9"))
+    first = desk.prepare(history)
+    assert first.was_compacted
+    again = desk.prepare(history)
+    assert again.messages == first.messages and not again.was_compacted and not again.was_pruned
+    assert desk.summarizer.calls == 1
 
 
 @pytest.mark.parametrize("preset", PRESETS)
