@@ -153,7 +153,7 @@ def test_a_line_that_must_open_the_prompt_is_part_of_the_sum() -> None:
     answer_first = [messages[-1], *turns(9), user("go")]
     assert planned(answer_first, 502 + len(FIRST_LINE)).mode is Mode.DISCARD
     refused = planned(answer_first, 501 + len(FIRST_LINE)).insufficient
-    assert refused is not None and refused["bridge_lines"] == len(FIRST_LINE)
+    assert refused is not None and refused["marks_of_ours"] == len(FIRST_LINE)
 
 
 @pytest.mark.parametrize("reason", [Reason.TURNS, Reason.OVERFLOW, Reason.MANUAL])
