@@ -136,7 +136,7 @@ def test_what_a_session_holds_already_is_imported_again_only_where_that_is_meant
     assert again.code == ExitCode.USAGE and contents() == talk
     assert "talk holds these 3 messages already. Nothing was stored" in again.err and "--again" in again.err
     nameless = compact("import", first, "")
-    assert nameless.code == ExitCode.FAILED and "name one" in nameless.err
+    assert nameless.code == ExitCode.USAGE and "SESSION is empty" in nameless.err
     # More of it is appended, without its system prompt; then both ends of the session are known.
     more = [assistant("you are welcome")]
     assert compact("import", written("more.jsonl", [system(), *more]), "talk").code == ExitCode.OK

@@ -44,6 +44,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> ExitCode:
     path = Path(context.args.file)
+    if not context.args.session.strip():
+        raise FormatError("SESSION is empty: name the session that the messages are to go into.")
     try:
         if path.stat().st_size > MAX_BYTES:
             raise FormatError(
