@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 import compact
+from compact import CompactConfig, CompactManager
+from compact.core.sentences import limit_sentences
 from compact.core.survival import weight_of
 from compact.model.event import EventName
-from compact.model.summary import EvidenceKind
+from compact.model.summary import EvidenceKind, SummaryRequest
 from compact.policies import PRESETS
 from compact.testing.scripted import ScriptedSummarizer
 from support.raw import LONG_ENOUGH, Desk, Raw, assistant, is_sound, pairs, step, summaries, system, user
+from support.standing_rules import RULES
 
 SUMMARIZING = [name for name in PRESETS if name != "window"]
 SORRY = "I'm sorry, but I can't help with that request."
@@ -101,3 +104,34 @@ def test_under_the_floor_evidence_is_repaired_and_reported_again() -> None:
     assert short.survival["all"] > short.survival_before_repair["all"]
     roomy = compact.summarize(messages, 4_000, summarizer=lambda request: told, counter="chars4")
     assert roomy.survival["all"] >= 0.8 and roomy.survival_before_repair == {}
+
+
+@pytest.mark.spec("S4.18")
+@pytest.mark.parametrize("refuses", [False, True], ids=["brief is the strategy", "brief after a refusal"])
+def test_a_brief_by_a_model_keeps_the_rules_through_three_compactions(refuses: bool) -> None:
+    """The model tells a story and forgets every rule; the brief keeps its five sentences."""
+    story = "The two planned the kitchen of a family, drawer by drawer. More drawers are to come [m2]."
+
+    def model(request: SummaryRequest) -> str:
+        return SORRY if refuses and request.strategy != "brief" else story
+
+    rules = RULES[:12]
+    policy = {} if refuses else {"strategy": "brief"}
+    config = CompactConfig(
+        max_context_tokens=12_000, counter="chars4", archive={"adapter": "none"}, policy=policy
+    )
+    manager = CompactManager(config, summarizer=model)
+    history = [{"role": "user", "content": " ".join(rules)}, {"role": "assistant", "content": "Understood."}]
+    done, number = 0, 0
+    while done < 3:
+        told = f"Drawer {number} fits by the sink. " * 30
+        history += [{"role": "user", "content": f"And {number}?"}, {"role": "assistant", "content": told}]
+        number += 1
+        prepared = manager.prepare("s", [*history, user("Go on.")])
+        if not prepared.was_compacted:
+            continue
+        done += 1
+        (summary,) = summaries(prepared.messages)
+        told = summary["content"].split("\n", 1)[1].rsplit("\n", 1)[0]
+        assert [rule for rule in rules if rule not in told] == []
+        assert limit_sentences(told, 5) == told
