@@ -79,7 +79,7 @@ class Down(EchoSummarizer):
 def test_what_pruning_only_dropped_stays_recallable_for_whoever_goes_on_with_the_result(preset: str) -> None:
     desk = Desk(preset, window=2_000, summarizer=Down())
     out = desk.preflight(HISTORY)
-    marks = [message for message in out if "trimmed to fit the context window" in str(message["content"])]
+    marks = [message for message in out if "left out to fit the context window" in str(message["content"])]
     assert len(marks) == 1 and "recall s-" in marks[0]["content"]
     calls = desk.summarizer.calls
     assert desk.preflight(out) == out == desk.preflight(HISTORY)

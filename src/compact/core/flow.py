@@ -16,6 +16,7 @@ from compact.core.layers import (
     arrange,
     build,
     earlier_summary,
+    gap_message,
     marker_message,
     summary_messages,
 )
@@ -38,7 +39,7 @@ from compact.model.event import EventName, Fallback, Reason
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Mode, Plan
-from compact.model.policy import Placement
+from compact.model.policy import Placement, Rest
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 
 Flow = Generator[Need, Any, Outcome]
@@ -207,7 +208,9 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     elif plan.mode is Mode.DISCARD:
         ours = earlier_summary(job.items) if plan.carries_summary else []
         if plan.marked:
-            ours.append(marker_message(dropped_turns(job, plan), handle_for(job, plan, summary)))
+            handle = handle_for(job, plan, summary)
+            trims = job.policy.rest is Rest.DISCARD
+            ours.append(marker_message(dropped_turns(job, plan), handle) if trims else gap_message(handle))
     if plan.mode is Mode.PRUNE:
         order: list[int | Message] = list(range(len(job.items)))
     else:

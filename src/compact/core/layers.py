@@ -72,6 +72,12 @@ def marker_message(dropped: int, handle: str = "") -> Message:
     return make(MessageKind.MARKER, Role.USER, told)
 
 
+def gap_message(handle: str) -> Message:
+    """The marker where a summary should stand and none could be had."""
+    told = f"[Earlier messages were left out to fit the context window.]{recall_hint(handle)}"
+    return make(MessageKind.MARKER, Role.USER, told)
+
+
 def trimmed_line(first: int, last: int) -> str:
     """What a trim tells the user."""
     return f"Context trimmed. Kept first {first} and last {last} turns."
