@@ -15,6 +15,7 @@ from compact.core.citations import cited_positions
 from compact.core.render import FRAME_TAGS
 from compact.model.record import RecordKind
 from compact.model.summary import Summary, SummaryRequest
+from support.fresh_rules import FRESH_RULES, FRESH_TAKEN_BACK
 from support.standing_rules import RULES, TAKEN_BACK, VARIED_RULES, VARIED_TAKEN_BACK
 
 SESSIONS = Path(__file__).parent / "sessions"
@@ -257,6 +258,44 @@ def test_settings_that_make_no_sense_are_named() -> None:
         compact.summarize(session("ferry"), 0)
     with pytest.raises(compact.CompactError, match="no strategy and no file named"):
         compact.summarize(session("ferry"), 100, "task_stat")
+
+
+@pytest.mark.parametrize("window", [12_000, 16_000])
+def test_rules_in_a_strangers_words_are_in_the_prompt_after_three_compactions(window: int) -> None:
+    config = CompactConfig(
+        model="gpt-4o",
+        preset="budget",
+        max_context_tokens=window,
+        counter="chars4",
+        archive={"adapter": "none"},
+        summarizer={"name": "extractive"},
+    )
+    manager = CompactManager(config)
+    given = [*FRESH_RULES, *(old for old, _ in FRESH_TAKEN_BACK)]
+    newer = [new for _, new in FRESH_TAKEN_BACK]
+    messages: list[dict[str, Any]] = []
+
+    def told(rule: str) -> None:
+        messages.extend([{"role": "user", "content": rule}, {"role": "assistant", "content": "Noted."}])
+
+    for rule in given:
+        told(rule)
+    prompt: list[Any] = []
+    part = 0
+    while len(manager.records("rules")) < 3:
+        part += 1
+        assert part < 400, "three compactions should have happened by now"
+        if part == 20:
+            for rule in newer:
+                told(rule)
+        work = f"part_{part}.py reads row {part * 37} of the feed and hands it to the writer. " * 6
+        messages.append({"role": "user", "content": f"What does part_{part}.py do with row {part * 37}?"})
+        messages.append({"role": "assistant", "content": work})
+        prompt = manager.preflight("rules", messages)
+    sent = "\n".join(str(message["content"]) for message in prompt)
+    assert part > 20
+    assert [rule for rule in (*FRESH_RULES, *newer) if rule not in sent] == []
+    assert [old for old, _ in FRESH_TAKEN_BACK if f"“{old}”" in sent] == []
 
 
 def wordy(request: SummaryRequest) -> str:

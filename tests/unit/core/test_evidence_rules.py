@@ -3,10 +3,18 @@ from __future__ import annotations
 import pytest
 
 from compact.core.evidence import extract, merge
-from compact.core.evidence.rules import is_rule, newest
+from compact.core.evidence.rule_topics import newest
+from compact.core.evidence.rules import is_rule
 from compact.model.message import Message
 from compact.model.summary import Evidence, EvidenceKind
 from support.conversations import assistant, call, result, user
+from support.fresh_rules import (
+    FRESH_BOTH_STAND,
+    FRESH_NO_RULES,
+    FRESH_RULES,
+    FRESH_TAKEN_BACK,
+    TERSE_RULES,
+)
 from support.standing_rules import (
     NO_RULES,
     NO_RULES_EITHER,
@@ -344,3 +352,78 @@ def test_a_question_is_never_a_rule(sentence: str) -> None:
 )
 def test_telling_is_no_rule(sentence: str) -> None:
     assert not is_rule(sentence)
+
+
+@pytest.mark.parametrize("sentence", FRESH_RULES + TERSE_RULES)
+def test_what_is_told_and_only_noted_is_a_rule_in_whatever_words(sentence: str) -> None:
+    assert [rule.value for rule in rules_of(user(sentence), assistant("Understood."))] == [sentence]
+
+
+@pytest.mark.parametrize("sentence", FRESH_NO_RULES)
+def test_tasks_and_tales_are_no_rules_even_if_they_are_noted(sentence: str) -> None:
+    assert rules_of(user(sentence), assistant("Understood.")) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Sundays off.", "Gluten is poison for me.", "Talk to the kids like equals."],
+)
+def test_what_only_its_being_noted_makes_a_rule_is_none_where_work_follows(sentence: str) -> None:
+    assert rules_of(user(sentence), assistant("I looked at the calendar and moved the three dates.")) == []
+
+
+def changed(old: str, new: str) -> list[str]:
+    noted = assistant("Noted.")
+    return [
+        rule.value
+        for rule in rules_of(user(old), noted, user("How is the weather?"), noted, user(new), noted)
+    ]
+
+
+@pytest.mark.parametrize(("old", "new"), FRESH_TAKEN_BACK)
+def test_a_changed_rule_leaves_only_the_newest_word(old: str, new: str) -> None:
+    assert changed(old, new) == [new]
+
+
+@pytest.mark.parametrize(("old", "new"), FRESH_BOTH_STAND)
+def test_a_rule_on_another_thing_leaves_the_first_alone(old: str, new: str) -> None:
+    assert old in changed(old, new)
+
+
+def test_likely_rules_rank_below_certain_ones() -> None:
+    certain, likely = rules_of(user("Never round down. Milk goes in the left fridge."))
+    assert (certain.value, likely.value) == ("Never round down.", "Milk goes in the left fridge.")
+    assert certain.rank > likely.rank
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Should I overwrite the config?", "No objections."),
+        ("Should I send the invoice?", "I'd rather you didn't."),
+        ("Is Apple Pay to be switched on?", "Leave it off."),
+        ("Which ones shall I return?", "Only the blender."),
+    ],
+)
+def test_a_short_answer_is_kept_with_its_question_and_is_no_rule(question: str, answer: str) -> None:
+    items = extract((user("Help me."), assistant(question), user(answer), assistant("Understood."))).items
+    assert [item for item in items if item.kind is EvidenceKind.RULE] == []
+    assert [item.value for item in items if item.kind is EvidenceKind.APPROVAL] == [answer]
+
+
+@pytest.mark.parametrize(
+    "speech",
+    [
+        "The benefit must be extended beyond the pandemic.",
+        "It must act now.",
+        "Going forward, we will need to have more conversations about seniors.",
+        "OK, always count on a serious comment from that corner.",
+    ],
+)
+def test_a_speech_is_no_rule_among_people(speech: str) -> None:
+    assert not is_rule(speech, among_people=True)
+
+
+def test_a_rule_after_a_command_of_the_terminal_stands_once() -> None:
+    said = "i don't want any new flags."
+    assert [rule.value for rule in rules_of(user(f"/ask {said}"), assistant("ok"), user(said))] == [said]

@@ -12,7 +12,7 @@ from compact.core.evidence.numbered import (
     paired_answers,
 )
 from compact.core.evidence.reading import Reading, without_bullet
-from compact.core.evidence.rules import is_rule
+from compact.core.evidence.rules import answers_only, is_rule
 from compact.model.message import Role
 from compact.model.summary import Evidence, EvidenceKind
 
@@ -84,13 +84,18 @@ def answers_in(reading: Reading, where: Sequence[int]) -> list[Evidence]:
                 context = f"{said}asked in [m{asked_at}]: {question}"
                 found.append(Evidence(EvidenceKind.APPROVAL, answer, where[index], context))
             start = text.lstrip() if not pairs else ""
-            if asked and _answers(start) and not is_rule(next(iter(reading.sentences(index)), "")):
+            if asked and _answers(start) and not _is_rule_itself(reading.sentences(index), asked):
                 quoted = start if len(start) <= MAX_ANSWER_CHARS else start.split("\n\n", 1)[0]
                 value = " ".join(quoted.split())[:MAX_ANSWER_CHARS]
                 context = f"{_said(_verdict(start), asked)}asked in [m{asked_at}]: {asked}"
                 found.append(Evidence(EvidenceKind.APPROVAL, value, where[index], context))
             asked, numbered = "", {}
     return found
+
+
+def _is_rule_itself(sentences: Sequence[str], asked: str) -> bool:
+    first = next(iter(sentences), "")
+    return is_rule(first) and not answers_only(first, asked)
 
 
 def _answers(text: str) -> bool:

@@ -16,7 +16,8 @@ from compact.core.evidence.kinship import kinship_of
 from compact.core.evidence.lexicon import is_common_access
 from compact.core.evidence.reading import Reading, read
 from compact.core.evidence.releases import settle
-from compact.core.evidence.rules import newest, rules_in
+from compact.core.evidence.rule_topics import newest
+from compact.core.evidence.rules import rules_in
 from compact.core.evidence.scan import ASSISTANT, CALL, TOOL, USER, Scanner, Sighting
 from compact.model.message import Message
 from compact.model.summary import Evidence, EvidenceKind

@@ -12,7 +12,8 @@ _THING = (
     r"anything|it|this|that|they|you)"
 )
 _NO_ANSWER = (
-    r"^(?!(?:yes|no|nope|yeah|yep|well|sorry|ok(?:ay)?|maybe|perhaps|probably|hopefully|true|right|sure|thanks|hm+|"
+    r"^(?!(?:yes|no|nope|yeah|yep|well|sorry|ok(?:ay)?|maybe|perhaps|probably|hopefully|true|right|sure|"
+    r"thanks|hm+|"
     r"oh|ah|actually|honestly|great|nice|good|fine|of\s+course)\b)"
 )
 # Each form with the words of which one stands in every sentence of that form: these are far cheaper to look
@@ -74,8 +75,13 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("want", "need", "expect", "require", "insist", "prefer", "rather"),
-        r"\bI\s+(?:want|need|expect|require|insist)\s+(?:that\s+)?(?:you|all|every|each|no|only|the|"
-        r"everything)\b"
+        r"\bI\s+(?:want|need|expect|require|insist)\s+(?:that\s+)?(?:all|every|each|no|only|everything|"
+        r"the\s[\w '’-]{1,40}\s(?:to\s+(?:be|stay|remain|have|follow)|in|as|without|kept|left|under|"
+        r"within|never|always))\b"
+        r"|\bI\s+(?:expect|require|insist)\s+(?:that\s+)?you\b|\bI\s+(?:want|need)\s+you\s+to\s+(?:always|"
+        r"never|only|not|keep|"
+        r"stay|use|be|write|answer|reply|respond|ask|avoid|follow|stick|treat|remember|speak|act|address|"
+        r"call)\b"
         r"|\bI\s+(?:would\s+)?(?:always\s+|strongly\s+|really\s+)?prefer\b|\bI['’]d\s+(?:prefer|rather)\b|"
         r"\bI\s+(?:don['’]?t|do\s+not|never)\s+want\b",
     ),
@@ -113,8 +119,10 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("must", "should", "may not", "cannot"),
-        r"^(?:(?:and|also|but|please),?\s+)?(?:(?!(?:I|we|he|she|it|they|there|you|that|this|what)\b)[\w'’-]+\s+)"
-        r"{1,4}(?:must\s+(?:be|have|use|stay|remain|contain|follow|start|end|go|pass|include|match|return|never|always|not)|should\s+not|shouldn['’]?t|must\s+not|mustn['’]?t|(?-i:may)\s+not)\s+\w",
+        r"^(?:(?:and|also|but|please),?\s+)?(?:(?!(?:I|we|he|she|it|they|there|you|that|this|"
+        r"what)\b)[\w'’-]+\s+)"
+        r"{1,4}(?:must\s+(?:be|have|use|stay|remain|contain|follow|start|end|go|pass|include|match|return|"
+        r"never|always|not)|should\s+not|shouldn['’]?t|must\s+not|mustn['’]?t|(?-i:may)\s+not)\s+\w",
     ),
     (
         ("essential", "crucial", "vital", "imperative", "critical"),
@@ -134,7 +142,8 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         ("no ",),
         r"^(?:(?:and|also|please|but),?\s+)?no\s+(?!such|more\b|idea|one\b|doubt|wonder|way\b|need|matter|"
         r"luck|clue|problem|errors|results|matches|changes|problems|worries|"
-        r"thanks|issues|questions|comments|plans|tests|files)(?:[\w-]+\s+){0,3}[\w-]+s(?:,?\s+please)?[.!]?$",
+        r"thanks|objections?|hurry|rush|preferences?|surprises?|[\w-]+\s+(?:applied|found|made)\b|issues|"
+        r"questions|comments|plans|tests|files)(?:[\w-]+\s+){0,3}[\w-]+s(?:,?\s+please)?[.!]?$",
     ),
     (
         ("needed", "required"),
@@ -187,7 +196,8 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("only after", "only when", "only if", "only once", "only with"),
         r"^(?:please,?\s+)?(?!(?:I|we|you|it|he|she|they|there|this|that|who)\b)[\w'’ -]{3,60}?\sonly\s+"
-        r"(?:after|when|if|once|with)\s+(?:I|you|my|our|the|all|it|we|\w+\s+(?:has|have|is|are|says?|signs?))\b",
+        r"(?:after|when|if|once|with)\s+(?:I|you|my|our|the|all|it|we|\w+\s+(?:has|have|is|are|says?|"
+        r"signs?))\b",
     ),
     (
         ("wait for", "wait until", "wait till", "hold off"),
@@ -201,7 +211,8 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("should",),
-        r"^(?:(?:and|also|but|please),?\s+)?(?:(?!(?:I|we|he|she|it|they|there|you|that|this|what)\b)[\w'’-]+\s+)"
+        r"^(?:(?:and|also|but|please),?\s+)?(?:(?!(?:I|we|he|she|it|they|there|you|that|this|"
+        r"what)\b)[\w'’-]+\s+)"
         r"{1,4}should\s+(?:always\s+)?(?:(?:start|begin|end)\s+with|follow|use|match|never)\s",
     ),
     (

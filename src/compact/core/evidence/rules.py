@@ -4,16 +4,61 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from compact.core.evidence.numbered import numbered_answers
 from compact.core.evidence.reading import Reading, indexes_holding, split_sentences, without_bullet
 from compact.core.evidence.rule_forms import long_enough, states_rule
+from compact.core.evidence.rule_likely import is_likely_rule, may_be_noted
+from compact.core.evidence.rule_topics import Rule, rule_of
 from compact.model.message import Role
 
 MAX_RULE_CHARS = 400
 _BEFORE_CHARS = 160
-_POINTING_BACK = re.compile(r"(?:both|it|this|that|they|these|those|neither)\b", re.IGNORECASE)
+_LIKELY_CHARS = 4_000
+"""Who writes more than this at once mostly shows a text: there, less is meant as a rule of the user's own."""
+_POINTING_BACK = re.compile(
+    r"(?:both|it(?!['’]s|\s+is\b)|this|that|they|these|those|neither)\b", re.IGNORECASE
+)
+_ANSWER = re.compile(
+    r"(?:(?:ok(?:ay)?|yes|no|nope|sure|well|please),?\s+)*(?:(?:only|just|not)\s+(?:the|on|for|in|this|"
+    r"that|those)\b"
+    r"[^.!?]{0,30}|(?:leave|keep|use|make|put|do|don['’]?t|drop|skip|start|stop)\s(?:[\w'’]+\s){0,3}"
+    r"(?:it|that|them|this|those|these)\b[^.!?]{0,20}|"
+    r"I['’]?d\s+(?:rather|prefer)\s+(?:not\b|you\s+(?:did|would)n['’]?t|it\b|that\b)[^.!?]{0,20})[.!]?$",
+    re.IGNORECASE,
+)
+"""Few words that mean something only with the question before them."""
+_BARE = re.compile(r"(?:no|none|nothing|not)\s+[\w'’-]+(?:\s[\w'’-]+)?[.!]?$", re.IGNORECASE)
+_YES_OR_NO = re.compile(
+    r"^(?!.*\b(?:what|which|how|who|when|where|any\w*)\b).*\b(?:shall|should|may|can|could|do|does|is|are|"
+    r"will|would|"
+    r"want|like)\s+(?:I|we|you|it|this|that|the|me|there)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_OFFER = re.compile(
+    r"\b(?:help|assist|anything else|to know|in mind|preferences?|what (?:can|would|should|shall) (?:I|"
+    r"we))\b",
+    re.IGNORECASE,
+)
+_OF_MYSELF = re.compile(
+    r"I\s+(?:don['’]t|do\s+not|never|only|always)\s+(?:eat|drink|like|fly|drive|work|do|wear|accept|take|"
+    r"touch|answer|"
+    r"travel|smoke)\b",
+    re.IGNORECASE,
+)
+_TAKES_NOTE = re.compile(
+    r"(?:understood|noted|got it|will do|i['’]ll (?:keep|remember|stick|follow|bear)|i will (?:keep|"
+    r"remember)|"
+    r"duly noted|ok(?:ay)?[.,!]? (?:noted|understood|got it|will do)|(?:alright|all right|sure|"
+    r"right)[.,!]? (?:noted|"
+    r"understood|got it)|verstanden|notiert|alles klar|compris|entendu|c['’]est noté|entendido|anotado|"
+    r"capito|"
+    r"begrepen|genoteerd|了解|承知|かしこまりました|明白|好的|知道了|알겠습니다)",
+    re.IGNORECASE,
+)
+_NOTE_CHARS, _NOTED_CHARS = 80, 1_200
+_ANSWER_WORDS = 5
+_ASKED_CHARS = 300
 PUT_OFF = re.compile(r"\b(?:yet|for now|for the moment)\b", re.IGNORECASE)
 _RULES_HEADING = re.compile(
     r"^[^\n]{0,60}\b(?:rules?|constraints?)\b[^\n?]{0,60}:[*_ \t]*\n(?=\s*(?:[-*•]|\d{1,2}[.)])\s)",
@@ -63,13 +108,26 @@ _IMPERATIVE = re.compile(
     r"store\s+(?:all|every|each|the|no)|run\s+(?:the|all|every)\s[^.!?\n]{0,60}\b(?:before|after|every|"
     r"each)\b|"
     r"no\s+\w+(?:[\w' -]{0,40})?\s(?:without|before|unless|until|in|on|after|over|above|outside|"
-    r"yet|from\s+you|for\s+now)\b|nothing\s+\w+)",
+    r"yet|from\s+you|for\s+now)\b|nothing\s+(?!happen|work|help|chang|show|is\s|else|new|special|wrong|"
+    r"to\s|yet|appear|come|seem|in\s+the|"
+    r"i\b|we\b|from\s+(?:him|her|them)|at\s+all|much)\w+)",
     re.IGNORECASE,
 )
 _STANDING_WORDS = ("always", "never", "must", "rule", "now on", "forward", "circumstances")
 STANDING = re.compile(
     r"\b(?:always|never|from now on|going forward|under no circumstances|rule|must(?: not)?)\b", re.IGNORECASE
 )
+_NAMED_STANDING = re.compile(
+    r"^(?!.*\b(?:we|they|he|she|government)\b)(?=.*\b(?:from now on|going forward)\b)|\bunder no "
+    r"circumstances\b|"
+    r"^(?:\W*(?:please|and|but|so|also|ok(?:ay)?),?\s+)*(?:always|never)\b|\b(?:new|ground|house|first|"
+    r"golden|only|one) rule\b|"
+    r"\byou\s+(?:must|should)\s+(?:never|always|not)\b|\b(?:every|each|no|nobody|no one|everyone|"
+    r"anyone)\b[^.!?]{0,30}\bmust\b|"
+    r"\b(?:must|should)\s+(?:never|always)\b",
+    re.IGNORECASE,
+)
+"""What people among themselves call a rule; in a speech everything "must" be done."""
 _PLEADED = re.compile(r"\bplease,? (?:always|never)\b", re.IGNORECASE)
 """A rule wherever it stands, also among people: "I'm allergic, so please always check"."""
 _NO_RULE = re.compile(
@@ -89,108 +147,17 @@ _NO_RULE = re.compile(
     r"|^[\w ]{2,30}:\s+(?:yes|no|nope|yeah|yep),\s"
     r"|^(?:\w+\s+)?keep\s+(?:it\s+up|up\b|going|on\b|me\s+posted|at\s+it|trying|doing|in\s+touch|"
     r"(?:(?:it|this|that)\s+)?in\s+mind\b(?!:))"
+    r"|^(?:I\s+(?:(?:do|totally|fully|also)\s+)?(?:understand|realize|realise|know|see)\b|"
+    r"just\s+to\s+confirm)"
+    r"|\b(?:disappointed|frustrated|unhappy|sorry)\s+(?:to|that|about)\b|\bwhich\s+is\s+why\s+I\b"
+    r"|\bdecided\s+(?:that\s+)?I\b|\balways\s+count\s+on\b"
+    r"|\bdon['’]?t\s+want\s+(?:to\s+(?:be|lose|miss|wait|travel|go|deal|sound|bother)\b(?!.*\b(?:than|"
+    r"over|above|before|after)\b)|"
+    r"it\b(?!\s+to\b)|that\b)"
     r"|\bneed\s+to\s+know\b|^use\s+(?:it|this|that|them)\b[^.]{0,12}$|^(?:always|never)\s+(?:happy|glad|"
     r"good|fun|hard|heard|gets|need|[a-z]{3,}ing|a\s|been|had|was|is|the)\b",
     re.IGNORECASE,
 )
-_REPLACES = re.compile(
-    r"\b(?:instead|no longer|changed my mind|actually|scratch that|forget (?:the|what|about)|updated?|"
-    r"rather than|is now|"
-    r"are now|not .{1,30} any ?more|correction|revised?|raised?|lower(?:ed)?|supersedes?|replaces?|"
-    r"statt(?:dessen)?|ab (?:jetzt|sofort)|korrektur|a partir de ahora|en lugar de|ya no|désormais|"
-    r"dorénavant|au lieu de|plutôt)\b|変更|改为|改成",
-    re.IGNORECASE,
-)
-_FORBIDDING = frozenset(
-    "never not don't don’t dont no avoid without stop mustn't mustn’t can't can’t cannot forbidden "
-    "off-limits".split()
-)
-LANGUAGES = frozenset(
-    "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic "
-    "hindi turkish "
-    "deutsch englisch französisch spanisch inglé español francé alemán anglai françai espagnol allemand "
-    "inglese italiano francese inglê portuguê 日本語 英語 中文 英文 한국어 영어".split()
-)
-_CHOICES = LANGUAGES | frozenset(
-    "tab space json yaml xml csv toml markdown html prose table bullet formal informal metric imperial "
-    "euro dollar pound morning afternoon evening light dark".split()
-)
-"""Without the s at the end."""
-_WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
-_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_IDEOGRAPHIC = re.compile(r"\d+|日本語|英語|中文|英文|[^\W\d_\u3040-\u309f]")
-"""Without hiragana, which is mostly grammar."""
-_ENDING = re.compile(r"(?<=[a-z]{3})(?:ing|ed|e)$")
-_NUMBERED = re.compile(r"(\d+)-([^\W\d_]+)")
-_CHANGING = frozenset("touch edit modify alter chang".split())
-_TOPICLESS = frozenset(
-    "a an the and or but if so of in on at to for from by with as is are be been it its this that these "
-    "those you "
-    "your we our my i me us they them not no never always must do don't dont only should shall may can "
-    "cannot will "
-    "would please make sure ensure use using used keep kept all every each any before after when whenever "
-    "now on "
-    "instead anymore more than least most at from going forward actually rather longer changed mind rule "
-    "new remember "
-    "note avoid prefer ever without unless until has have had need needs want also too than then there "
-    "here what fine ok okay limit free feel again "
-    "which who how let lets go get one up out it's i'm that's don’t update updated scratch forget stay "
-    "stays is "
-    "ab jetzt sofort auf in statt immer nur noch bitte a partir de ahora en siempre desde solo por favor "
-    "désormais dorénavant uniquement toujours de la le les du des un une der die das den".split()
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    text: str
-    index: int
-    topic: frozenset[str]
-    """What it is about: content words without numbers and without choices."""
-    numbers: frozenset[str]
-    choices: frozenset[str]
-    """Languages, formats and the like, of which one excludes the other."""
-    forbids: bool
-    replaces: bool
-
-
-def rule_of(text: str, index: int) -> Rule:
-    words = _words(text.lower())
-    bare = frozenset(word.rstrip("s") for word in words if word not in _TOPICLESS and not word[0].isdigit())
-    return Rule(
-        text,
-        index,
-        topic=frozenset(map(_stem, bare - _CHOICES or bare)),
-        numbers=frozenset(word for word in words if word[0].isdigit()),
-        choices=bare & _CHOICES,
-        forbids=not _FORBIDDING.isdisjoint(words),
-        replaces=_REPLACES.search(text) is not None,
-    )
-
-
-def topic_of(phrase: str) -> frozenset[str]:
-    """What a phrase names, in the form in which rules hold their topic and choices."""
-    words = (word.rstrip("s") for word in _words(phrase.lower()) if word not in _TOPICLESS)
-    return frozenset(word if word in _CHOICES else _stem(word) for word in words)
-
-
-def names_of(rule: Rule) -> frozenset[str]:
-    """Who speaks of what the rule is about uses one of these, as a word or the beginning of one."""
-    languages = LANGUAGES if rule.choices & LANGUAGES else frozenset[str]()
-    return rule.topic | rule.choices | languages | (_CHANGING if "chang" in rule.topic else frozenset())
-
-
-def _stem(word: str) -> str:
-    stem = _ENDING.sub("", word)
-    return "chang" if stem in _CHANGING else stem
-
-
-def _words(low: str) -> list[str]:
-    """The words; of a script without blanks, its letters."""
-    words = _WORD.findall(_NUMBERED.sub(r"\1 \2", low) if "-" in low else low)
-    if low.isascii() or not _IDEOGRAPH.search(low):
-        return words
-    return [piece for word in words for piece in (_IDEOGRAPHIC.findall(word) or [word])]
 
 
 def rules_in(reading: Reading) -> list[Rule]:
@@ -210,17 +177,70 @@ def rules_in(reading: Reading) -> list[Rule]:
         answers = [] if people or listed else numbered_answers(reading, index)
         if people and len(sentences) > 1:
             sentences = tuple(sentences[at] for at in indexes_holding(sentences, _STANDING_WORDS))
+        asked = "" if people else _asked_before(reading, index)
+        shown = sum(map(len, sentences)) > _LIKELY_CHARS
+        spoken = reading.messages[index].role is Role.USER and not people and not shown
+        noted = spoken and not asked and _only_noted(reading, index)
         before = ""
         for sentence in sentences:
             sentence = reading.after_speaker(without_bullet(sentence))[1]
-            if any(sentence in text for text in (*listed, *answers)) and not STANDING.search(sentence):
+            if asked and not before and answers_only(sentence, asked):
+                before = sentence
+                continue
+            answered = any(sentence in text for text in (*listed, *answers))
+            if answered and not STANDING.search(sentence):
                 continue
             if is_rule(sentence, among_people=people) and not any(sentence in text for text in listed):
                 # "Both must work" means nothing without what stands before it.
                 backed = _POINTING_BACK.match(sentence) and 0 < len(before) <= _BEFORE_CHARS and not listed
-                found.append(rule_of(f"{before} {sentence}" if backed else sentence, index))
+                text = f"{before} {sentence}" if backed else sentence
+                found.append(rule_of(text, index, certain=not shown or bool(STANDING.search(text))))
+            elif (
+                spoken
+                and not answered
+                and (may_be_rule(sentence) or (noted and long_enough(sentence) and may_be_noted(sentence)))
+                and not (asked and not before and _is_short(sentence, asked))
+            ):
+                found.append(rule_of(sentence, index, certain=False))
             before = sentence
     return found
+
+
+def _asked_before(reading: Reading, index: int) -> str:
+    """The question that the assistant ended with right before; else nothing."""
+    before = next((at for at in range(index - 1, -1, -1) if reading.texts[at].strip()), -1)
+    if before < 0 or reading.messages[before].role is not Role.ASSISTANT:
+        return ""
+    text = reading.texts[before]
+    if "?" not in text[-_ASKED_CHARS:] and "？" not in text[-_ASKED_CHARS:]:
+        return ""
+    return next((said for said in reversed(reading.sentences(before)) if said.endswith(("?", "？"))), "")
+
+
+def _only_noted(reading: Reading, index: int) -> bool:
+    """True where the assistant answers with "Understood." and does nothing: it was told how things are."""
+    if index + 1 >= len(reading.messages) or "?" in reading.texts[index]:
+        return False
+    answer = reading.messages[index + 1]
+    said = reading.texts[index + 1].strip()
+    return (
+        answer.role is Role.ASSISTANT
+        and len(reading.texts[index]) <= _NOTED_CHARS
+        and 0 < len(said) <= _NOTE_CHARS
+        and not answer.calls
+        and _TAKES_NOTE.match(said) is not None
+    )
+
+
+def answers_only(sentence: str, asked: str) -> bool:
+    """True for few words that answer a question and order nothing by themselves: "Leave it off."."""
+    if sentence.count(" ") > _ANSWER_WORDS or STANDING.search(sentence):
+        return False
+    return bool(_ANSWER.match(sentence) or (_BARE.match(sentence) and _YES_OR_NO.search(asked)))
+
+
+def _is_short(sentence: str, asked: str) -> bool:
+    return sentence.count(" ") < _ANSWER_WORDS and not _OFFER.search(asked)
 
 
 def gives_orders(reading: Reading, index: int) -> bool:
@@ -274,34 +294,17 @@ def is_rule(sentence: str, *, among_people: bool = False) -> bool:
         return False
     if _PLEADED.search(sentence):
         return _NO_RULE.search(sentence) is None
-    if among_people and (sentence.endswith("!") or not STANDING.search(sentence)):
+    if among_people and (sentence.endswith("!") or not _NAMED_STANDING.search(sentence)):
         return False
     if not _IMPERATIVE.match(sentence) and not states_rule(sentence):
         return False
     return _NO_RULE.search(sentence) is None
 
 
-def newest(rules: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """`(text, position)` pairs, oldest first, without those that a later one takes back or changes."""
-    standing: list[Rule] = []
-    for text, position in rules:
-        rule = rule_of(text, position)
-        standing = [old for old in standing if not takes_back(rule, old)]
-        standing.append(rule)
-    return [(rule.text, rule.index) for rule in standing]
-
-
-def takes_back(new: Rule, old: Rule) -> bool:
-    """True when both cannot stand, or say the same. In doubt both stay: a rule lost is worse than one too "
-    "many."""
-    if new.text == old.text:
-        return True
-    shared = len(new.topic & old.topic)
-    if not shared:
+def may_be_rule(sentence: str) -> bool:
+    """True for what reads as a rule by its form alone; `is_rule` has said no already."""
+    if sentence.endswith(("?", "？", ":", "：")) or not (long_enough(sentence) or not sentence.isascii()):
         return False
-    alike = shared / len(new.topic | old.topic)
-    if new.replaces and (alike >= 0.5 or (new.choices & old.choices and alike > 0.3)):
-        return True
-    if new.numbers != old.numbers or new.forbids != old.forbids or new.choices != old.choices:
-        return alike >= 0.6
-    return alike == 1.0
+    return is_likely_rule(sentence) and (
+        _NO_RULE.search(sentence) is None or _OF_MYSELF.match(sentence) is not None
+    )

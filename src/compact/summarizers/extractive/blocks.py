@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from compact.core.evidence.ledger import RULE_RANK
 from compact.core.evidence.numbered import numbered_leads
 from compact.core.evidence.releases import said_later
 from compact.core.evidence.rules import STANDING
 from compact.core.render import neutralize
 from compact.model.message import Role
+from compact.model.summary import Evidence
 from compact.summarizers.extractive.choosing import Chooser
 from compact.summarizers.extractive.labels import DECIDED
 from compact.summarizers.extractive.material import Material
@@ -56,35 +58,37 @@ def take(lines: Iterable[str], room: int) -> list[str]:
 
 
 def rules(
-    material: Material, room: int, *, as_ledger: bool = False, told: str = "", standing_room: int = 0
+    material: Material, room: int, *, as_ledger: bool = False, told: str = "", certain_room: int = 0
 ) -> list[str]:
-    """Rules word for word; of too many the standing ones stay, then the newest.
+    """Rules word for word; of too many the standing ones stay, then the certain ones, then the newest.
 
-    Those of the moment that are `told` go. Standing rules may fill `standing_room` if that is more.
+    Those of the moment that are `told` go. Certain rules may fill `certain_room` if that is more.
     """
     form = "[m{0.message}] rule :: “{1}”{2} :: - :: -" if as_ledger else "- “{1}” [m{0.message}]{2}"
     wording = [(rule, one_line(rule.value), one_line(said_later(rule))) for rule in material.rules]
     lines = [
-        (form.format(rule, words, later), words)
+        (form.format(rule, words, later), _certainty(rule, words))
         for rule, words, later in wording
         if words not in told or later or STANDING.search(words)
     ]
     if sum(len(line) + 1 for line, _ in lines) <= room:
         return [line for line, _ in lines]
-    ranked = sorted(range(len(lines)), key=lambda at: (-_standing(lines[at][1]), -at))
+    ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][1], -at))
     kept: list[int] = []
     size = 0
     for at in ranked:
-        line, words = lines[at]
-        if size + len(line) + 1 <= (max(room, standing_room) if _standing(words) else room):
+        line, certainty = lines[at]
+        if size + len(line) + 1 <= (max(room, certain_room) if certainty else room):
             size += len(line) + 1
             kept.append(at)
     return [lines[at][0] for at in sorted(kept)]
 
 
-def _standing(words: str) -> int:
-    """How surely a rule holds for good."""
-    return 2 if _FOR_GOOD.search(words) else 1 if STANDING.search(words) else 0
+def _certainty(rule: Evidence, words: str) -> int:
+    """How surely a rule is one and holds for good."""
+    if _FOR_GOOD.search(words):
+        return 3
+    return 2 if STANDING.search(words) else 1 if rule.rank >= RULE_RANK else 0
 
 
 def goal(material: Material, room: int) -> list[str]:

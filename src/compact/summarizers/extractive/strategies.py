@@ -15,11 +15,8 @@ from compact.summarizers.extractive.material import Material
 _CHAT_SHARE = 0.2
 _AGENT_SHARE = (0.5, 0.78)
 """Share of the room that evidence takes: little in a chat; in an agent's run more, the less of it fits."""
-_RULES_SHARE = (0.18, 0.5)
-_RULES_CHARS = 600
-_STANDING_SHARE = 0.72
-"""Of little room: what holds for everything that follows outlasts what was done."""
-_ROOMY = 6_000
+_LIKELY_SHARE, _CERTAIN_SHARE, _LEFT_SHARE = 0.64, 0.76, 0.9
+"""What holds for everything that follows outlasts what was done, and comes before any list of values."""
 _SMALL = 2_000
 _STEPS_SHARE = 0.5
 """Share of the story's room that steps take in an agent's run."""
@@ -136,14 +133,14 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
         if name in names and room * share >= _SLIVER:
             filled[name] = writer(material, int(room * share))
     if "rules" in names:
-        rules_room = min(room // 2, max(_RULES_CHARS, int(room * _rules_share(room))))
         newest = filled["goal"][-1] if filled.get("goal") else ""
+        unclaimed = int(room * _LEFT_SHARE) - _size(filled, sections)
         filled["rules"] = blocks.rules(
             material,
-            rules_room,
+            min(int(room * _LIKELY_SHARE), unclaimed),
             as_ledger=strategy == "decision_log",
             told=newest,
-            standing_room=int(room * _STANDING_SHARE) if room < _SMALL else 0,
+            certain_room=min(int(room * _CERTAIN_SHARE), unclaimed),
         )
     formed = not names.isdisjoint(_FORMED)
     least = _FORMED_SHARE if formed else _between(_LEAST_PROSE, max(0.0, 2 * _ease(material, room) - 1))
@@ -205,11 +202,6 @@ def _ease(material: Material, room: int) -> float:
 
 def _between(ends: tuple[float, float], at: float) -> float:
     return ends[0] + (ends[1] - ends[0]) * at
-
-
-def _rules_share(room: int) -> float:
-    """Half of a roomy summary; in a tight one rules must leave room for what they apply to."""
-    return _RULES_SHARE[0] + (_RULES_SHARE[1] - _RULES_SHARE[0]) * min(1.0, room / _ROOMY) ** 2
 
 
 _SMALL_BLOCKS = (
