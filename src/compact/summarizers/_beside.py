@@ -45,6 +45,10 @@ class Beside:
     def room_for_rules(self, evidence: Sequence[Evidence], tokens: int) -> int:
         return self._rules("", evidence, tokens)[1]
 
+    def rules_fitting(self, evidence: Sequence[Evidence], tokens: int) -> int:
+        """How many rules `tokens` have room for."""
+        return len(self._rules("", evidence, tokens)[0])
+
     def _as_sections(
         self, prose: str, evidence: Sequence[Evidence], request: SummaryRequest, tokens: int
     ) -> tuple[str, str]:

@@ -121,6 +121,7 @@ class Composer:
             repaired = survival(evidence, repaired_text)
             if repaired["all"] > survived["all"]:
                 text, untrusted, before_repair, survived = repaired_text, its_untrusted, survived, repaired
+        self._refuse_crowding(prose, text, evidence, asked.max_tokens, reserved)
         return replace(
             answer,
             text=text,
@@ -131,6 +132,23 @@ class Composer:
             untrusted=untrusted,
             strategy=request.strategy,
         )
+
+    def _refuse_crowding(
+        self, prose: str, text: str, evidence: tuple[Evidence, ...], asked: int, reserved: int
+    ) -> None:
+        """Prose longer than was asked for may not push out rules that would have had their room beside it."""
+        size = self._counter.count(prose)
+        if size <= asked:
+            return
+        holds = Holder(text)
+        kept = sum(item.kind is EvidenceKind.RULE and holds(item) for item in evidence)
+        if kept < self._beside.rules_fitting(evidence, int(reserved * RULES_SHARE)):
+            reason = RefusalReason.TOO_LONG.value
+            raise SummaryRefused(
+                reason,
+                f"The summary was refused ({reason}): with {size:,} tokens, {asked:,} were asked for, it "
+                "leaves no room for the user's standing rules. Nothing was changed.",
+            )
 
     def _room_to_repair(
         self, request: SummaryRequest, prose: str, survived: Mapping[str, float]

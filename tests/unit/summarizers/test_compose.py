@@ -33,6 +33,10 @@ def composed(prose: str = PROSE, **fields: object) -> Summary:
     return composer.summarize(asking(*lighthouse(), **fields))
 
 
+def composed_of(prose: str, request: SummaryRequest) -> Summary:
+    return Composer(CallableSummarizer(Scribe(prose)), COUNTER).summarize(request)
+
+
 def test_prose_comes_first_then_rules_then_evidence_then_tool_data() -> None:
     summary = composed()
     order = [
@@ -82,6 +86,19 @@ def test_prose_that_takes_the_room_of_the_evidence_is_refused() -> None:
     with pytest.raises(SummaryRefused) as refused:
         composed("The lamp went on late again. " * 60, max_tokens=400)
     assert refused.value.reason == RefusalReason.TOO_LONG.value
+
+
+@pytest.mark.parametrize("strategy", ["task_state", "brief"])
+def test_prose_that_pushes_out_the_rules_is_refused(strategy: str) -> None:
+    rules = "Never ship on Sundays. Always weigh twice. Do not call before nine."
+    talk = (user(rules), assistant("Noted."))
+    wordy = "They spoke of parcels and of the old scale " * 9 + "."
+    with pytest.raises(SummaryRefused) as refused:
+        composed_of(wordy, asking(*talk, max_tokens=110, strategy=strategy))
+    assert refused.value.reason == RefusalReason.TOO_LONG.value
+    assert "standing rules" in str(refused.value)
+    roomy = composed_of(wordy, asking(*talk, max_tokens=200, strategy=strategy))
+    assert roomy.survival["rule"] == 1.0
 
 
 def test_survival_is_reported_by_kind() -> None:
