@@ -30,7 +30,9 @@ def test_line_coverage_below_85_per_cent_fails_the_tests() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["coverage"]
     assert settings["report"]["fail_under"] >= 85
     assert settings["run"]["source"] == ["compact"] and "omit" not in settings["run"] | settings["report"]
-    recipe = re.search(r"^test:.*\n\t@(.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    recipe = re.search(
+        r"^test:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert recipe is not None and "pytest" in recipe[1] and "--cov" in recipe[1]
 
 
