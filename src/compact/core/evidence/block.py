@@ -59,6 +59,8 @@ class Coverage:
 
     def __init__(self, *texts: str) -> None:
         self._held: set[str] = set()
+        self._flat = " ".join(texts)
+        """What is said in several words is looked for in the texts, not among the values."""
         for text in texts:
             self.add(text)
 
@@ -93,6 +95,14 @@ class Coverage:
 
     def holds(self, value: str) -> bool:
         return value in self._held
+
+    def says(self, value: str) -> bool:
+        """As `holds`, also for several words in a row."""
+        if value in self._held:
+            return True
+        first, _, last = value.rpartition(" ")
+        # To look for a word among the values is far cheaper than to look through the text.
+        return bool(first) and (last in self._held or not last.isalnum()) and value in self._flat
 
 
 def _pieces(value: str) -> list[str]:
@@ -199,7 +209,7 @@ class _Picker:
         """Take what fits `room`; False when nothing did."""
         before = len(self.chosen)
         for item in items:
-            if self._covered.holds(item.value):
+            if self._covered.says(item.value):
                 continue
             cost = self._cost(item)
             if cost > room or (item.kind in _OWN_LINE and cost > self._long_room):

@@ -15,12 +15,30 @@ _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
     r"Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
+_MONTH_ELSEWHERE = (
+    r"(?:Januar|Jänner|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|mai|juin|juillet|"
+    r"août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|"
+    r"octubre|noviembre|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre)"
+)
 DATE_WORDS = re.compile(
-    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b(?:,? \d{{4}})?"
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}\b(?:,? \d{{4}})?"
     rf"|{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|{_MONTH} \d{{4}}\b)"
 )
-MONTH = re.compile(rf"\W*{_MONTH}\b")
+DATES_ELSEWHERE = re.compile(
+    rf"[0-9](?<!\w.)\d?(?:er|\.|º)? (?:de )?{_MONTH_ELSEWHERE}\b(?: (?:de )?\d{{4}}\b)?"
+)
+MONTH = re.compile(rf"\W*(?:{_MONTH}|{_MONTH_ELSEWHERE})\b")
+SMALL_MONTHS = frozenset(filter(str.islower, _MONTH_ELSEWHERE[3:-1].split("|")))
 """A word that a date may hold; the pattern above is dear, so it is for texts with such a word only."""
+SPACED = re.compile(
+    r"[+(0-9](?<![\w.,:/+(-].)(?:"
+    r"(?:(?<=\+)\d{1,3}(?: \d(?=-))?|(?<=0)[1-9]\d{0,3}|(?<=\()0?\d{2,4}\))"
+    r"(?:[ /.-]{1,3}\(?\d{2,8}\)?){1,6}(?![\w:])"
+    r"|(?<=[1-9])\d{0,2}(?:[ \u00a0\u202f]\d{3})+(?:,\d\d?)?[ \u00a0\u202f]?(?:€|[Ee]uros?\b|kr\b|zł|CHF\b))"
+)
+"""Values with blanks in them: telephone numbers, and amounts of money as they are written in French."""
+
+
 TIMES = re.compile(
     # The digit comes first, and what must not stand before it after: a search leaps to a set of characters.
     r"\d(?<![\w:.]\d)\d?(?:(?::\d\d)? ?[AaPp]\.?[Mm]\b|(?<=at \d):\d\d(?![\d:])|(?<=at \d\d):\d\d(?![\d:])"
@@ -31,11 +49,13 @@ EASTERN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Kana, Chinese characters and Hangul: a sentence of them is one word to `str.split`."""
 EASTERN_DAY = re.compile(r"(?:\d{4}[年년] ?)?\d{1,2}[月월] ?\d{1,2}[日일]|\d{4}年(?:\d{1,2}月)?")
 EASTERN_AMOUNT = re.compile(r"\d[\d,.]*(?:[百千万億亿만억]+[円元圆원]?|[円元圆원])")
-_UPPER = "A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-ЯЁ"
-_LOWER = "a-zß-öø-ÿā-žα-ωά-ώа-яё"
+# From Ā on capitals and small letters take turns: as a range they would be one for the other.
+_TURNS = [chr(code) for code in range(0x100, 0x180)]
+UPPER = "A-ZÀ-ÖØ-ÞΑ-ΩА-ЯЁ" + "".join(filter(str.isupper, _TURNS))
+LOWER = "a-zß-öø-ÿα-ωά-ώа-яё" + "".join(filter(str.islower, _TURNS))
 NAMES = re.compile(
-    rf"[{_UPPER}](?:[{_LOWER}]+(?: (?:of |the |de |van |von )?[{_UPPER}][{_LOWER}]+)+(?!\w)"
-    rf"|(?<=[{_LOWER},;] .)[{_LOWER}]{{2,}}(?!\w))"
+    rf"[{UPPER}](?:(?<!\w.)[{LOWER}]+(?: (?:of |the |de |van |von )?[{UPPER}][{LOWER}]+)+(?!\w)"
+    rf"|(?<=[{LOWER},;] .)[{LOWER}]{{2,}}(?!\w))"
 )
 """People, places, products: capitalized sequences, and one capitalized word amid a sentence."""
 
@@ -222,7 +242,13 @@ def _classify_digits(value: str) -> EvidenceKind | None:
     return None
 
 
+_FILE_NUMBER = re.compile(r"[A-Z][A-Za-z]{0,5}[-.]?\d{1,7}[A-Za-z]?(?:/\d{1,6}[A-Za-z]?)+")
+"""`OA-556/24`, as offices number their files."""
+
+
 def _classify_slashed(value: str) -> EvidenceKind | None:
+    if _FILE_NUMBER.fullmatch(value) and sum(map(str.isdigit, value)) > 3:
+        return EvidenceKind.ID
     body = _LINES.sub("", value)
     if _HOST.match(body):
         return EvidenceKind.URL
@@ -263,7 +289,7 @@ _ADJECTIVE = re.compile(r"\d{1,4}-[a-z]{2,}|[a-z]\w?-\w{1,3}(?:\.\d+)?|\d+-[a-z]
 """`20-minute` is a measure in words, `t-T0` and `2900-a` are sums in code."""
 
 
-_HUMMING = re.compile(
+HUMMING = re.compile(
     r"(?:(?:m+h*m*|h+m+|u+h+|u+m+|a+h+|o+h+|huh|nuh|yeah|yep|yes|no|ha|la|ok)(?:-|$))+", re.I
 )
 """`Mm-hmm` and `Uh-huh` name nobody."""
@@ -283,7 +309,7 @@ def _classify_plain(value: str) -> EvidenceKind | None:
         # "2550p" in a sed command is an address, not an id.
         return EvidenceKind.ID if len(value) > 3 and (len(value) > 6 or not value[:-1].isdigit()) else None
     if "-" in value:
-        if value.islower() or not _WORDLIKE.fullmatch(value) or _HUMMING.fullmatch(value):
+        if value.islower() or not _WORDLIKE.fullmatch(value) or HUMMING.fullmatch(value):
             return None
         return EvidenceKind.NAME
     return EvidenceKind.SYMBOL if value[0] == "#" else None

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from typing import Any
 
 from compact.core.evidence.actions import Step, StepKind, steps_of
 from compact.core.evidence.hiding import Hiding
 from compact.core.evidence.leaves import Labels, Leaves
-from compact.core.evidence.lexicon import DATE_WORDS, MONTH, NAMES, TIMES
+from compact.core.evidence.lexicon import DATE_WORDS, DATES_ELSEWHERE, MONTH, SMALL_MONTHS, TIMES
+from compact.core.evidence.names import Names
 from compact.core.evidence.patches import Effect
 from compact.core.evidence.reading import Reading
-from compact.core.evidence.values import values_in
+from compact.core.evidence.values import spaced_values, values_in
 from compact.model.message import MessageKind, Role, Text, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
 
@@ -37,28 +38,6 @@ _SPAN_KEYS = frozenset("from to start end offset limit start_line end_line line_
 """Which lines of a file were read stands with the file."""
 _PROSE_IN_JSON = 60
 _LONGEST_KNOWN = 200
-_NOT_NAMES = frozenset(
-    "I May The This That These Those It Its He She We They You Your My Our His Her Their And But So If In On "
-    "At For From With "
-    "Yes No Not Ok Okay Let Now Here There What When Where Why How Who Which Please Thanks Thank Um Uh "
-    "Yeah Yep Oh Wow "
-    "Well Right Hmm Mm Huh Ah Hey Hi Hello Also Then Maybe Though Whatever Actually Hopefully Isn Don "
-    "Doesn Didn Can "
-    "Could Would Should Will Is Are Was Were Do Does Did Have Has As To Of Or Because Since While After "
-    "Before All Any "
-    "Some Just Like One Two Sorry Sure Great Good Nice Cool Alright Lots Everything Something Nothing Each "
-    "Every Around Near About Above Below Behind Between Beyond Across Along Through Under Over Into Onto By "
-    "Mention Ask Tell Call Write Send Give Get Put Take Make Keep Use Add Check Book See Look Find Read Try "
-    "Remove Drop Change Update Create Start Stop Open Close Move Remember Confirm Note Meet Bring Dear Next "
-    "Last First Second Finally However Meanwhile Today Tomorrow Yesterday Only Even Still Once Until Unless "
-    "Whether Both Either Neither Another Such Same Other Most Many Few Monday Tuesday Wednesday Thursday "
-    "Friday Saturday Sunday January February March April June July August September October November "
-    "December Mondays Tuesdays Wednesdays Thursdays Fridays Saturdays Sundays Mon Tue Wed Thu Fri Sat "
-    "Sun Die Der Das Dem Ein Eine Einen Einem Einer Diese Dieser Dieses Sie Ihr Ihre Wir Ich Du Er Es Und "
-    "Oder Aber Wenn Bitte Nein Ja Auch Nicht Mit Für Im Am Zum Zur Beim Doch Hier Dann Dort".split()
-)
-
-
 _STATES = frozenset({StepKind.READ.value, *Effect})
 """What is known to have been done with a file, or to it."""
 
@@ -100,6 +79,7 @@ Found = dict[str, tuple[EvidenceKind, str, str]]
 _A_NAME = (EvidenceKind.NAME, "", "")
 _A_DAY = (EvidenceKind.DATE, "", "")
 _A_TIME = (EvidenceKind.NUMBER, "", "")
+_A_PHONE = (EvidenceKind.ID, "phone", "")
 _PIECES = frozenset({EvidenceKind.NUMBER, EvidenceKind.NAME, EvidenceKind.SYMBOL})
 
 
@@ -109,7 +89,7 @@ class Scanner:
     def __init__(self, hiding: Hiding | None = None) -> None:
         self._hiding = hiding or Hiding(None)
         self.sightings: dict[str, Sighting] = {}
-        self._names: dict[str, str] = {}
+        self._names = Names()
         self._plain: set[str] = set()
         self._kinds: dict[str, tuple[tuple[str, EvidenceKind, str], ...]] = {}
         self._leaves = Leaves()
@@ -119,6 +99,7 @@ class Scanner:
         """Take in every message; answer the tool steps, which tell what files and commands were about."""
         messages = reading.messages
         steps = steps_of(messages, self._hiding)
+        self._names.prepare(reading.texts)
         # What a program prints is not what stands in the file that it was run with.
         subject_of = {step.call_id: step.subject for step in steps if not step.command or step.shows_its_file}
         by_call = {step.call_id: step for step in steps}
@@ -163,19 +144,17 @@ class Scanner:
             return self._output_values(text, "")
         text = self._hiding.text(text)
         found: Found = {}
-        names = self._names
-        for run in NAMES.findall(text):
-            name = names.get(run)
-            if name is None:
-                name = names[run] = _bare_name(run)
-            if name:
-                found[name] = _A_NAME
+        for name in self._names.of(text):
+            found[name] = _A_NAME
+        text, spaced = spaced_values(text)
+        for value, kind in spaced:
+            found[value] = _A_PHONE if kind is EvidenceKind.ID else _A_TIME
         # "[22 October, 9:55 am] Ada: …" tells when it was said, not when anything is due.
         for time in TIMES.findall(text, text.find("]") if text[:1] == "[" else 0):
             found[time] = _A_DAY if time[-1] == "h" else _A_TIME
         if self._add_runs(found, text, "", "", said=True):
-            for match in DATE_WORDS.finditer(text):
-                found[match.group()] = _A_DAY
+            for day in chain(DATE_WORDS.findall(text), DATES_ELSEWHERE.findall(text)):
+                found[day] = _A_DAY
         return found
 
     def _argument_values(self, arguments: Any, step: Step) -> Found:
@@ -251,7 +230,9 @@ class Scanner:
             known = kinds.get(word)
             if known is None:
                 known = values_in(word)
-                if not known and (word.islower() or not MONTH.match(word)):
+                if not known and (
+                    word.strip(".,;:!?)") not in SMALL_MONTHS if word.islower() else not MONTH.match(word)
+                ):
                     plain.add(word)
                     continue
                 if len(word) <= _LONGEST_KNOWN:
@@ -290,19 +271,6 @@ class Scanner:
     def _file(self, path: str) -> Sighting | None:
         seen = self.sightings.get(path)
         return seen if seen is not None and seen.kind is EvidenceKind.PATH else None
-
-
-def _bare_name(run: str) -> str:
-    """A capitalized sequence without the words that are capitalized for standing first ("Um But Nancy")."""
-    words = run.split()
-    while words and words[0] in _NOT_NAMES:
-        words.pop(0)
-        if words and words[0].islower():  # "Around the Veluwe"
-            words.pop(0)
-    while words and words[-1] in _NOT_NAMES:
-        words.pop()
-    # What is left of a sequence may itself be capitalized for standing first.
-    return " ".join(words) if len(words) > 1 or " " not in run else ""
 
 
 def _without(arguments: Any, texts: Sequence[str]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compact.core.evidence.lexicon import EASTERN, EASTERN_AMOUNT, EASTERN_DAY, RUN, classify, trim
+from compact.core.evidence.lexicon import EASTERN, EASTERN_AMOUNT, EASTERN_DAY, RUN, SPACED, classify, trim
 from compact.model.summary import EvidenceKind
 
 _FOUND_IN = re.compile(r"(.+?\.\w+):(\d+)[:-](.+)", re.DOTALL)
@@ -18,6 +18,8 @@ _PATH_PREFIX = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 """The sides of a diff and the current folder say nothing of the file."""
 _LONGEST_RUN = 300
 """Longer than any value; also the bound that keeps the patterns below linear."""
+_PHONE_DIGITS = 9
+"""Fewer are those of a date."""
 _SENTENCE_MARKS = ".,;:!?\"'()*`"
 
 
@@ -36,6 +38,20 @@ def values_in(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
         if not run.islower() or not run.isalpha()
         for found in _values_of(run)
     )
+
+
+def spaced_values(text: str) -> tuple[str, list[tuple[str, EvidenceKind]]]:
+    """The values of a text that have blanks in them, and the text without them."""
+    found: list[tuple[str, EvidenceKind]] = []
+    for match in SPACED.finditer(text):
+        value = match.group()
+        if value[0] not in "+0(":
+            found.append((value, EvidenceKind.NUMBER))
+        elif sum(map(str.isdigit, value)) >= (_PHONE_DIGITS - 1 if value[0] == "+" else _PHONE_DIGITS):
+            found.append((value, EvidenceKind.ID))
+    for value, _ in found:
+        text = text.replace(value, " ")
+    return text, found
 
 
 def _eastern_values(word: str) -> tuple[tuple[str, EvidenceKind, str], ...]:
