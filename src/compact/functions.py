@@ -9,14 +9,18 @@ from typing import Any
 from compact.core.lint import Violation, lint_messages
 from compact.core.measure import PRIMING, measure_message, measure_system, measure_tools
 from compact.counters import counter_for
+from compact.engine.asked import check_asked
 from compact.formats import by_name, decode_all, recognize
+from compact.formats.nesting import nesting_told
 from compact.formats.tools import tool_list
 from compact.model.message import Message
 
 
 def lint(messages: Sequence[Any], provider: str = "openai", *, format: str | None = None) -> list[Violation]:
     """What that provider would refuse in these messages; empty when they are sound."""
-    return lint_messages(_decoded(messages, format), provider)
+    check_asked(messages, None, None, None)
+    with nesting_told(messages):
+        return lint_messages(_decoded(messages, format), provider)
 
 
 def count_tokens(
@@ -32,8 +36,10 @@ def count_tokens(
     chosen = counter_for(model, counter)
     if isinstance(messages, str):
         return _with_margin(chosen.count(messages), chosen.margin)
-    total = PRIMING + sum(measure_message(message, chosen.count) for message in _decoded(messages, format))
-    total += measure_system(system, chosen.count) + measure_tools(_tools(tools), chosen.count)
+    check_asked(messages, tools, system, None)
+    with nesting_told(messages, tools, system):
+        total = PRIMING + sum(measure_message(one, chosen.count) for one in _decoded(messages, format))
+        total += measure_system(system, chosen.count) + measure_tools(_tools(tools), chosen.count)
     return _with_margin(total, chosen.margin)
 
 

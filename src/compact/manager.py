@@ -14,7 +14,7 @@ from compact.engine.drivers import arun, run
 from compact.engine.given import shell
 from compact.engine.inspect import Recalled
 from compact.engine.lookout import Call
-from compact.errors import CompactError, NotFound, SessionBusy
+from compact.errors import CompactError, ConfigError, NotFound, SessionBusy
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
 from compact.model.plan import Plan
@@ -40,6 +40,12 @@ class CompactManager:
         *,
         format: str | None = None,
     ) -> None:
+        if config is not None and not isinstance(config, CompactConfig):
+            raise ConfigError(
+                f"config must be a CompactConfig, not {type(config).__name__}. Settings become one with "
+                "CompactConfig(**settings), a file with CompactConfig.load(path).",
+                "config",
+            )
         self.config = config or CompactConfig()
         self._engine, self._ports = wire(self.config, summarizer, store, archive, exporters, format)
 

@@ -51,6 +51,20 @@ def test_the_quick_start_is_short_and_runs() -> None:
     assert sent[1] == names["messages"][:3]
 
 
+@pytest.mark.spec("S2.14")
+def test_cache_breakpoints_as_the_readme_sets_them() -> None:
+    (source,) = (block for block in blocks("README.md", "python") if "with_cache_breakpoints" in block)
+    names: dict[str, Any] = {}
+    exec(compile(source, "README.md", "exec"), names)
+    client = SimpleNamespace(messages=SimpleNamespace(create=lambda **request: request))
+    manager = CompactManager(CompactConfig(model="claude-sonnet-4-5"), format="anthropic")
+    tool = {"name": "read", "input_schema": {"type": "object"}}
+    asked = names["ask_claude"](
+        client, manager, "s", [{"role": "user", "content": "Hi"}], [tool], "Be brief."
+    )
+    assert [str(asked[part]).count("cache_control") for part in ("system", "tools", "messages")] == [1, 1, 1]
+
+
 @pytest.mark.spec("S4.17")
 async def test_the_agents_sdk_takes_fewer_than_ten_lines() -> None:
     source = blocks("README.md", "python")[1]

@@ -63,8 +63,29 @@ def main(
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader (`head`, a pager) has seen enough. What is left unwritten must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        _discard_rest(out)
         return ExitCode.OK
+    except OSError as problem:
+        where = problem.filename or "the output cannot be written"
+        err.write(f"compact: {where}: {problem.strerror or problem}\n")
+        _discard_rest(out)
+        return ExitCode.FAILED
+    except UnicodeEncodeError as problem:
+        odd = problem.object[problem.start]
+        err.write(
+            f"compact: the output cannot be written: its encoding, {problem.encoding}, has no {odd!a}. "
+            "Set PYTHONIOENCODING=utf-8 and run it again.\n"
+        )
+        _discard_rest(out)
+        return ExitCode.FAILED
+
+
+def _discard_rest(out: TextIO) -> None:
+    """What could not be written must not be tried again, and fail again, when the process ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+    except (OSError, ValueError):
+        return
 
 
 class _Parser(ArgumentParser):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from compact.engine.line import Line
 from compact.formats import strip_meta
+from compact.formats.base import grouped
 from compact.ports import Format
 
 
@@ -44,7 +46,11 @@ def stable_indexes(line: Line, out: Sequence[Any], head: int) -> tuple[int, ...]
         return ()
     if not line.stable:
         return (len(out) - 1,)
-    return (*(n + head for n in line.stable if n + head < len(out) - 1), len(out) - 1)
+    # Not where it stands in the view: an object of the caller's may hold several messages.
+    runs = grouped(item.message for item in line.view[: line.stable[-1] + 1])
+    ends = {end - 1: number for number, end in enumerate(accumulate(map(len, runs)))}
+    summaries = (head + ends[n] for n in line.stable)
+    return (*(n for n in summaries if n < len(out) - 1), len(out) - 1)
 
 
 def stripped(messages: list[Any]) -> list[Any]:

@@ -17,6 +17,7 @@ from compact.engine.lookout import Call, Lookout, Situation
 from compact.engine.output import encode_view, stable_indexes, stripped, stripped_tools
 from compact.engine.tools import active_tools, discovered_names, unreferred
 from compact.errors import FormatError, SessionBusy
+from compact.formats.nesting import nesting_refusal
 from compact.model.event import Reason
 from compact.model.outcome import (
     Compacted,
@@ -60,6 +61,14 @@ class Engine(Lookout):
         self._clock = clock
         self._new_id = new_id
         self._busy_wait = busy_wait
+
+    def look(self, call: Call, quiet: bool = False, thorough: bool = True) -> Situation:
+        try:
+            return super().look(call, quiet, thorough)
+        except RecursionError:
+            raise nesting_refusal(call.messages, call.tools, call.system) or FormatError(
+                "The messages are nested too deeply to be read. Nothing was changed."
+            ) from None
 
     def glance(self, call: Call) -> Prepared | None:
         """The answer where nothing is to be compacted, as mostly; None where it takes a flow to tell."""

@@ -101,7 +101,3 @@ class Plan:
     @property
     def warnings(self) -> tuple[str, ...]:
         return tuple(step.detail for step in self.steps if step.action is Action.WARN)
-
-    @property
-    def tokens_saved(self) -> int:
-        return self.before - self.after

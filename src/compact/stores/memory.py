@@ -8,13 +8,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from compact.core.view import START, handle, kept_positions, links
 from compact.model.message import Message
 from compact.model.record import Record
 from compact.ports import Hit, SessionMemory
 from compact.stores.words import HANDLE, SPAN, closeness, terms_of, text_of, weighed, words_of
+
+_Key = TypeVar("_Key", str, bytes)
 
 
 class _Original(NamedTuple):
@@ -208,14 +210,15 @@ class MemoryStore:
         del self._sessions[session_id]
         for record in self._records.pop(session_id, ()):
             self._committed.pop((record.source, record.policy_hash, record.revision), None)
-            named = self._by_handle.pop(record.handle, [])
-            self._by_handle[record.handle] = [other for other in named if other.id != record.id]
+            _take_out(self._by_handle, record.handle, record)
             for key in {record.source, record.output}:
-                left = [other for other in self._by_key.get(key, ()) if other.id != record.id]
-                if left:
-                    self._by_key[key] = left
-                else:
-                    self._by_key.pop(key, None)
+                _take_out(self._by_key, key, record)
+
+
+def _take_out(index: dict[_Key, list[Record]], key: _Key, record: Record) -> None:
+    left = [other for other in index.pop(key, ()) if other.id != record.id]
+    if left:
+        index[key] = left
 
 
 def _holding(indexed: Sequence[set[str]], word: str) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,23 @@ def test_help_and_version_load_nothing_heavy() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines() == ["compact 0.1.0", "[]"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_an_output_that_cannot_be_written_is_told_in_a_sentence(sample: Path) -> None:
+    with open("/dev/full", "w") as full:
+        asked = [sys.executable, "-m", "compact.cli", "run", str(sample), "--window", "8k"]
+        ended = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == ExitCode.FAILED and "Traceback" not in ended.stderr
+    assert ended.stderr.splitlines()[-1] == "compact: the output cannot be written: No space left on device"
+
+
+def test_an_encoding_that_lacks_a_character_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = TextIOWrapper(BytesIO(), encoding="ascii")
+    given = StringIO(json.dumps([{"role": "user", "content": "日本語"}]))
+    assert main(["run", "-"], stdin=given, stdout=plain, environ={}) == ExitCode.FAILED
+    told = capsys.readouterr().err
+    assert "its encoding, ascii, has no '\\u65e5'" in told and "PYTHONIOENCODING=utf-8" in told
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(sample: Path) -> None:
