@@ -121,6 +121,7 @@ def test_variables_win_over_the_file() -> None:
         ({"modle": "gpt-4o"}, "modle", "Did you mean model?"),
         ({"summariser": {}}, "summariser", "Did you mean summarizer?"),
         ({"zzz": 1}, "zzz", "zzz is not a known setting (in compact.yaml)."),
+        ({"policy": {"foo": 1}}, "policy.foo", "policy.foo is not a known setting (in compact.yaml)."),
         ({"counter": "exact"}, "counter", "must be one of auto, tiktoken, estimate, chars4 (got 'exact'"),
         ({"policy": {"rest": "burn"}}, "policy.rest", "must be one of summarize, discard (got 'burn'"),
         ({"max_context_tokens": "many"}, "max_context_tokens", "must be a whole number (got 'many'"),

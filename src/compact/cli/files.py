@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -140,7 +141,7 @@ def parse(text: str, name: str) -> Transcript:
     if not stripped:
         raise FormatError(f"{name} is empty; there is no conversation in it. {_EXPECTED}")
     try:
-        value = json.loads(stripped)
+        value = json.loads(stripped, object_pairs_hook=partial(_object, name))
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             raise FormatError(
@@ -159,12 +160,20 @@ def parse(text: str, name: str) -> Transcript:
     return Transcript(name, Shape.ARRAY, (Conversation(value),), indent)
 
 
+def _object(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+        raise FormatError(f"{name}: the key {twice!r} stands twice in one object. Leave one of them out.")
+    return found
+
+
 def _parse_lines(text: str, name: str) -> list[Any]:
     values = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                values.append(json.loads(line))
+                values.append(json.loads(line, object_pairs_hook=partial(_object, f"{name}, line {number}")))
             except json.JSONDecodeError as error:
                 raise FormatError(
                     f"{name} is not valid JSON: line {number}, column {error.colno}: {error.msg}. {_EXPECTED}"

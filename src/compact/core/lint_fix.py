@@ -12,6 +12,7 @@ from compact.model.message import (
     Message,
     MessageKind,
     Part,
+    Reasoning,
     Role,
     StepStart,
     Text,
@@ -98,8 +99,20 @@ def _repair(messages: list[Message], findings: list[Finding], pairing: Pairing) 
                 out.append(message)
             elif any(not isinstance(part, StepStart) for part in parts):
                 out.append(with_parts(message, parts))
+        elif _parts_thinking(out, message, messages[position + 1 :]):
+            out.append(make(MessageKind.BRIDGE, Role.USER, FIRST_USER_LINE))
         out += answers.get(position, ())
     return out
+
+
+def _parts_thinking(before: list[Message], dropped: Message, after: Sequence[Message]) -> bool:
+    """Whether an answer that begins with thinking would be joined to the one before, and so be refused."""
+    return (
+        dropped.role is Role.USER
+        and bool(before and before[-1].role is Role.ASSISTANT)
+        and bool(after and after[0].role is Role.ASSISTANT)
+        and any(isinstance(part, Reasoning) for part in after[0].parts)
+    )
 
 
 def _by_message(places: list[Place]) -> dict[int, list[int]]:

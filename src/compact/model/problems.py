@@ -77,7 +77,9 @@ def _with_origin(message: str, origin: str) -> str:
 def _line(path: str, finding: Any, model: type[BaseModel], origin: str, section: str) -> str:
     kind: str = finding["type"]
     if kind == "extra_forbidden":
-        near = _sibling(path, finding, model) or nearest(path, dotted_paths(model, section))
+        # Not the section it stands in: "policy.foo" does not mean "policy".
+        elsewhere = (known for known in dotted_paths(model, section) if not path.startswith(f"{known}."))
+        near = _sibling(path, finding, model) or nearest(path, elsewhere)
         hint = f" Did you mean {near}?" if near else ""
         return f"{path} is not a known setting{f' ({origin})' if origin else ''}.{hint}"
     wanted = _wanted(kind, finding, find(model, finding["loc"]))

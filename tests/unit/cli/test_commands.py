@@ -141,6 +141,18 @@ def test_an_output_that_cannot_be_written_is_told_in_a_sentence(sample: Path) ->
     assert ended.stderr.splitlines()[-1] == "compact: the output cannot be written: No space left on device"
 
 
+def test_one_conversation_that_does_not_fit_costs_the_others_nothing(compact: Compact) -> None:
+    huge = {"role": "user", "content": "word " * 9_000, "meta": {"protected": True}}
+    bodies = [{"id": "a", "messages": [BROKEN[0]]}, {"id": "b", "messages": [huge]}]
+    given = "".join(json.dumps(body) + "\n" for body in (*bodies, *bodies[:1]))
+    ended = compact("run", "-", "--window", "8k", stdin=given)
+    assert ended.code == ExitCode.INSUFFICIENT_BUDGET
+    assert [json.loads(line) for line in ended.out.splitlines()] == [*bodies, *bodies[:1]]
+    assert "warning: b: InsufficientBudget" in ended.err
+    told = compact("run", "-", "--window", "8k", "--json", stdin=given).json["conversations"]
+    assert [one["reason"] for one in told] == ["below-trigger", "insufficient-budget", "below-trigger"]
+
+
 def test_an_encoding_that_lacks_a_character_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     plain = TextIOWrapper(BytesIO(), encoding="ascii")
     given = StringIO(json.dumps([{"role": "user", "content": "日本語"}]))

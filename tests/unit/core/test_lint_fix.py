@@ -237,3 +237,12 @@ def test_nothing_fixable_is_left_of_any_mess(mess: list[Message], provider: Prov
     assert [violation for violation in left if violation.fixable] == []
     again, fixed = fix_messages(repaired, provider)
     assert fixed == [] and again == repaired
+
+
+def test_a_blank_message_before_thinking_gets_a_line_instead_of_going() -> None:
+    thinking = message(Role.ASSISTANT, Reasoning("It rains.", signature="s"), ToolCall("a", "read", "{}"))
+    given = [user(), says(), user("  "), thinking, message(Role.TOOL, ToolResult("a", "wet"))]
+    out, fixed = fix_messages(given, Provider.ANTHROPIC)
+    assert [violation.code for violation in fixed] == [ViolationCode.EMPTY_CONTENT]
+    assert lint_messages(out, Provider.ANTHROPIC) == []
+    assert out[2].text == FIRST_USER_LINE and out[3] is thinking and len(out) == 5

@@ -16,7 +16,7 @@ from compact.cli.options import add_input, add_settings
 from compact.cli.progress import tracked
 from compact.cli.session import manager_for
 from compact.cli.terminal import plural
-from compact.errors import ConfigError
+from compact.errors import ConfigError, InsufficientBudget
 from compact.model.event import Event, EventName, Fallback
 from compact.model.outcome import TokenCounts
 
@@ -57,11 +57,18 @@ def run(context: Context) -> ExitCode:
     conversations = transcript.conversations
     quiet = context.args.quiet or context.args.explain
     work = tracked(conversations, len(conversations), context.err, "Compacting", quiet)
-    results = []
+    results, misfits = [], 0
     for number, conversation in enumerate(work):
         if context.args.explain:
             _explain(context, manager, str(number), conversation, transcript.name)
-        result = _compact(manager, str(number), conversation, context)
+        try:
+            result = _compact(manager, str(number), conversation, context)
+        except InsufficientBudget as error:
+            if len(conversations) == 1:
+                raise
+            # The others are not to be lost over it.
+            context.warn(f"{conversation.label or number}: {error}")
+            result, misfits = _as_it_is(manager, str(number), conversation), misfits + 1
         results.append(result)
         context.note(_told(conversation, result))
     if context.args.json:
@@ -72,7 +79,17 @@ def run(context: Context) -> ExitCode:
         context.print_json({"conversations": shown})
     else:
         context.out.write(transcript.render([result.messages for result in results]))
+    if misfits:
+        return ExitCode.INSUFFICIENT_BUDGET
     return ExitCode.FINDINGS if any(map(_had_no_summary, manager.events)) else ExitCode.OK
+
+
+def _as_it_is(manager: CompactManager, session_id: str, given: Conversation) -> Result:
+    """One of several that cannot be made to fit."""
+    tokens = manager.usage(session_id, given.messages, given.tools, given.system).tokens
+    return Result(
+        list(given.messages), False, "insufficient-budget", TokenCounts(*[tokens] * 4), 0, 0, summary=""
+    )
 
 
 def _had_no_summary(event: Event) -> bool:
