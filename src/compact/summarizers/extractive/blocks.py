@@ -58,11 +58,11 @@ def take(lines: Iterable[str], room: int) -> list[str]:
 
 
 def rules(
-    material: Material, room: int, *, as_ledger: bool = False, told: str = "", certain_room: int = 0
+    material: Material, rooms: tuple[int, int, int], *, as_ledger: bool = False, told: str = ""
 ) -> list[str]:
     """Rules word for word; of too many the standing ones stay, then the certain ones, then the newest.
 
-    Those of the moment that are `told` go. Certain rules may fill `certain_room` if that is more.
+    `rooms` is how far likely, certain and standing rules may fill up. Those of the moment that are `told` go.
     """
     form = "[m{0.message}] rule :: “{1}”{2} :: - :: -" if as_ledger else "- “{1}” [m{0.message}]{2}"
     wording = [(rule, one_line(rule.value), one_line(said_later(rule))) for rule in material.rules]
@@ -71,14 +71,14 @@ def rules(
         for rule, words, later in wording
         if words not in told or later or STANDING.search(words)
     ]
-    if sum(len(line) + 1 for line, _ in lines) <= room:
+    if sum(len(line) + 1 for line, _ in lines) <= rooms[0]:
         return [line for line, _ in lines]
     ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][1], -at))
     kept: list[int] = []
     size = 0
     for at in ranked:
         line, certainty = lines[at]
-        if size + len(line) + 1 <= (max(room, certain_room) if certainty else room):
+        if size + len(line) + 1 <= rooms[min(certainty, 2)]:
             size += len(line) + 1
             kept.append(at)
     return [lines[at][0] for at in sorted(kept)]

@@ -15,8 +15,10 @@ from compact.summarizers.extractive.material import Material
 _CHAT_SHARE = 0.2
 _AGENT_SHARE = (0.5, 0.78)
 """Share of the room that evidence takes: little in a chat; in an agent's run more, the less of it fits."""
-_LIKELY_SHARE, _CERTAIN_SHARE, _LEFT_SHARE = 0.64, 0.76, 0.9
-"""What holds for everything that follows outlasts what was done, and comes before any list of values."""
+_RULES_SHARES = ((0.25, 0.45, 0.76), (0.64, 0.76, 0.76))
+"""Of little room and of more, how far likely, certain and standing rules may fill it: what holds for all
+that follows outlasts what was done, and comes before any list of values."""
+_LEFT_SHARE = 0.9
 _SMALL = 2_000
 _STEPS_SHARE = 0.5
 """Share of the story's room that steps take in an agent's run."""
@@ -135,13 +137,11 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
     if "rules" in names:
         newest = filled["goal"][-1] if filled.get("goal") else ""
         unclaimed = int(room * _LEFT_SHARE) - _size(filled, sections)
-        filled["rules"] = blocks.rules(
-            material,
-            min(int(room * _LIKELY_SHARE), unclaimed),
-            as_ledger=strategy == "decision_log",
-            told=newest,
-            certain_room=min(int(room * _CERTAIN_SHARE), unclaimed),
+        likely, certain, standing = (
+            min(int(room * share), unclaimed) for share in _RULES_SHARES[room >= _SMALL]
         )
+        rooms = (likely, certain, standing)
+        filled["rules"] = blocks.rules(material, rooms, as_ledger=strategy == "decision_log", told=newest)
     formed = not names.isdisjoint(_FORMED)
     least = _FORMED_SHARE if formed else _between(_LEAST_PROSE, max(0.0, 2 * _ease(material, room) - 1))
     least = max(least, _reported_share(material, room))
