@@ -191,6 +191,22 @@ def test_a_failed_summary_leaves_everything_and_the_turn_goes_on_with_a_warning(
 
 
 @pytest.mark.spec("S3.5", part="engine")
+def test_a_summarizer_that_failed_is_asked_again_with_the_next_message_only() -> None:
+    down = SummarizerError("the endpoint does not answer")
+    desk = Desk("rolling", window=WIDE, summarizer=ScriptedSummarizer([down, down, LONG_ENOUGH]))
+    history = [*pairs(7), user("question 8")]
+    for number in range(4):
+        assert desk.preflight(history) == history
+        history += step(number)
+    assert len(desk.summarizer.requests) == 1
+    history += [assistant("answer 8"), user("question 9")]
+    assert desk.preflight(history) == history and len(desk.summarizer.requests) == 2
+    assert desk.decisions == [(True, "turns"), *[(False, "no-growth")] * 3, (True, "turns")]
+    # Whoever asks for one gets it at once.
+    assert len(summaries(desk.manager.manual_compact("s", history))) == 1
+
+
+@pytest.mark.spec("S3.5", part="engine")
 def test_where_they_do_not_fit_it_is_pruning_only() -> None:
     down = SummarizerError("the endpoint does not answer")
     summarizer = ScriptedSummarizer([LONG_ENOUGH, down, down, down, down])

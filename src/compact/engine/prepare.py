@@ -13,6 +13,7 @@ from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
 from compact.core.view import START, Item, clear_key
 from compact.engine.asked import check_asked, check_session
 from compact.engine.drivers import NeedLease
+from compact.engine.line import Line
 from compact.engine.lookout import Call, Lookout, Situation
 from compact.engine.output import encode_view, stable_indexes, stripped, stripped_tools
 from compact.engine.tools import active_tools, discovered_names, unreferred
@@ -69,6 +70,13 @@ class Engine(Lookout):
             raise nesting_refusal(call.messages, call.tools, call.system) or FormatError(
                 "The messages are nested too deeply to be read. Nothing was changed."
             ) from None
+
+    def decide(self, now: Situation) -> tuple[bool, Reason]:
+        triggered, reason = super().decide(now)
+        if reason is Reason.TURNS and now.session.failed_fold == _fold(now.line):
+            # A summarizer that just failed is asked again with the user's next message, not at every step.
+            return False, Reason.NO_GROWTH
+        return triggered, reason
 
     def glance(self, call: Call) -> Prepared | None:
         """The answer where nothing is to be compacted, as mostly; None where it takes a flow to tell."""
@@ -189,6 +197,8 @@ class Engine(Lookout):
             self._adopt(now, job, outcome)
         elif isinstance(outcome, Failed) and (outcome.stage is Stage.PLAN or not fits):
             raise outcome.cause
+        elif outcome == Unchanged(Reason.ABORTED):
+            now.session.failed_fold = _fold(now.line)
         return outcome
 
     def _job(self, now: Situation) -> Job:
@@ -271,6 +281,10 @@ class Engine(Lookout):
 
     def _tools(self, tools: Any) -> Any:
         return stripped_tools(tools) if self._strip_meta else tools
+
+
+def _fold(line: Line) -> tuple[str, int]:
+    return line.base.id if line.base is not None else "", line.user_turns
 
 
 def _reason(outcome: Outcome) -> str:

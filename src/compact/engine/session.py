@@ -52,6 +52,8 @@ class Session:
         self._notes: dict[bytes, Message] = {}
         self._notes_by_digest: dict[bytes, Message] = {}
         self._notes_by_text: dict[str, Message] = {}
+        self.failed_fold: tuple[str, int] | None = None
+        """The record and the number of turns when a summary that could wait failed last."""
         self.format: Format | None = None
         self.retired_tools: frozenset[str] = frozenset()
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
