@@ -12,7 +12,10 @@ from compact.model.message import Message
 from compact.model.summary import EvidenceKind
 from compact.summarizers.extractive import ExtractiveSummarizer
 from compact.summarizers.extractive.sentences import tidy
-from support.conversations import asking, assistant, user
+from compact.summarizers.extractive.strategies import STRATEGIES
+from support.conversations import asking, assistant, call, result, user
+
+ALL = [*STRATEGIES, "brief"]
 
 
 def written(*messages: Message, max_tokens: int = 400, strategy: str = "task_state") -> str:
@@ -123,3 +126,65 @@ def test_an_alternative_and_a_consequence_stand_with_what_they_belong_to() -> No
 )
 def test_the_words_beside_a_figure_keep_its_sense(text: str, value: str, told: str) -> None:
     assert label_beside(text, value, EvidenceKind.NUMBER) == told
+
+
+def test_the_newest_reports_come_before_older_ones() -> None:
+    talk = [user("Bring the ticket shop over to the new host, please.")]
+    reports = (
+        "The copy is done: 812 tickets arrived on the new host.",
+        "Rolled back. The copy had lost 44 tickets.",
+        "Copied again with 856 tickets, the host name is set.",
+    )
+    for number, said in enumerate(reports):
+        talk += [
+            call(f"c{number}", "bash", {"command": f"make copy-{number}"}),
+            result(f"c{number}", "exit 0"),
+        ]
+        talk += [assistant(said), user(f"Look at the count of day {number} and go on.")]
+    for max_tokens in range(60, 260, 10):
+        text = written(*talk, max_tokens=max_tokens)
+        if "812 tickets arrived" in text:
+            assert "Rolled back." in text and "856 tickets" in text
+
+
+def test_an_answer_stands_with_a_question_that_it_answers() -> None:
+    talk = [
+        user("Clean up the importer for the tide tables."),
+        assistant("Shall I rename the column, or keep both names for a while?"),
+        user("Keep the column. The gauge of Nordvik reports in feet, so convert it."),
+        assistant("How can I help you further?"),
+        user("The harbor of Ekvik has moved its gauge to the pier."),
+    ]
+    ledger = written(*talk, max_tokens=600, strategy="decision_log").splitlines()
+    joined = [line for line in ledger if "asked in" in line]
+    assert all("Keep the column" in line.split(" :: ")[0] for line in joined)
+    assert not any("help you" in line for line in ledger)
+
+
+@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize(
+    "talk",
+    [
+        [user("hello")],
+        [assistant("Hi! How can I help you today?")],
+        [user("Is gate 4 shut?"), assistant("No.")],
+        [user("Ship build 5121 to the lab and tell Runa.")],
+    ],
+    ids=["one word", "greeting", "two short", "one order"],
+)
+def test_something_said_is_never_told_as_nothing(talk: list[Message], strategy: str) -> None:
+    text = written(*talk, max_tokens=1_000, strategy=strategy)
+    assert "[m0]" in text or "[m1]" in text
+
+
+def test_a_brief_in_little_room_tells_something() -> None:
+    talk = [user("Rework the " + "very " * 60 + "long plan of the pier."), assistant("Done. " * 40)]
+    text = written(*talk, max_tokens=30, strategy="brief")
+    assert text and len(text) <= 120
+
+
+def test_a_brief_quotes_rules_sentence_by_sentence() -> None:
+    rule = "Never ship before 30. April besides No. 7. I'd rather wait than ship twice."
+    text = written(user(f"Plan the shipping of the parts. {rule}"), strategy="brief")
+    assert "; April" not in text and "No; 7" not in text
+    assert "30. April besides No. 7" in text

@@ -13,13 +13,15 @@ from compact.core.render import neutralize
 from compact.model.message import Role
 from compact.model.summary import Evidence
 from compact.summarizers.extractive.choosing import Chooser
-from compact.summarizers.extractive.labels import DECIDED
+from compact.summarizers.extractive.labels import DECIDED, OPEN
 from compact.summarizers.extractive.material import Material
-from compact.summarizers.extractive.sentences import Unit, leans_on
+from compact.summarizers.extractive.sentences import SPEAKING, Unit, leans_on
 
 _MIN_ROOM = 40
 _FOR_GOOD = re.compile(r"\b(?:always|never|under no circumstances|immer|niemals?)\b", re.IGNORECASE)
 _LINE_CHARS = 320
+_NEWEST_REPORTS = 3
+_SHORTEST_CUT = 12
 _GOAL_CHARS = 900
 _TELLING_WORDS = 4
 _LEAST_LIST_ROOM = 600
@@ -182,11 +184,10 @@ def story(material: Material, room: int, wanted: frozenset[str] | None = None) -
         if wanted is not None:
             units = [unit for unit in units if category(unit) in wanted]
         chooser = material.choosers[key] = Chooser(units, material.weights, 8 if material.is_dialogue else 11)
-    kept = _fitting(decided_last(material), room // 2)
+    kept = _fitting(decided_last(material) or reported_last(material), room // 2)
     numbers = {unit.number for unit in kept}
-    spent = sum(len(unit.text) + 11 for unit in kept)
     numbers |= material.told  # a chooser of an earlier try does not know what is told since
-    chosen = kept + [unit for unit in chooser.choose(room - spent) if unit.number not in numbers]
+    chosen = kept + [unit for unit in chooser.choose(room) if unit.number not in numbers]
     chosen, grounds = with_grounds(material, chosen)
     lines = _minutes(material, chosen)
     while chosen and (excess := sum(len(line) + 1 for line in lines) - room) > 0:
@@ -224,6 +225,30 @@ def with_grounds(material: Material, chosen: Sequence[Unit]) -> tuple[list[Unit]
     return grounded, grounds
 
 
+def said_last(material: Material, room: int, *, as_ledger: bool = False) -> list[str]:
+    """The newest messages of user and assistant as they stand, as many as fit; one is cut if none does."""
+    reading, hiding = material.ledger.reading, material.ledger.hiding
+    lines: list[str] = []
+    for index in range(len(material.messages) - 1, -1, -1):
+        message = material.messages[index]
+        text = one_line(reading.texts[index]) if reading and reading.is_original(index) else ""
+        if not text or message.role not in SPEAKING or (hiding and hiding.hides(text)):
+            continue
+        who = "user" if message.role is Role.USER else "assistant"
+        head = (
+            f"[m{material.positions[index]}] "
+            if as_ledger
+            else f"- [m{material.positions[index]}] {who.title()}: "
+        )
+        tail = f" :: - :: said by {who} :: -" if as_ledger else ""
+        left = room - len(head) - len(tail) - 1
+        if left < len(text) and (lines or left < _SHORTEST_CUT):
+            break
+        lines.insert(0, f"{head}{clip(text, left)}{tail}")
+        room -= len(lines[0]) + 1
+    return lines
+
+
 def decided_last(material: Material) -> list[Unit]:
     """What the newest list of decisions says: it holds, whatever was said before."""
     listed = [
@@ -233,6 +258,16 @@ def decided_last(material: Material) -> list[Unit]:
     ]
     newest = max((unit.index for unit in listed), default=-1)
     return [unit for unit in listed if unit.index == newest]
+
+
+def reported_last(material: Material) -> list[Unit]:
+    """The first words of each report, newest first: where things stand, whatever older ones say."""
+    leads: dict[int, Unit] = {}
+    for unit in material.units:
+        telling = unit.weight and unit.label is not OPEN and not unit.offers
+        if telling and unit.index in material.reports and unit.number not in material.told:
+            leads.setdefault(unit.index, unit)
+    return [leads[index] for index in sorted(leads, reverse=True)][:_NEWEST_REPORTS]
 
 
 def _fitting(units: Sequence[Unit], room: int) -> list[Unit]:

@@ -40,6 +40,7 @@ _REASON_AFTER = re.compile(
     re.IGNORECASE,
 )
 _DECIDED_BY_USER = re.compile(
+    r"^(?:so|then),? (?:no\b|(?:the )?[$€]?\d)|"
     r"\b(?:decided|settled|agreed|promised|it is(?=[,.!]|$)|then\b[.!]?$|no \w+ then|"
     r"(?:i|we)(?:['’]ll| will)\b|let['’]s|we (?:stay|keep|pay|go|take|use|move|do not)|"
     r"(?:limit|ceiling|budget|deadline) (?:is|stays)|"
@@ -63,6 +64,14 @@ _ORDER = re.compile(
     re.I,
 )
 _NAMES_THING = re.compile(r"\d|\w[A-Z]|(?<=[\w,] )[A-Z]\w{2}")
+_OFFERS_HELP = re.compile(r"\bhow (?:can|may) i (?:help|assist)\b", re.IGNORECASE)
+_ASKS_WHAT = re.compile(
+    r"\b(?:what|which|when|where|who|whose|why|how|was|welche\w*|wann|wo|wer|wie|quel\w*|quand|où|comment|combien)\b",
+    re.IGNORECASE,
+)
+_SAYS_WHICH = re.compile(
+    r"(?:yes|no|not|yep|nope|sure|ok(?:ay)?|both|neither|ja|nein|oui|non)\b", re.IGNORECASE
+)
 _POINTS_BACK = re.compile(r"^(?:\W*\w+\W+){0,4}?(?:that|thats|that['’]s|it|this|both)\b", re.IGNORECASE)
 
 
@@ -96,6 +105,9 @@ def decisions(material: Material, room: int) -> list[str]:
         if index not in acted:
             values = "\n".join(item.value for item in answered.get(index, ()))
             entries += _said(material, [unit for unit in units if unit.text not in values], bool(values))
+    if not entries and not material.ledger.steps:
+        wanted = [unit for unit in material.units if unit.role is Role.USER] or material.units
+        entries = [_entry(1.0, unit, unit.told, "") for unit in wanted if unit.text[-1] not in "?:"]
     entries += [_step(step, said.get(step.index, ())) for step in material.ledger.steps]
     kept: list[tuple[int, int, str]] = []
     lines = blocks.take((blocks.one_line(line) for line in material.earlier), room // 2)
@@ -148,8 +160,10 @@ def _said(material: Material, units: Sequence[Unit], answered: bool) -> list[_En
             blocks.category(sentence[0]) in ("decision", "preference")
             or (bool(material.reports) and _ORDER.search(text) is not None)
         )
-        if strong or ordered:
-            weight = (4.0 if by_user else 3.0) if strong else 2.6
+        # Without such a word it may be: "Count the rows", "The header is wrong".
+        asked_for = by_user and bool(material.reports) and any(unit.weight for unit in sentence)
+        if strong or ordered or asked_for:
+            weight = (4.0 if by_user else 3.0) if strong else 2.6 if ordered else 2.3
             place = numbers.index(sentence[0].number)
             before = units[place - 1] if place else None
             found.append(_stated(weight, sentence, before, units[place + len(sentence) :]))
@@ -173,9 +187,8 @@ def _reply(material: Material, first: Unit) -> _Entry | None:
     questions = [text for text in reading.sentences(before) if text.endswith("?")]
     if not questions:
         return None
-    asked = set(re.findall(r"\w{4,}", questions[-1].lower()))
-    if len(questions) > 1 and asked.isdisjoint(first.words):
-        return None  # of several questions it may answer another
+    if not _answers(first, questions, reading.sentences(first.index)[0]):
+        return None
     ground = f"asked in [m{material.positions[before]}]: {blocks.one_line(questions[-1], _QUESTION_CHARS)}"
     decision, reason = _parted(first.told)
     fields = (
@@ -184,6 +197,17 @@ def _reply(material: Material, first: Unit) -> _Entry | None:
         else f"{ground} :: said by user"
     )
     return _Entry(3.5, first.index, first.number, f"{_told(decision)} :: {fields} :: {_NONE}")
+
+
+def _answers(first: Unit, questions: Sequence[str], opening: str) -> bool:
+    """True where the unit opens its message and answers the last question: it says yes, no or a word of the
+    question, or that asks for something else than yes or no."""
+    if first.text[:20] not in opening or _OFFERS_HELP.search(questions[-1]):
+        return False
+    asked = set(re.findall(r"\w{4,}", questions[-1].lower()))
+    if not asked.isdisjoint(first.words):
+        return True
+    return len(questions) == 1 and bool(_ASKS_WHAT.search(questions[-1]) or _SAYS_WHICH.match(first.text))
 
 
 def _listed(units: Sequence[Unit]) -> _Entry:

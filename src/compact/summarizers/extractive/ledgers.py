@@ -137,6 +137,8 @@ def brief(material: Material, room: int) -> Draft:
     if shown:
         add("Key values: ", [", ".join(blocks.one_line(item.value) for item in shown) + cite(shown)])
     add("Open: ", waiting)
+    if not told:
+        told = [_clauses(line.removeprefix("- ")) for line in blocks.said_last(material, whole)[-1:]]
     return Draft(" ".join(told), "", ())
 
 

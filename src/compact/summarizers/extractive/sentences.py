@@ -31,6 +31,7 @@ _SCOPING = re.compile(
 LONG_SENTENCE = 170
 SHORTEST = 16
 _MARKED = "-*•>#|0123456789"
+_NAMES_THING = re.compile(r"[a-z] (?:\w*\d|[A-Z][a-z]{2})")
 SPEAKING = frozenset({Role.USER, Role.ASSISTANT})
 _MARKUP = re.compile(r"^(?:[-*•>#|]+|\d{1,2}[.)])\s+|\*\*|__|</?[a-z_-]+>")
 _LEAD = re.compile(
@@ -192,8 +193,10 @@ def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _tells_much(text: str) -> bool:
-    """A character of Chinese tells as much as three letters."""
-    return not text.isascii() and len(text.encode(errors="replace")) > SHORTEST
+    """A character of Chinese tells as much as three letters; and "No Lyon then." names a thing."""
+    if not text.isascii() and len(text.encode(errors="replace")) > SHORTEST:
+        return True
+    return _NAMES_THING.search(text) is not None
 
 
 def _spoken_sentences(reading: Reading, index: int) -> tuple[str, ...]:

@@ -172,7 +172,17 @@ def write(material: Material, strategy: str, room: int, evidence_share: float = 
         for line in (section.heading, *filled[section.block])
     ]
     untrusted = [UNTRUSTED_HEADING, *block.untrusted] if block.untrusted else []
+    if not trusted and not untrusted:
+        trusted = _plainly(material, sections, room)
     return Draft("\n".join(trusted), "\n".join(untrusted), tuple(block.shown))
+
+
+def _plainly(material: Material, sections: Sequence[Section], room: int) -> list[str]:
+    """Where nothing tells enough to be chosen: the newest of what was said, in the strategy's form."""
+    ledger = any(section.block == "decisions" for section in sections)
+    heading = next(section.heading for section in sections if section.block in ("decisions", "story"))
+    lines = blocks.said_last(material, room - len(heading) - 1, as_ledger=ledger)
+    return [heading, *lines] if lines else []
 
 
 def _evidence_share(material: Material, room: int) -> float:

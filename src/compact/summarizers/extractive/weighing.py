@@ -24,7 +24,8 @@ _INTENT = re.compile(
     re.IGNORECASE,
 )
 _COURTESY = re.compile(
-    r"\b(?:happy to (?:help|assist)|let me know|feel free|anything else|thank(?:s| you) for|"
+    r"\b(?:(?P<offer>how (?:can|may) i (?:help|assist))|"
+    r"happy to (?:help|assist)|let me know|feel free|anything else|thank(?:s| you) for|"
     r"you['’]re (?:very )?welcome|apologi[sz]e|"
     r"i understand|glad (?:to|i)|have a (?:great|nice|good|wonderful)|appreciate|take care|good luck|"
     r"talk (?:to you )?soon|sounds? (?:great|good|awesome))\b",
@@ -42,7 +43,7 @@ _FINDING = frozenset(
 )
 _COURTEOUS = frozenset(
     "happy let feel anything thanks thank welcome apologize apologise understand glad great nice "
-    "appreciate care luck soon "
+    "appreciate care luck soon help assist "
     "sounds sound".split()
 )
 _MARKING = _FINDING | _COURTEOUS
@@ -95,6 +96,7 @@ _CORRECTION_WEIGHT = 3.0
 _ASSISTANT_WEIGHT = 0.7
 """Users state facts about themselves and what they want; assistants also give advice that anyone could."""
 _REPORT_WEIGHT = 1.6
+_FEW_WORDS_WEIGHT = 0.5
 _DECIDED_WEIGHT = 2.0
 _ANSWERED_WEIGHT = 0.4
 _ORDER_WEIGHT = 2.0
@@ -144,7 +146,8 @@ def units_of(
     units: list[Unit] = []
     for index, message in enumerate(reading.messages):
         if message.role in SPEAKING and reading.texts[index] and reading.is_original(index):
-            add_units(units, reading, index, message.role, 0 if whole else SHORTEST)
+            all_of_it = whole or index in reports
+            add_units(units, reading, index, message.role, 0 if all_of_it else SHORTEST)
     weights = _weigh(units, reading.speakers, names, focus, whole)
     if reports or not reading.speakers:  # people who speak under their names label nothing else
         _weigh_labelled(units, reports)
@@ -158,6 +161,8 @@ def _weigh_labelled(units: list[Unit], reports: frozenset[int]) -> None:
     newest = max(reports, default=-1)
     for unit in units:
         if unit.index in reports:
+            if not unit.weight and unit.words and unit.text[-1] == ".":
+                unit.weight = _FEW_WORDS_WEIGHT  # "Rolled back." is what came of it
             unit.weight *= _REPORT_WEIGHT
         if unit.label is DECIDED:
             unit.weight *= _DECIDED_WEIGHT
@@ -281,8 +286,10 @@ class _Words(dict[str, str]):
             unit.weight *= _ROW_WEIGHT
         elif not unit.speaker and text.startswith(_POINTING):
             unit.weight *= _POINTING_WEIGHT
-        if marked and len(text) < 120 and not _COURTEOUS.isdisjoint(found) and _COURTESY.search(text):
-            unit.weight *= _COURTESY_WEIGHT
+        if marked and len(text) < 120 and not _COURTEOUS.isdisjoint(found):
+            courtesy = _COURTESY.search(text)
+            if courtesy:
+                unit.weight *= 0.0 if courtesy["offer"] else _COURTESY_WEIGHT
 
 
 def _says_something(unit: Unit) -> bool:
