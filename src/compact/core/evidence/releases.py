@@ -26,19 +26,19 @@ LIKELY_SHARE = 0.6
 """What a likely rule ranks of a certain one."""
 _LONGEST = 120
 _CUES = (
-    "you can", "you may", "be ", "welcome", "lifted", "ban ", "gone", "over", "after all", "second thought",
-    "change of plan", ", not ", "extended", "pushed", "postponed", "raised", "lowered", "reduced",
-    "increased", "now on", "no need", "doch", "ab jetzt", "ab sofort", "aufgehoben", "nicht mehr",
-    "finalement", "levée", "ne plus", "mejor", "vanaf nu", "voortaan", "toch", "in plaats", "niet meer",
-    "okay", "hoeft", "obsolete", "void", "history", "don't need", "don't have to", "on, ", "for good",
-    "go on with", "up to", "bis zu", "jusqu'à", "hasta", "feel free", "go ahead", " fine", " ok", "allowed",
-    "all right", "alright", "my mind", "forget", "never mind", "no longer", "any more", "anymore",
-    "scratch", "drop ", "lift ", "scrap ", "ignore ", "cancel ", "remove ", "instead", "rather than",
-    "switch", "moved to", "changed to", " now", "correction", "statt", "lieber", "vergiss", "darfst",
-    "dürfen", "in ordnung", "erlaubt", "au lieu", "plutôt", "oublie", "tu peux", "vous pouvez", "désormais",
-    "en lugar", "en vez", "ya no", "olvida", "puede", "変更", "代わり", "ではなく", "じゃなく", "やめ",
-    "いい",
-    "良い", "構いません", "改为", "改成", "不再", "可以",
+    "you can", "you may", "may be ", "can be ", "now be ", "again be ", "welcome", "lifted", "ban ",
+    "gone", "is over", "are over", "after all", "second thought", "change of plan", ", not ", "extended",
+    "pushed", "postponed", "raised", "lowered", "reduced", "increased", "now on", "no need", "doch",
+    "ab jetzt", "ab sofort", "aufgehoben", "nicht mehr", "finalement", "levée", "ne plus", "mejor",
+    "vanaf nu", "voortaan", "toch", "in plaats", "niet meer", "okay", "hoeft", "obsolete", "void",
+    "history", "don't need", "don't have to", "for good", "go on with", "up to", "bis zu", "jusqu'à",
+    "hasta", "feel free", "go ahead", " fine", " ok", "allowed", "all right", "alright", "my mind",
+    "forget", "never mind", "no longer", "any more", "anymore", "scratch", "drop ", "lift ", "scrap ",
+    "ignore ", "cancel ", "remove ", "instead", "rather than", "switch", "moved to", "changed to", " now",
+    "correction", "statt", "lieber", "vergiss", "darfst", "dürfen", "in ordnung", "erlaubt", "au lieu",
+    "plutôt", "oublie", "tu peux", "vous pouvez", "désormais", "en lugar", "en vez", "ya no", "olvida",
+    "puede", "変更", "代わり", "ではなく", "じゃなく", "やめ", "いい", "良い", "構いません", "改为",
+    "改成", "不再", "可以",
 )  # fmt: skip
 """One of them stands in every sentence that the patterns below find."""
 _ENDS = re.compile(
