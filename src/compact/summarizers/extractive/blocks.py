@@ -263,10 +263,11 @@ def decided_last(material: Material) -> list[Unit]:
 def reported_last(material: Material) -> list[Unit]:
     """The first words of each report, newest first: where things stand, whatever older ones say."""
     leads: dict[int, Unit] = {}
-    for unit in material.units:
-        telling = unit.weight and unit.label is not OPEN and not unit.offers
-        if telling and unit.index in material.reports and unit.number not in material.told:
-            leads.setdefault(unit.index, unit)
+    for unit in material.units if material.reports else ():
+        if unit.index not in material.reports or unit.index in leads or not unit.weight:
+            continue
+        if unit.label is not OPEN and unit.number not in material.told and not unit.offers:
+            leads[unit.index] = unit
     return [leads[index] for index in sorted(leads, reverse=True)][:_NEWEST_REPORTS]
 
 
