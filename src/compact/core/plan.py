@@ -59,7 +59,7 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
         return _prune_plan(layout, pruning, limits, before, reason)
     # A small prune breaks the cache for little: then the summary is made on the unpruned, warm view.
     accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
-    if pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout):
+    if pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout, reason):
         return _prune_plan(layout, pruning, limits, before, reason)
     return _shorten(layout, limits, before, sizes, reason)
 
@@ -68,17 +68,18 @@ def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: S
     """The plan when no summary can be had: clear outputs if that is enough, else let the span go."""
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
-    if policy.prune and not _must_fold(layout):
+    if policy.prune and not _must_fold(layout, reason):
         pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
         if pruning.cleared and before - pruning.saved <= limits.trigger:
             return _prune_plan(layout, pruning, limits, before, reason)
     return _shorten(layout, limits, before, sizes, reason, summary_possible=False)
 
 
-def _must_fold(layout: Layout) -> bool:
+def _must_fold(layout: Layout, reason: Reason) -> bool:
     """Whether turns are due: clearing outputs leaves as many, so the next call would compact again."""
     live = live_turns(layout.policy, summary_version=2 if layout.has_summary else 0)
-    return layout.policy.fold_on_turns and layout.finished_turns > live
+    due = layout.policy.fold_on_turns and layout.finished_turns > live
+    return due or reason is Reason.TURNS
 
 
 def _shorten(
