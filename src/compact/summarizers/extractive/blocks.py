@@ -184,10 +184,13 @@ def story(material: Material, room: int, wanted: frozenset[str] | None = None) -
         if wanted is not None:
             units = [unit for unit in units if category(unit) in wanted]
         chooser = material.choosers[key] = Chooser(units, material.weights, 8 if material.is_dialogue else 11)
-    kept = _fitting(decided_last(material) or reported_last(material), room // 2)
+    newest = decided_last(material) or reported_last(material)
+    kept = _fitting(newest, room // 2) or _fitting(newest[:1], room)
     numbers = {unit.number for unit in kept}
     numbers |= material.told  # a chooser of an earlier try does not know what is told since
     chosen = kept + [unit for unit in chooser.choose(room) if unit.number not in numbers]
+    if newest and not kept:  # an older report alone would tell what is no more
+        chosen = [unit for unit in chosen if unit.index not in material.reports]
     chosen, grounds = with_grounds(material, chosen)
     lines = _minutes(material, chosen)
     while chosen and (excess := sum(len(line) + 1 for line in lines) - room) > 0:
