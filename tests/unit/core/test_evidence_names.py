@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from compact.core.evidence import extract
 from compact.core.evidence.block import Coverage
 from compact.core.evidence.values import spaced_values
 from compact.model.summary import EvidenceKind
-from support.conversations import assistant, user
+from support.conversations import assistant, call, result, user
 
 
 def values(kind: EvidenceKind, *texts: str) -> list[str]:
@@ -117,3 +119,19 @@ def test_fillers_name_nobody() -> None:
 def test_what_prose_says_in_several_words_is_said() -> None:
     said = Coverage("- [m3] Herr Öztürk kommt am 4. Mai.")
     assert said.says("Herr Öztürk") and said.says("4. Mai") and not said.says("5. Mai")
+
+
+def test_amounts_are_told_as_those_of_their_object() -> None:
+    rows = [{"name": "Desk Lamp", "id": "lamp_20417", "price": 31.5}, {"name": "Stool", "price": 48.25}]
+    items = extract([call("c1", "list_goods", {}), result("c1", json.dumps({"goods": rows}))]).items
+    contexts = {item.value: item.context for item in items}
+    assert contexts["31.5"] == "price of Desk Lamp" and contexts["48.25"] == "price of Stool"
+
+
+def test_keys_types_and_running_times_are_no_values() -> None:
+    answer = '{"needs_a_choice": "the oak one", "asked_by": "Mira", } and more'
+    output = "rows float64 int32\n3 passed in 0.42s"
+    items = extract(
+        [assistant(answer), call("c1", "bash", {"command": "pytest"}), result("c1", output)]
+    ).items
+    assert not {"needs_a_choice", "asked_by", "float64", "int32", "0.42s"} & {item.value for item in items}

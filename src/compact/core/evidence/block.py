@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compact.core.evidence.lexicon import EASTERN_AMOUNT, EASTERN_DAY, RUN, trim
 from compact.core.render import neutralize
@@ -174,6 +174,7 @@ def build(
     ]
     form = _Form.fitting(able, max(room, whole))
     if not form.phrased:
+        able = [_without_owner(item) if " of " in item.context else item for item in able]
         # Room is scarce: a long value must be worth more to take the place of two short ones.
         able.sort(key=lambda item: -item.rank / (len(item.value) + 2) ** _LENGTH_POWER)
     picker = _Picker(covered, int(room * _LONG_KINDS_SHARE), form)
@@ -288,6 +289,13 @@ def _is_bare(item: Evidence) -> bool:
         and value[0].isdigit()
         and value[-1].isdigit()
     )
+
+
+def _without_owner(item: Evidence) -> Evidence:
+    """An amount under its key alone: "price", where there is no room for "price of Kettle"."""
+    if item.kind is not EvidenceKind.NUMBER or _is_phrased(item):
+        return item
+    return replace(item, context=item.context.partition(" of ")[0])
 
 
 def _stands_in(item: Evidence) -> bool:

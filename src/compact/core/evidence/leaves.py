@@ -47,8 +47,33 @@ class Labels(dict[str, str]):
     """A label as it is told beside a value; empty for one that tells nothing."""
 
     def __missing__(self, label: str) -> str:
-        self[label] = told = "" if _TEXT_KEYS.search(label) else label
+        self[label] = told = "" if _TEXT_KEYS.search(label.partition(" of ")[0]) else label
         return told
+
+
+_OWNERS = ("name", "title", "product", "label")
+_LONGEST_OWNER = 40
+
+
+def _owner(data: dict[str, Any]) -> str:
+    """What an object calls itself, so that its amounts are told as its own: "price of Kettle"."""
+    return next(
+        (
+            name
+            for key in _OWNERS
+            if isinstance(name := data.get(key), str)
+            and 1 < len(name) <= _LONGEST_OWNER
+            and name[0].isalpha()
+        ),
+        "",
+    )
+
+
+def _is_amount(value: Any) -> bool:
+    """True for a number with a fraction, as a text or not."""
+    if isinstance(value, str):
+        return value.count(".") == 1 and value.replace(".", "").isdigit()
+    return isinstance(value, float)
 
 
 class Leaves:
@@ -66,8 +91,12 @@ class Leaves:
             if isinstance(value, str):
                 yield label, value
             elif isinstance(value, dict):
+                owner = _owner(value)
                 for key, inner in reversed(value.items()):
                     role = keys[key]
+                    if owner and _is_amount(inner):
+                        pending.append((f"{key} of {owner}", inner))
+                        continue
                     if role is _Key.LABEL:
                         pending.append((key, inner))
                     elif role is _Key.GENERIC:

@@ -28,6 +28,8 @@ _USER_FOCUS = 0.8
 """A user who pastes a long report still means every line of it more than a tool means its listing."""
 _APPROVAL_RANK = 6.0
 _COMMON_ACCESS = 0.6
+_UNSAID_OPTION = 0.3
+"""`--oneline`, in a command that nobody speaks of."""
 _COUNTER_LENGTH = 5
 _COUNTER_RANK = 0.05
 
@@ -177,6 +179,8 @@ def _rank(seen: Sighting, count: int, visits: int, kin: Mapping[str, float]) -> 
         weight += 0.15  # an amount, a percentage or a measure says more than a bare count
     if seen.kind is EvidenceKind.SYMBOL and is_common_access(seen.value):
         weight *= _COMMON_ACCESS
+    if seen.value[0] == "-" and not (seen.messages[USER] or seen.messages[ASSISTANT]):
+        weight *= _UNSAID_OPTION
     focus = min(1.0, 2.5 * seen.density) ** 0.8
     if seen.messages[USER]:
         focus = max(focus, _USER_FOCUS)

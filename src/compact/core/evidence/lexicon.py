@@ -176,8 +176,10 @@ def trim(run: str) -> str:
     return _OWN.sub("", value, count=1) if value[:5] in ("self.", "this.") else value
 
 
-_MACHINE = re.compile(r"-\w|0\d?[a-z]|000\d+|\d+(?:,\d+)?[acd]\d+|\w+-\d{1,2}\.\d+|[\w.]+%\d+|\d+Z-\d+")
-"""Options of one letter, formats, offsets, addresses of a diff, sums in code."""
+_MACHINE = re.compile(
+    r"(?:u?int|float|complex|datetime|timedelta)\d{1,3}|-\w|0\d?[a-z]|000\d+|\d+(?:,\d+)?[acd]\d+|\w+-\d{1,2}\.\d+|[\w.]+%\d+|\d+Z-\d+"
+)
+"""Types of numbers, options of one letter, formats, offsets, addresses of a diff, sums in code."""
 
 
 def classify(value: str) -> EvidenceKind | None:

@@ -28,6 +28,8 @@ _SKIPPED_KINDS = frozenset(
     {MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY}
 )
 _LISTING = re.compile(r"^\S{1,300}\.\w{1,12}:\d+[:-]", re.MULTILINE)
+_JSON_KEY = re.compile(r'"[A-Za-z_]+"\s*:')
+_DURATION = re.compile(r"\d+\.\d+s")
 _ESCAPES = re.compile(r'\\[nrt"]')
 _PAGING = frozenset(
     "offset timeout head_limit start_line end_line line_number view_range max_results max_tokens max_lines "
@@ -141,7 +143,8 @@ class Scanner:
 
     def _prose_values(self, text: str) -> Found:
         if text[:1] == "{":
-            return self._output_values(text, "")
+            # Where it is not quite JSON, its keys are no values either.
+            return self._output_values(text if _is_json(text) else _JSON_KEY.sub(" ", text), "")
         text = self._hiding.text(text)
         found: Found = {}
         for name in self._names.of(text):
@@ -273,6 +276,14 @@ class Scanner:
         return seen if seen is not None and seen.kind is EvidenceKind.PATH else None
 
 
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _without(arguments: Any, texts: Sequence[str]) -> Any:
     if isinstance(arguments, str):
         for text in texts:
@@ -286,5 +297,7 @@ def _without(arguments: Any, texts: Sequence[str]) -> Any:
 
 
 def _is_bare_number(kind: EvidenceKind, value: str) -> bool:
-    """Line numbers, offsets and a script's `$1` mean nothing; in speech or under a key a number does."""
-    return kind is EvidenceKind.NUMBER and value.replace(",", "").lstrip("$").isdigit()
+    """Line numbers, offsets, a script's `$1`, a run's seconds mean nothing; said or under a key they do."""
+    if kind is not EvidenceKind.NUMBER:
+        return False
+    return value.replace(",", "").lstrip("$").isdigit() or _DURATION.fullmatch(value) is not None
