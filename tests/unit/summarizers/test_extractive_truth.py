@@ -188,3 +188,10 @@ def test_a_brief_quotes_rules_sentence_by_sentence() -> None:
     text = written(user(f"Plan the shipping of the parts. {rule}"), strategy="brief")
     assert "; April" not in text and "No; 7" not in text
     assert "30. April besides No. 7" in text
+
+
+def test_an_answer_that_is_not_quite_json_is_told_by_its_strings() -> None:
+    said = '{"note": "A refund goes to the card that was charged on 3 May.", "status": "open for two weeks",'
+    text = written(user("Where does my refund for the lamp go?"), assistant(said))
+    assert "A refund goes to the card that was charged on 3 May." in text
+    assert '"note"' not in text and '"status"' not in text

@@ -210,12 +210,18 @@ def _spoken_sentences(reading: Reading, index: int) -> tuple[str, ...]:
     return split_sentences("\n".join(text.split("```")[::2]).replace("\\n", "\n"))
 
 
+_JSON_START = re.compile(r'\{\s*"[^"\n]*"\s*:')
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?')
+
+
 def _speech_in_json(text: str) -> str:
     """Some assistants answer in JSON: its strings are what they say."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return text
+        # Not quite JSON, such as one that was cut off: what is no key is said.
+        found = _STRING.findall(text) if _JSON_START.match(text) else [(text, "")]
+        return "\n".join(string for string, is_key in found if not is_key)
     said: list[str] = []
     pending = [value]
     while pending:
