@@ -138,7 +138,7 @@ def test_each_prompt_continues_the_one_before(preset: str, case: Case, adopt: bo
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@settings(max_examples=10)
+@settings(max_examples=25)
 @given(case=cases(min_turns=4))
 def test_the_same_conversation_under_another_id(preset: str, case: Case) -> None:
     """A record is found by what it replaced, so a copied session reuses it, also when it adopts results."""

@@ -188,12 +188,15 @@ class Line:
         """The first `count` messages are a record's output: go on from that record's source."""
         items = []
         self._kept_by_record = {}
+        self._newest_user = None
         self.fitting.protected = []
         for message, entry in zip(self.given.messages[:count], record.entries, strict=True):
             if isinstance(entry, Injected):
                 message = entry.message  # the same text, but with its kind
             else:
                 self._kept_by_record[entry.position] = message
+                if message.role is _USER:
+                    self._newest_user = entry.position
                 if message.protected:
                     self.fitting.protected.append(entry.position)
             items.append(Item(message, self._size_of(message), entry))

@@ -72,7 +72,7 @@ def test_a_wrong_size_ends_with_2(compact: Compact, sample: Path) -> None:
         assert code == ExitCode.USAGE
 
 
-@pytest.mark.parametrize("given", ["[]", '[{"role": "user", "content": "hello"}]'])
+@pytest.mark.parametrize("given", ["[]", '[{"role": "user", "content": " "}]'])
 def test_nothing_to_summarize_is_said_and_ends_with_1(compact: Compact, tmp_path: Path, given: str) -> None:
     path = tmp_path / "short.json"
     path.write_text(given, encoding="utf-8")
