@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ HEAD = "0002"
 
 _MIGRATION_LOCK = 0x636F6D70
 _WRITE = "compact_write"
+_AGAIN_SECONDS = 0.01
 
 
 class Database:
@@ -113,7 +115,8 @@ class Database:
         def configure(connection: Any, _: Any) -> None:
             # The driver's own transactions begin too late and unlocked; `begin` below does it instead.
             connection.isolation_level = None
-            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "temp_store=MEMORY"):
+            self._begin_log(connection)
+            for pragma in ("synchronous=NORMAL", "foreign_keys=ON", "temp_store=MEMORY"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
 
         @event.listens_for(engine, "begin")
@@ -122,6 +125,18 @@ class Database:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
         return engine
+
+    def _begin_log(self, connection: Any) -> None:
+        """Switch to the write-ahead log, for which SQLite does not wait where others open the file too."""
+        last = time.monotonic() + self.wait_seconds
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL").fetchall()
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > last:
+                    raise
+            time.sleep(_AGAIN_SECONDS)
 
     def _postgresql(self) -> Engine:
         try:
