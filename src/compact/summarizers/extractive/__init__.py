@@ -72,7 +72,7 @@ class ExtractiveSummarizer:
             tokens = self._counter.count(draft.text)
             if tokens <= limit:
                 return draft, tokens
-            room = int(room * min(0.97, limit / tokens * 0.98))
+            room = int(room * min(0.97, limit / tokens * 0.96))  # the shorter, the denser
         return self._cut(draft, limit)
 
     def _chars_per_token(self, material: Material) -> float:

@@ -76,6 +76,7 @@ class Unit:
     """One piece of prose that is kept or dropped as a whole."""
 
     __slots__ = (
+        "_offers",
         "_told",
         "gain",
         "index",
@@ -116,6 +117,7 @@ class Unit:
         self.weight = 1.0
         self.gain = 0.0
         self._told = ""
+        self._offers: bool | None = None
 
     @property
     def told(self) -> str:
@@ -126,9 +128,11 @@ class Unit:
     @property
     def offers(self) -> bool:
         """True for what an assistant asks or proposes: it is neither done nor decided."""
-        return self.role is Role.ASSISTANT and (
-            self.text.endswith(_QUESTION_ENDS) or _OFFER.search(self.text) is not None
-        )
+        if self._offers is None:
+            self._offers = self.role is Role.ASSISTANT and (
+                self.text.endswith(_QUESTION_ENDS) or _OFFER.search(self.text) is not None
+            )
+        return self._offers
 
 
 def leans_on(unit: Unit, before: Unit) -> bool:

@@ -58,11 +58,12 @@ def _reported(material: Material, room: int) -> list[tuple[int, str]]:
     """What came of each turn, in the words with which the assistant reported it; the newest stay."""
     leads: dict[int, list[Unit]] = {}
     for unit in material.units:
-        if unit.index in material.reports and unit.weight and unit.label is not OPEN and not unit.offers:
-            told = leads.setdefault(unit.index, [])
-            enough = _THIN_LEAD if unit.label is DECIDED else _LEAD_CHARS
-            if len(told) < _LEAD_SENTENCES and sum(len(one.text) for one in told) < enough:
-                told.append(unit)
+        if unit.index not in material.reports or not unit.weight or unit.label is OPEN:
+            continue
+        told = leads.get(unit.index, ())
+        enough = _THIN_LEAD if unit.label is DECIDED else _LEAD_CHARS
+        if len(told) < _LEAD_SENTENCES and sum(len(one.text) for one in told) < enough and not unit.offers:
+            leads[unit.index] = [*told, unit]
     lines: list[tuple[int, str]] = []
     for index in sorted(leads, reverse=True):
         line = f"- [m{material.positions[index]}] {one_line(sentences(leads[index]))}"
