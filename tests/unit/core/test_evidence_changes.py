@@ -203,3 +203,8 @@ def test_files_that_come_and_go_are_no_changes_and_those_removed_are_named() -> 
         messages += [call(f"c{number}", tool, arguments), result(f"c{number}", "")]
     text = summarize(messages, 500, "code_delta", counter="chars4").text
     assert "- old/api.py: removed [m7]" in text and "- try_it.py" not in text
+
+
+def test_a_command_of_one_endless_word_stalls_nothing() -> None:
+    ran = call("c1", "bash", {"command": "a" * 400_000})
+    assert [step.command[:3] for step in extract([ran]).steps] == ["aaa"]

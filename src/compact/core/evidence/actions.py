@@ -93,6 +93,7 @@ _WHOLE_TEXT = frozenset("content contents file_text".split())
 _PLACES = frozenset("old_string old_str old old_text insert_line line start_line".split())
 _TELLING_NOUNS = frozenset("status history details info list count summary".split())
 """`order_status` orders nothing."""
+_LONGEST_TOOL_NAME = 2_000
 _TOOL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAMESPACE = re.compile(r".*(?:__|[.:/])(?=\w)")
 _FUSED = re.compile(r"(?:files?|dir|text)$")
@@ -268,7 +269,8 @@ def _kind_of_tool(name: str) -> StepKind:
 
 
 def _words_of_tool(name: str) -> list[str]:
-    return [word.lower() for word in _TOOL_WORD.findall(_NAMESPACE.sub("", name))]
+    # No name is longer; a command of any length may come here in the place of one.
+    return [word.lower() for word in _TOOL_WORD.findall(_NAMESPACE.sub("", name[:_LONGEST_TOOL_NAME]))]
 
 
 def _unquoted(command: str) -> str:
