@@ -17,7 +17,7 @@ SOURCES := $(wildcard src tests benchmarks examples scripts)
 # Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
-.PHONY: help setup run test test-model test-otel check format spec bench lock clean
+.PHONY: help setup run test quick test-model test-otel check format spec bench lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -43,6 +43,9 @@ run: setup  ## show a compaction, then chat in the terminal with the local demo 
 test: setup  ## all tests, with coverage
 	@echo "All tests: about nine minutes on two cores." >&2
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+quick: setup  ## the tests of the engine room alone, in under a minute
+	@$(BIN)/python -m pytest -n $(WORKERS) -q tests/unit/core tests/unit/engine tests/unit/formats tests/unit/summarizers
 
 # The small model reads some 130 tokens a second: minutes for a run through three of its windows.
 test-model: setup  ## an agent's run and a chat through three windows of a real model, every token read by it
