@@ -24,8 +24,10 @@ from compact.stores import store_for
 from compact.summarizers.api import refuse_template
 from compact.summarizers.chain import EMBEDDED, summarizer_for
 from compact.summarizers.extractive import ExtractiveSummarizer
+from compact.summarizers.fallback import WithEmbedded
 from compact.summarizers.templates import check_strategy
 from compact.tracing.archived import ArchivedEvents, EventLog
+from compact.tracing.logged import LoggedFailures
 from compact.tracing.stored import KeepsEvents, StoredEvents
 from compact.tracing.stream import AnyExporter, EventStream
 
@@ -64,7 +66,7 @@ def wire(
     if config.storage.url is not None and isinstance(store, KeepsEvents):
         exporters = [*exporters, StoredEvents(store)]
     events = EventStream(
-        [*exporters, *exporters_for(config, redactor, environ)],
+        [LoggedFailures(), *exporters, *exporters_for(config, redactor, environ)],
         time.time,
         redactor=redactor if redactor.enabled else None,
         queue_size=config.tracing.queue_size,
@@ -82,6 +84,8 @@ def wire(
     if limits.warning and config.max_context_tokens is None:
         warn(limits.warning)
     clients = _clients(config, redactor, environ) if summarizer is None else ()
+    asked = summarizer is not None or any(clients)
+    embedded_fallback = asked and config.summarizer.fallback == "embedded"
     engine = Engine(
         model=config.model,
         window=config.max_context_tokens or limits.window,
@@ -94,6 +98,7 @@ def wire(
         strip_meta=config.strip_meta,
         cached_prompts=_cached_prompts(config, clients or summarizer),
         format=by_name(format) if format else None,
+        embedded_fallback=embedded_fallback,
     )
     margined = Margined(counter)
     if summarizer is None:
@@ -105,6 +110,8 @@ def wire(
     composed = prose
     if summarizer is None or config.policy.survival_floor > 0.0:
         composed = _composed(config, prose, margined, redactor)
+    if embedded_fallback:
+        composed = WithEmbedded(composed, _composed(config, None, margined, redactor))
 
     @lru_cache(maxsize=1_000)
     def ports(session_id: str) -> Ports:
@@ -257,7 +264,7 @@ def _client(
         from compact.summarizers.anthropic import AnthropicSummarizer as Client
     client = Client(
         settings.model or fast_model,
-        base_url=settings.base_url,
+        base_url=address_of(settings, vendor, environ),
         api_key=environ.get(settings.api_key_env or key_variable),
         timeout=settings.timeout or _API_SECONDS,
         redact=redactor.text if redactor.enabled else None,
@@ -267,6 +274,11 @@ def _client(
     own = settings.model == config.model and client.base_url == own_address
     client.reuse_prefix = settings.reuse_prefix == "on" or (settings.reuse_prefix == "auto" and own)
     return client
+
+
+def address_of(settings: SummarizerSettings, vendor: str, environ: Mapping[str, str]) -> str | None:
+    """Where the summarizer sends conversations: the user's own address, else the vendor's (None)."""
+    return settings.base_url or environ.get(_VENDORS[vendor][2]) or None
 
 
 def _cached_prompts(config: CompactConfig, asked: Any) -> tuple[str, int] | None:

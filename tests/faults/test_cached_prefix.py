@@ -80,7 +80,7 @@ class Run:
                 counter="chars4",
                 policy={"hard_cap_buffer": 100, "summary_max_tokens": 600},
                 models={"tiny": {"window": own}},
-                summarizer={**settings, "reuse_prefix": "on", **summarizer},
+                summarizer={**settings, "reuse_prefix": "on", "fallback": "none", **summarizer},
             )
             manager = CompactManager(config, archive=MemoryArchive(), exporters=[exporter])
             provider.say(server, manager, provider.conversation(36))
@@ -207,7 +207,7 @@ OWN = {"name": "openai", "model": "gpt-4o"}
         ({**OWN, "base_url": "https://api.openai.com/v1/"}, {}, True),
         ({**OWN, "base_url": "http://127.0.0.1:9/v1"}, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, True),
         ({**OWN, "base_url": "http://127.0.0.1:9/v1"}, {}, False),
-        (OWN, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, False),
+        (OWN, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, True),
         ({**OWN, "model": "gpt-4o-mini"}, {}, False),
         ({"name": "openai"}, {}, False),
         ({**OWN, "reuse_prefix": "off"}, {}, False),

@@ -72,6 +72,7 @@ class Run:
             counter="chars4",
             archive={"adapter": "none"},
             policy={"hard_cap_buffer": 100, "summary_max_pct": 0.2},
+            summarizer={"fallback": "none"},
         )
         manager = CompactManager(config, summarizer=summarizer, exporters=[Immediate(events.append)])
         given = history()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -38,6 +39,8 @@ def main(
 ) -> int:
     """Run one command and return its exit code; streams and environment default to the process's own."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    # Commands report warnings themselves; Python would print them a second time.
+    logging.getLogger("compact").addHandler(logging.NullHandler())
     environ = os.environ if environ is None else environ
     out, err = stdout or sys.stdout, stderr or sys.stderr
     parser = _parser(argv, out)

@@ -51,6 +51,11 @@ class SummarizerSettings(_Settings):
         description="Ask on the prompt that the provider has cached first. auto: where the summarizer is the "
         "conversation's own model at the same address.",
     )
+    fallback: Literal["embedded", "none"] = Field(
+        default="embedded",
+        description="Who writes the summary where all of these fail: the embedded summarizer, or nobody "
+        "(then only pruning is left).",
+    )
     fallbacks: tuple[SummarizerSettings, ...] = Field(
         default=(), description="Asked in turn where this one fails or is refused; a list says the same."
     )

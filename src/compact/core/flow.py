@@ -1,6 +1,7 @@
 """One compaction as a generator: it yields what it needs, is sent the answers, and returns an outcome.
 
-The failure ladder lives here, once: too long → halved, twice at most; refused → `brief`; else pruning-only.
+The failure ladder lives here, once: too long → halved, twice at most; refused → `brief`; then the embedded
+summarizer, if it stands behind the one asked; then pruning-only.
 Archive, then commit, then adopt: a kill anywhere leaves the session wholly old or wholly new.
 """
 
@@ -31,6 +32,7 @@ from compact.core.reports import (
     insufficient_budget,
     layers_data,
     without_summary,
+    written_by_embedded,
 )
 from compact.core.untrusted import split_summary
 from compact.core.view import Item, apply_entries
@@ -70,7 +72,7 @@ def _run(job: Job, plan: Plan) -> Flow:
     warnings = plan.warnings
     if plan.mode is Mode.SUMMARIZE:
         yield Emit(EventName.SUMMARIZE, {"messagesCount": len(plan.replaced)})
-        answer = yield from _summarize(job, plan)
+        answer, steps_down = yield from _summarize(job, plan)
         if isinstance(answer, Refusal):
             if job.policy.on_summary_failure == "keep" and plan.before <= plan.limits.budget:
                 return Unchanged(Reason.ABORTED)
@@ -82,6 +84,7 @@ def _run(job: Job, plan: Plan) -> Flow:
             warnings = (*plan.warnings, without_summary(plan, answer))
         else:
             summary = answer
+            warnings = (*plan.warnings, *steps_down)
     items = _new_view(job, plan, summary)
     after = job.limits.fixed + sum(item.tokens for item in items)
     if after >= plan.before and plan.reason is not Reason.TURNS and plan.before <= plan.limits.budget:
@@ -132,27 +135,35 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
     return Compacted(winner, plan, items, after, summary)
 
 
-def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, Summary | Refusal]:
-    strategy, allowance, halved = plan.strategy, plan.summary_tokens, 0
+def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, tuple[Summary | Refusal, tuple[str, ...]]]:
+    """The summary, or why there is none; and what a person should know of how it was made."""
+    strategy, allowance, halved, embedded = plan.strategy, plan.summary_tokens, 0, False
+    steps_down: tuple[str, ...] = ()
     replaced = [job.items[index] for index in plan.replaced]
     while True:
         request = _request(job, replaced, strategy, allowance)
+        if embedded:
+            request = replace(request.without_prefix(), embedded=True)
         answer = yield NeedSummary(request)
         problem = answer if isinstance(answer, Refusal) else _problem(answer, job, allowance)
         if problem is None:
             summary: Summary = answer
             yield Emit(EventName.SUMMARY_CREATED, created_data(summary, replaced, request))
-            return summary
+            return summary, steps_down
         fallback = Fallback.PRUNING_ONLY
-        if problem.reason == RefusalReason.TOO_LONG and halved < 2:
+        if problem.reason == RefusalReason.TOO_LONG and halved < 2 and not embedded:
             fallback, allowance, halved = Fallback.HALVE, max(allowance // 2, 1), halved + 1
-        elif problem.reason == RefusalReason.REFUSAL and strategy != "brief":
+        elif problem.reason == RefusalReason.REFUSAL and strategy != "brief" and not embedded:
             fallback, strategy = Fallback.BRIEF, "brief"
         elif job.policy.on_summary_failure == "keep" and plan.before <= plan.limits.budget:
             fallback = Fallback.KEEP_PREVIOUS
+        elif job.embedded_fallback and not embedded:
+            fallback, embedded = Fallback.EMBEDDED, True
+            strategy, allowance = plan.strategy, plan.summary_tokens
+            steps_down = (written_by_embedded(problem),)
         yield Emit(EventName.ERROR, error_data(problem.reason, problem.message, fallback))
         if fallback in (Fallback.PRUNING_ONLY, Fallback.KEEP_PREVIOUS):
-            return problem
+            return problem, steps_down
 
 
 def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) -> SummaryRequest:

@@ -88,3 +88,5 @@ class Job:
     note: str = ""
     prompt_for: Callable[[SummaryRequest], str] = lambda request: ""
     sent: SentPrompt | None = None
+    embedded_fallback: bool = False
+    """Whether the embedded summarizer stands behind the one that is asked first."""

@@ -115,5 +115,10 @@ def without_summary(plan: Plan, problem: Refusal) -> str:
     return f"No summary could be made ({why}). {count} left the prompt without one."
 
 
+def written_by_embedded(problem: Refusal) -> str:
+    why = problem.message.partition(". ")[0].rstrip(".")
+    return f"The summarizer failed ({why}). The embedded summarizer wrote this summary instead."
+
+
 def error_data(error_type: str, message: str, fallback: Fallback) -> dict[str, Any]:
     return {"status": "error", "error_type": str(error_type), "message": message, "fallback": fallback.value}

@@ -52,6 +52,7 @@ class Engine(Lookout):
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
         busy_wait: float = 2.0,
+        embedded_fallback: bool = False,
         **found: Any,
     ) -> None:
         super().__init__(**found)
@@ -62,6 +63,7 @@ class Engine(Lookout):
         self._clock = clock
         self._new_id = new_id
         self._busy_wait = busy_wait
+        self._embedded_fallback = embedded_fallback
 
     def look(self, call: Call, quiet: bool = False, thorough: bool = True) -> Situation:
         try:
@@ -223,6 +225,7 @@ class Engine(Lookout):
             note=now.call.note,
             prompt_for=self._prompt_for,
             sent=self._sent(now) if self._cached_prompts is not None else None,
+            embedded_fallback=self._embedded_fallback,
         )
 
     def _sent(self, now: Situation) -> SentPrompt | None:

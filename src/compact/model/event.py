@@ -56,6 +56,7 @@ class Fallback(StrEnum):
     HALVE = "halve"
     NEXT_SUMMARIZER = "next-summarizer"
     BRIEF = "brief"
+    EMBEDDED = "embedded"
     PRUNING_ONLY = "pruning-only"
     KEEP_PREVIOUS = "keep-previous"
 

@@ -72,6 +72,8 @@ class SummaryRequest:
     previous_evidence: Sequence[Evidence] = ()
     focus: str = ""
     """What the user asked to keep in view (a manual compaction's note)."""
+    embedded: bool = False
+    """Whether the embedded summarizer is asked, because every other one failed."""
     prefix_messages: Sequence[Any] | None = None
     """The prompt as last sent, in the provider's own format, so that a summarizer may reuse its cache."""
     prefix_tools: Sequence[Any] | None = None

@@ -19,7 +19,7 @@ from compact.summarizers.extractive import ExtractiveSummarizer
 from compact.summarizers.extractive.strategies import STRATEGIES
 from compact.summarizers.templates import load_template
 
-_EMBEDDED = frozenset({*STRATEGIES, "brief"})
+EMBEDDED_STRATEGIES = frozenset({*STRATEGIES, "brief"})
 
 
 _MOST_CHARS_PER_TOKEN = 8
@@ -101,7 +101,7 @@ def _evidence(previous: Summary | None) -> tuple[Evidence, ...]:
 
 
 def _prompt(strategy: str, *, embedded: bool) -> str:
-    if strategy in _EMBEDDED:
+    if strategy in EMBEDDED_STRATEGIES:
         return ""
     template = load_template(strategy)
     if embedded:
@@ -111,10 +111,10 @@ def _prompt(strategy: str, *, embedded: bool) -> str:
 
 def refuse_template(strategy: str, path: str = "strategy") -> None:
     """Raise ConfigError for a strategy that is not among those that the embedded summarizer knows."""
-    if strategy not in _EMBEDDED:
+    if strategy not in EMBEDDED_STRATEGIES:
         raise ConfigError(
             f"{path}: {strategy!r} is a template for a model, and the embedded summarizer reads none. Give a "
             "summarizer with a model (summarizer.name in the settings, --summarizer on the command line), or "
-            f"use one of {', '.join(sorted(_EMBEDDED))}.",
+            f"use one of {', '.join(sorted(EMBEDDED_STRATEGIES))}.",
             path,
         )

@@ -26,8 +26,9 @@ AnyExporter = Exporter | Callable[[Event], None]
 class EventStream:
     """Exporters are called by the queue's thread, so that none can hold a conversation up.
 
-    One with `immediate = True` is called at once, in the thread and context of whoever prepares. All get
-    redacted copies. `recent` holds the newest events, as they are, for whoever looks in from the process.
+    One with `immediate = True` is called at once, in the thread and context of whoever prepares; where it
+    has `only_events`, for those alone. All get redacted copies. `recent` holds the newest events, as they
+    are, for whoever looks in from the process.
     """
 
     def __init__(
@@ -46,7 +47,9 @@ class EventStream:
         self._hidden = lru_cache(maxsize=1_000)(self._hidden_id)
         self.recent: deque[Event] = deque(maxlen=keep)
         _streams.add(self)
-        self._immediate = [export_of(each) for each in exporters if is_immediate(each)]
+        self._immediate = [
+            (export_of(each), getattr(each, "only_events", None)) for each in exporters if is_immediate(each)
+        ]
         queued = [each for each in exporters if not is_immediate(each)]
         self._complaints = Complaints(str if redactor is None else redactor.text)
         self._queue: EventQueue | None = None
@@ -68,16 +71,17 @@ class EventStream:
             if self._queue is not None:
                 # Inside the lock: what is exported must come in the order of its numbers.
                 self._queue.put(event)
-        if self._immediate:
-            self._export_now(event)
+        wanted = [export for export, names in self._immediate if names is None or name in names]
+        if wanted:
+            self._export_now(event, wanted)
 
-    def _export_now(self, event: Event) -> None:
+    def _export_now(self, event: Event, exports: Sequence[Callable[[Event], None]]) -> None:
         try:
             event = self.redacted(event)
         except Exception as error:
             self._complaints.failed(self.redacted, error)
             return
-        for export in self._immediate:
+        for export in exports:
             try:
                 export(event)
             except Exception as error:

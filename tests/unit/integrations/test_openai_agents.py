@@ -278,7 +278,7 @@ async def test_a_summarizer_that_fails_costs_the_summary_not_the_run() -> None:
     options = RunConfig(call_model_input_filter=compact_filter(manager))
     result = await Runner.run(reader(model), TASK, max_turns=60, run_config=options)
     assert result.final_output == "Keeper-119"
-    assert any(event.data.get("fallback") == "pruning-only" for event in manager.events)
+    assert any(event.data.get("fallback") == "embedded" for event in manager.events)
 
 
 # -- usage -----------------------------------------------------------------------------------------------

@@ -51,7 +51,12 @@ def history(turns: int) -> list[dict[str, Any]]:
 
 
 def manager(summarizer: Any = None) -> CompactManager:
-    config = CompactConfig(max_context_tokens=6_000, counter="chars4", archive={"adapter": "none"})
+    config = CompactConfig(
+        max_context_tokens=6_000,
+        counter="chars4",
+        archive={"adapter": "none"},
+        summarizer={"fallback": "none"},
+    )
     return CompactManager(config, summarizer=summarizer, exporters=[AgentsSdkSpans()])
 
 
