@@ -171,7 +171,9 @@ def test_a_summarizer_that_hangs_means_pruning_only_after_its_time(preset: str) 
     def hanging(request: SummaryRequest) -> str:
         return LONG_ENOUGH if released.wait(30) else ""
 
-    desk = Desk(preset, 2_000, hanging, composed=True, config={"summarizer": {"timeout": 0.05, "fallback": "none"}})
+    desk = Desk(
+        preset, 2_000, hanging, composed=True, config={"summarizer": {"timeout": 0.05, "fallback": "none"}}
+    )
     out = desk.preflight(HISTORY)
     released.set()
     assert rungs(desk) == [("SummarizerError", "pruning-only")]
