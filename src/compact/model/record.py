@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from compact.model.message import Message
+from compact.model.sections import UNKNOWN, Section, Survival, sections_of
 from compact.model.summary import Evidence
 from compact.model.value import value
 
@@ -84,6 +85,13 @@ class Record:
     created_at: float = 0.0
     handle: str = ""
     """Under which all that this record's summary or marker stands for can be recalled."""
+    kept: Survival = UNKNOWN
+    """What of the session's ledger was in the prompt right after this compaction."""
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The summary by its headings."""
+        return sections_of(self.summary)
 
 
 def standing(records: Sequence[Record]) -> list[Record]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from compact.model.message import Message, Usage
+from compact.model.sections import UNKNOWN, Section, Survival, sections_of
 from compact.model.value import value
 
 
@@ -26,7 +27,14 @@ class RefusalReason(StrEnum):
 
 
 class EvidenceKind(StrEnum):
+    SAID = "said"
+    """The user's own words."""
+    CONCLUDED = "concluded"
+    """What the assistant stated: causes, decisions, results, next steps."""
+    DONE = "done"
+    """What a tool step did, and how it ended."""
     RULE = "rule"
+    """Words of the user in records of earlier versions, as is APPROVAL."""
     APPROVAL = "approval"
     PATH = "path"
     COMMAND = "command"
@@ -102,3 +110,9 @@ class Summary:
     model: str = "extractive"
     usage: Usage | None = None
     """What the provider reported for making it; None where no model was asked."""
+    kept: Survival = UNKNOWN
+    """What of the ledger the text holds, counted by kind, and the best of what it does not."""
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        return sections_of(self.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, astuple, fields
 from typing import Any
 
 from compact.core.view import handle
@@ -28,6 +28,8 @@ from compact.model.message import (
     digest_of,
 )
 from compact.model.record import Cleared, Entry, Injected, Kept, Record, RecordKind
+from compact.model.sections import Kept as Count
+from compact.model.sections import Missing, SectionKind, Survival
 from compact.model.summary import Evidence, EvidenceKind
 from compact.stores.words import part_content
 
@@ -202,22 +204,43 @@ def record_row(record: Record) -> dict[str, Any]:
     row["kind"] = record.kind.value
     row["entries"] = json.dumps([_entry(entry) for entry in record.entries], separators=(",", ":"))
     row["handle"] = record.handle or None
-    row["evidence"] = json.dumps([asdict(item) for item in record.evidence], separators=(",", ":"))
+    row["evidence"] = _ledger_json(row.pop("kept"), record.evidence)
     return row
+
+
+def _ledger_json(kept: Survival, evidence: Sequence[Evidence]) -> str:
+    counts = {kind: [count.kept, count.total] for kind in _COUNTED if (count := getattr(kept, kind)).total}
+    missing = [[lost.kind.value, lost.text, lost.position] for lost in kept.missing]
+    units = [[unit.kind.value, *astuple(unit)[1:]] for unit in evidence]
+    return json.dumps({"units": units, "kept": counts, "missing": missing}, separators=(",", ":"))
+
+
+def _ledger_from(text: str) -> tuple[tuple[Evidence, ...], Survival]:
+    """The units of a record, and what survived; records of earlier versions hold a list of objects."""
+    found = json.loads(text)
+    if isinstance(found, list):
+        return tuple(Evidence(**{**item, "kind": EvidenceKind(item["kind"])}) for item in found), Survival()
+    units = tuple(Evidence(EvidenceKind(kind), *rest) for kind, *rest in found["units"])
+    missing = tuple(Missing(SectionKind(kind), said, at) for kind, said, at in found["missing"])
+    counts = {kind: Count(*found["kept"].get(kind, (0, 0))) for kind in _COUNTED}
+    return units, Survival(**counts, missing=missing)
+
+
+_COUNTED = ("words", "conclusions", "values")
 
 
 def record_from(row: Any, session: str) -> Record:
     try:
         values = {
-            field.name: getattr(row, field.name) for field in fields(Record) if field.name != "session_id"
+            field.name: getattr(row, field.name)
+            for field in fields(Record)
+            if field.name not in ("session_id", "kept")
         }
         values["kind"] = RecordKind(row.kind)
         values["handle"] = row.handle or ""
         values["source"], values["output"] = bytes(row.source), bytes(row.output)
         values["entries"] = tuple(_entry_from(entry) for entry in json.loads(row.entries))
-        values["evidence"] = tuple(
-            Evidence(**{**item, "kind": EvidenceKind(item["kind"])}) for item in json.loads(row.evidence)
-        )
+        values["evidence"], values["kept"] = _ledger_from(row.evidence)
         return Record(session_id=session, **values)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise corrupt("compaction_records", row.id, session, f"step {row.step}: {error}") from error

@@ -10,6 +10,8 @@ from compact.core.view import START, chain
 from compact.formats import by_name, decode_all
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.record import Cleared, Injected, Kept, Record, RecordKind
+from compact.model.sections import Kept as Count
+from compact.model.sections import Missing, SectionKind, Survival
 from compact.model.summary import Evidence, EvidenceKind
 from compact.ports import Store
 
@@ -61,6 +63,7 @@ def a_record(id: str, session: str = "s", **more: Any) -> Record:
         "outputs_cleared": 2,
         "dropped": 1,
         "created_at": 1_700_000_000.125,
+        "kept": Survival(Count(2, 3), missing=(Missing(SectionKind.WORDS, "never on Fridays ☃", 4),)),
     }
     return Record(**{**values, **more})
 
