@@ -52,6 +52,23 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
     assert redactor.text(once) == once
 
 
+@given(texts)
+def test_secret_spans_are_what_text_replaces(text: str) -> None:
+    redactor = Redactor()
+    spans, last, pieces = redactor.secret_spans(text), 0, []
+    for start, end in spans:
+        assert last <= start < end <= len(text)
+        pieces.append(text[last:start])
+        last = end
+    assert REDACTED.join([*pieces, text[last:]]) == redactor.text(text)
+
+
+def test_secret_spans_count_characters_and_ignore_the_switch() -> None:
+    text = "Schlüssel 🔑: api_key=ключ1 und password=größe2 fertig"
+    for redactor in (Redactor(), Redactor(enabled=False)):
+        assert [text[start:end] for start, end in redactor.secret_spans(text)] == ["ключ1", "größe2"]
+
+
 def test_text_without_secrets_is_the_same_object(redactor: Redactor) -> None:
     text = "nothing to see here"
     assert redactor.text(text) is text
