@@ -8,23 +8,23 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, HTTPException, Query, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.convertors import StringConvertor, register_url_convertor
 
 from compact.errors import StoreError
-from compact.server.traces.body import drain, read_body, too_large
+from compact.server.http.guard import App, Guard
+from compact.server.http.problems import Problem
+from compact.server.http.streaming import SeatedStream
 from compact.server.traces.database import TraceDatabase
 from compact.server.traces.event import to_json
 from compact.server.traces.fields import BadBody
 from compact.server.traces.following import stream
-from compact.server.traces.guard import App, Guard
 from compact.server.traces.moments import micros
-from compact.server.traces.otlp import PROTOBUF, answer
+from compact.server.traces.otlp import answer
 from compact.server.traces.reading import MAX_SPANS, Follow, TooSlow, TraceQuery
 from compact.server.traces.service import RememberingRedactor, Taken, TraceService
-from compact.server.traces.settings import TraceSettings
+from compact.server.traces.settings import PROTOBUF, TraceSettings
 
-_SSE_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 _INDEX = """Compact traces
 
 GET  /traces          what came in, newest first: limit cursor name group status since until q
@@ -68,13 +68,14 @@ def create_app(
 
     # No page with scripts from elsewhere: the description itself is enough.
     app = FastAPI(title="Compact traces", lifespan=lifespan, docs_url=None, redoc_url=None)
-    _add_ingest(app, settings)
+    _add_ingest(app)
     _add_reading(app)
     _add_events(app, settings)
     app.add_exception_handler(BadBody, _bad_body)
+    app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(StoreError, _not_stored)
     app.add_exception_handler(TooSlow, _too_slow)
-    return Guard(app, settings)
+    return Guard(app, settings.guard)
 
 
 def _service(request: Request) -> TraceService:
@@ -82,23 +83,10 @@ def _service(request: Request) -> TraceService:
     return found
 
 
-def _add_ingest(app: FastAPI, settings: TraceSettings) -> None:
+def _add_ingest(app: FastAPI) -> None:
     async def taken(request: Request) -> tuple[Taken, bool]:
-        service = _service(request)
         protobuf = _is_protobuf(request)
-        promised = request.headers.get("content-length", "")
-        encoding = request.headers.get("content-encoding", "")
-        chunks = request.stream()
-        async with service.bodies:
-            try:
-                if _DIGITS.fullmatch(promised) and int(promised) > settings.max_body_bytes:
-                    raise too_large(settings.max_body_bytes)
-                body = await read_body(chunks, encoding, settings.max_body_bytes, settings.read_timeout)
-            except BadBody as error:
-                if error.status != 408:
-                    await drain(chunks)
-                raise
-            return await service.take(body, protobuf), protobuf
+        return await _service(request).take(await request.body(), protobuf), protobuf
 
     async def ingest(request: Request) -> JSONResponse:
         """One event, `{"batch":[…]}`, `{"events":[…]}`, the Agents SDK's `{"data":[…]}`, or OTLP/JSON."""
@@ -120,7 +108,6 @@ def _add_ingest(app: FastAPI, settings: TraceSettings) -> None:
 
     async def not_kept(request: Request) -> Response:
         """Exporters send these to the same place; an error would fill their logs."""
-        await drain(request.stream(), settings.max_body_bytes, settings.read_timeout)
         return _otlp_answer(_is_protobuf(request), problem="Only spans are kept here.")
 
     app.post("/ingest")(ingest)
@@ -143,7 +130,11 @@ def _add_reading(app: FastAPI) -> None:
     async def stats(request: Request) -> dict[str, Any]:
         service = _service(request)
         counts = await service.read(service.reader.counts)
-        return {**counts, "readers": service.readers, "sequence": await service.read(service.reader.last_seq)}
+        return {
+            **counts,
+            "readers": service.readers.taken,
+            "sequence": await service.read(service.reader.last_seq),
+        }
 
     @app.get("/traces")
     async def traces(
@@ -207,8 +198,21 @@ def _add_events(app: FastAPI, settings: TraceSettings) -> None:
         so does the `Last-Event-ID` header of a reader that comes back.
         """
         service = _service(request)
-        if service.readers >= settings.max_readers:
-            raise HTTPException(503, f"{settings.max_readers} readers follow already.")
+        seat = service.readers.take()
+        try:
+            return SeatedStream(await followed(request, service, traceId, kinds, since, after), seat)
+        except BaseException:
+            seat.leave()
+            raise
+
+    async def followed(
+        request: Request,
+        service: TraceService,
+        traceId: str | None,
+        kinds: str | None,
+        since: str | None,
+        after: int | None,
+    ) -> AsyncIterator[bytes]:
         follow = Follow(
             trace_id=traceId,
             kinds=frozenset(kind.strip() for kind in (kinds or "").split(",") if kind.strip()),
@@ -224,15 +228,7 @@ def _add_events(app: FastAPI, settings: TraceSettings) -> None:
         async def page(after: int, follow: Follow) -> tuple[list[tuple[int, str]], int]:
             return await service.read(service.reader.page, after, follow)
 
-        async def counted() -> AsyncIterator[bytes]:
-            service.readers += 1
-            try:
-                async for piece in stream(page, service.bell, follow, start, settings.heartbeat_seconds):
-                    yield piece
-            finally:
-                service.readers -= 1
-
-        return StreamingResponse(counted(), headers=_SSE_HEADERS, media_type="text/event-stream")
+        return stream(page, service.bell, follow, start, settings.heartbeat_seconds)
 
 
 def _is_protobuf(request: Request) -> bool:
@@ -265,12 +261,16 @@ def _moment(text: str | None, name: str) -> int | None:
         raise HTTPException(400, f"{name} is not a time.") from None
 
 
+async def _problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    # Senders of Ariadne's form look for these.
+    body = {**error.content, "success": False, "count": 0, "error": str(error)}
+    return JSONResponse(body, error.status, headers=error.headers)
+
+
 async def _bad_body(_: Request, error: Exception) -> Response:
     assert isinstance(error, BadBody)
-    # What is left of the body is not read: the connection ends here.
-    return JSONResponse(
-        {"success": False, "count": 0, "error": str(error)}, error.status, headers={"connection": "close"}
-    )
+    return JSONResponse({"success": False, "count": 0, "error": str(error)}, error.status)
 
 
 async def _not_stored(_: Request, error: Exception) -> Response:

@@ -6,30 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 
+from compact.server.http.bell import Bell
 from compact.server.traces.event import to_json
 from compact.server.traces.reading import Follow
 
 Page = Callable[[int, Follow], Awaitable[tuple[list[tuple[int, str]], int]]]
-
-
-class Bell:
-    """Rings for all who wait when something was written; belongs to one event loop."""
-
-    def __init__(self) -> None:
-        self._rung = asyncio.Event()
-        self.closed = False
-
-    def ring(self) -> None:
-        self._rung.set()
-        self._rung = asyncio.Event()
-
-    def close(self) -> None:
-        self.closed = True
-        self.ring()
-
-    def listen(self) -> asyncio.Event:
-        """Taken before looking, so that a ring in between is not missed."""
-        return self._rung
 
 
 async def stream(

@@ -11,8 +11,8 @@ from typing import Any
 
 from compact.server.traces.event import TraceEvent, to_json
 from compact.server.traces.fields import BadBody, label, moment, optional_identity
+from compact.server.traces.settings import PROTOBUF
 
-PROTOBUF = "application/x-protobuf"
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _KINDS = {1: "internal", 2: "server", 3: "client", 4: "producer", 5: "consumer"}
 _STATUSES = {"1": "ok", "2": "error", "STATUS_CODE_OK": "ok", "STATUS_CODE_ERROR": "error"}

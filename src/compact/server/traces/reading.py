@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from compact.server.http.settings import MEGABYTE
 from compact.server.traces.database import TraceDatabase
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.merging import merged
-from compact.server.traces.settings import MEGABYTE
 from compact.server.traces.showing import event_of_body, light, shown_place, shown_span, shown_trace
 from compact.server.traces.tree import in_order
 

@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable
 
 from compact.errors import StoreError
+from compact.server.http.settings import MEGABYTE
 from compact.server.traces.database import TraceDatabase
-from compact.server.traces.settings import DAY, MEGABYTE, Retention
+from compact.server.traces.settings import DAY, Retention
 
 _SLACK = 0.9
 """A full database is brought down to this share of its limit, so that not every commit has to sweep."""

@@ -10,19 +10,19 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from compact.redaction import Redactor
+from compact.server.http.bell import Bell
+from compact.server.http.bodies import parse_json
+from compact.server.http.limits import Seats
 from compact.server.traces.accepting import events_of
-from compact.server.traces.body import parse_json
 from compact.server.traces.database import TraceDatabase
 from compact.server.traces.event import Row, TraceEvent, row_of
 from compact.server.traces.fields import BadBody
-from compact.server.traces.following import Bell
 from compact.server.traces.otlp import payload_of_protobuf
 from compact.server.traces.reading import Reader
 from compact.server.traces.settings import TraceSettings
 from compact.server.traces.writing import Writer
 
 _TOLD = 100
-_BODIES = 8
 _SHORT = 64
 _T = TypeVar("_T")
 
@@ -55,9 +55,7 @@ class TraceService:
     def __init__(self, settings: TraceSettings, database: TraceDatabase, redactor: Redactor) -> None:
         self.settings = settings
         self.bell = Bell()
-        self.readers = 0
-        self.bodies = asyncio.Semaphore(_BODIES)
-        """Bodies in memory at a time; the others wait in their sockets."""
+        self.readers = Seats(settings.max_readers, "readers follow")
         self._redactor = redactor
         self.database = database
         self.reader = Reader(self.database, settings.read_timeout)

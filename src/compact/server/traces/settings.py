@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 
-from compact.errors import ConfigError
+from compact.server.http.settings import JSON, MEGABYTE, TENANT, GuardSettings
 
 PORT = 5175
 DEFAULT_DATABASE = Path(".compact/traces.db")
-MEGABYTE = 1024 * 1024
+PROTOBUF = "application/x-protobuf"
 DAY = 24 * 3600.0
 
 
@@ -51,22 +50,21 @@ class TraceSettings:
     read_timeout: float = 30.0
     """Seconds that a request's body, and a search, may take."""
 
+    header_timeout: float = 10.0
+    """Seconds that the headers of a request may take."""
+
     def __post_init__(self) -> None:
-        if self.token is not None and not self.token.strip():
-            raise ConfigError("The token is empty. Nothing was started; set one, or none at all.", "token")
-        if self.token is None and not is_loopback(self.host):
-            raise ConfigError(
-                f"{self.host} can be reached from other machines, and no token is set. Nothing was started: "
-                "keep 127.0.0.1, or name a variable that holds a token with --token-env.",
-                "host",
-            )
+        _ = self.guard  # its limits are checked here, before anything is started
 
-
-def is_loopback(host: str) -> bool:
-    name = host.strip("[]").rstrip(".").lower()
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
+    @property
+    def guard(self) -> GuardSettings:
+        return GuardSettings(
+            host=self.host,
+            tokens={} if self.token is None else {self.token: TENANT},
+            allowed_hosts=self.allowed_hosts,
+            allowed_origins=self.allowed_origins,
+            open_paths=("/healthz",),
+            content_types=(JSON, PROTOBUF, ""),
+            max_body_bytes=self.max_body_bytes,
+            body_seconds=self.read_timeout,
+        )
