@@ -32,7 +32,9 @@ def connected(client: httpx2.Client, text: str) -> Iterator[socket.socket]:
 
 
 def test_senders_that_stall_keep_no_other_waiting(client: httpx2.Client) -> None:
-    head = f"POST /ingest HTTP/1.1\r\nHost: {client.base_url.netloc.decode()}\r\nContent-Length: 100\r\n\r\n{{"
+    head = (
+        f"POST /ingest HTTP/1.1\r\nHost: {client.base_url.netloc.decode()}\r\nContent-Length: 100\r\n\r\n{{"
+    )
     with ExitStack() as stack:
         for _ in range(40):
             stack.enter_context(connected(client, head))
@@ -92,11 +94,11 @@ def test_no_more_readers_than_promised_are_let_in_at_once(client: httpx2.Client)
 
     def follow(_: int) -> int:
         start.wait()
-        with httpx2.Client(base_url=client.base_url, trust_env=False, timeout=20) as own:
-            with own.stream("GET", "/events") as response:
-                if response.status_code == 200:
-                    release.wait(20)
-                return response.status_code
+        own = httpx2.Client(base_url=client.base_url, trust_env=False, timeout=20)
+        with own, own.stream("GET", "/events") as response:
+            if response.status_code == 200:
+                release.wait(20)
+            return response.status_code
 
     with ThreadPoolExecutor(40) as pool:
         answers = [pool.submit(follow, number) for number in range(40)]
