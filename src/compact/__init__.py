@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
-    from compact.errors import CompactError, InsufficientBudget, SessionBusy
+    from compact.errors import (
+        CompactError,
+        ConfigError,
+        FormatError,
+        InsufficientBudget,
+        MissingExtra,
+        SessionBusy,
+    )
     from compact.functions import count_tokens, lint
     from compact.manager import CompactManager
+    from compact.model.event import Reason
+    from compact.model.outcome import Compacted, Failed, Passed, Prepared, Unchanged
     from compact.model.policy import Policy
+    from compact.ports import Format
     from compact.summarizers.api import summarize
 
 __version__ = "0.1.0"
@@ -19,9 +29,19 @@ __all__ = [
     "CompactConfig",
     "CompactError",
     "CompactManager",
+    "Compacted",
+    "ConfigError",
+    "Failed",
+    "Format",
+    "FormatError",
     "InsufficientBudget",
+    "MissingExtra",
+    "Passed",
     "Policy",
+    "Prepared",
+    "Reason",
     "SessionBusy",
+    "Unchanged",
     "count_tokens",
     "lint",
     "summarize",
@@ -31,9 +51,19 @@ _HOMES = {
     "CompactConfig": "compact.config",
     "CompactError": "compact.errors",
     "CompactManager": "compact.manager",
+    "Compacted": "compact.model.outcome",
+    "ConfigError": "compact.errors",
+    "Failed": "compact.model.outcome",
+    "Format": "compact.ports",
+    "FormatError": "compact.errors",
     "InsufficientBudget": "compact.errors",
+    "MissingExtra": "compact.errors",
+    "Passed": "compact.model.outcome",
     "Policy": "compact.model.policy",
+    "Prepared": "compact.model.outcome",
+    "Reason": "compact.model.event",
     "SessionBusy": "compact.errors",
+    "Unchanged": "compact.model.outcome",
     "count_tokens": "compact.functions",
     "lint": "compact.functions",
     "summarize": "compact.summarizers.api",

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
 
 from compact.config import CompactConfig
-from compact.core.view import START, undo_key
-from compact.engine import inspect
+from compact.engine import inspect, undo
+from compact.engine.asked import check_asked, check_patience, check_session
 from compact.engine.drivers import arun, run
-from compact.engine.given import shell
 from compact.engine.inspect import Recalled
 from compact.engine.lookout import Call
-from compact.errors import CompactError, ConfigError, NotFound, SessionBusy
+from compact.errors import ConfigError
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
 from compact.model.plan import Plan
-from compact.model.record import Record, RecordKind
-from compact.ports import Archive, Store
+from compact.model.policy import Policy
+from compact.model.record import Record
+from compact.ports import Archive, Format, Store
 from compact.tracing.stream import AnyExporter
-from compact.wiring import wire
+from compact.wiring import Shared, assemble, share
+
+OnError = Literal["raise", "pass"]
 
 
 class CompactManager:
@@ -38,7 +39,7 @@ class CompactManager:
         archive: Archive | None = None,
         exporters: Sequence[AnyExporter] = (),
         *,
-        format: str | None = None,
+        format: str | Format | None = None,
     ) -> None:
         if config is not None and not isinstance(config, CompactConfig):
             raise ConfigError(
@@ -46,8 +47,40 @@ class CompactManager:
                 "CompactConfig(**settings), a file with CompactConfig.load(path).",
                 "config",
             )
-        self.config = config or CompactConfig()
-        self._engine, self._ports = wire(self.config, summarizer, store, archive, exporters, format)
+        config = config or CompactConfig()
+        self._assemble(config, share(config, summarizer, store, archive, exporters), format)
+        self._owns_events = True
+
+    def _assemble(self, config: CompactConfig, shared: Shared, format: str | Format | None) -> None:
+        self.config = config
+        self._shared = shared
+        self._format = format
+        self._engine, self._ports = assemble(config, shared, format)
+
+    def for_model(
+        self,
+        model: str,
+        *,
+        max_context_tokens: int | None = None,
+        preset: str | None = None,
+        policy: Policy | Mapping[str, Any] | None = None,
+        format: str | Format | None = None,
+    ) -> CompactManager:
+        """A light sibling for another model: same store, archive, events, redactor and summarizer.
+
+        It costs no thread and no file. Without `max_context_tokens` the window is the model's own; preset,
+        policy and format are this manager's unless given. Closing it leaves what is shared open.
+        """
+        settings = {name: getattr(self.config, name) for name in CompactConfig.model_fields}
+        settings |= {"model": model, "max_context_tokens": max_context_tokens}
+        if preset is not None:
+            settings |= {"preset": preset, "policy": policy}
+        elif policy is not None:
+            settings["policy"] = policy
+        sibling = object.__new__(type(self))
+        sibling._assemble(CompactConfig(**settings), self._shared, format or self._format)
+        sibling._owns_events = False
+        return sibling
 
     def __enter__(self) -> Self:
         return self
@@ -62,11 +95,14 @@ class CompactManager:
         await self.aclose()
 
     def close(self, timeout: float = 3.0) -> None:
-        """Deliver the events that wait to their exporters, for so long at most. Done by itself at exit.
+        """Deliver waiting events to their exporters, within `timeout` seconds. Also runs at exit.
 
-        Sessions are not touched; events that come later stay in the process.
+        Sessions are not touched; later events stay in the process. A sibling only flushes.
         """
-        self._engine.events.close(timeout)
+        if self._owns_events:
+            self._engine.events.close(timeout)
+        else:
+            self.flush(timeout)
 
     async def aclose(self, timeout: float = 3.0) -> None:
         await asyncio.to_thread(self.close, timeout)
@@ -87,11 +123,16 @@ class CompactManager:
         """The newest events, oldest first."""
         return tuple(self._engine.events.recent)
 
+    def warn(self, session_id: str, message: str, **data: Any) -> None:
+        """Emit a warning event for the session. Never blocks."""
+        check_session(session_id)
+        self._engine.warn(session_id, message, **data)
+
     def preflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         """The messages to send now: as they are, or compacted; same format and list type as given."""
-        return self.prepare(session_id, messages, tools, system).messages
+        return self._run(Call(session_id, messages, tools, system)).messages
 
     def prepare(
         self,
@@ -101,13 +142,27 @@ class CompactManager:
         system: Any = None,
         *,
         context: str | None = None,
+        wait: float | None = None,
+        on_error: OnError = "raise",
     ) -> Prepared:
-        """Like `preflight`, and says what it did.
+        """Like `preflight`, and reports what it did.
 
         `context` is text that changes between calls (working memory, tool guidance); it enters as
         conversation, never as an edit of the system prompt, and stays where it was entered.
+
+        While another compaction of the session runs, a prompt that fits goes out as it is; one that does not
+        waits up to `wait` seconds (default 2), then raises SessionBusy. With `on_error="pass"` whatever goes
+        wrong hands the prompt through unchanged: the outcome is then `Passed(cause)`, and a warning event
+        is emitted. Arguments of a wrong type are refused all the same.
         """
-        return self._run(Call(session_id, messages, tools, system, context))
+        call = Call(session_id, messages, tools, system, context, wait=wait)
+        _check(call, on_error)
+        try:
+            return self._run(call)
+        except Exception as error:
+            if on_error == "raise":
+                raise
+            return self._engine.passed(call, error)
 
     def view(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
@@ -115,50 +170,54 @@ class CompactManager:
         """Like `prepare`, but nothing is compacted now: what earlier compactions left, and all since."""
         return self._engine.view(Call(session_id, messages, tools, system))
 
+    def append(self, session_id: str, messages: Sequence[Any]) -> None:
+        """Store the list, as `prepare` would; nothing is compacted and nothing is returned.
+
+        Like every method it takes the whole list, not only what is new; what is stored already stays.
+        """
+        self._engine.append(self._engine.with_known_fixed(Call(session_id, messages)))
+
     def clear(self, session_id: str, messages: Sequence[Any]) -> Record:
         """Start afresh: nothing said so far goes out any more. It stays stored; `restore` undoes it."""
-        with self._engine.store.lease(session_id, 60.0) as granted:
-            if not granted:
-                raise SessionBusy(session_id)
-            return self._engine.clear(self._with_known_fixed(Call(session_id, messages)))
+        return undo.clear(self._engine, self._engine.with_known_fixed(Call(session_id, messages)))
 
     def manual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
         """Compact now, whatever the usage; `note` says what to keep in view and goes into the trace."""
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
-        return self._run(self._with_known_fixed(call)).messages
+        return self._run(self._engine.with_known_fixed(call)).messages
 
     def end_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         """After a turn, also one that failed: clear old tool outputs if that saves enough (S2.9)."""
         call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
-        return self._run(self._with_known_fixed(call)).messages
+        return self._run(self._engine.with_known_fixed(call)).messages
 
     def observe(
         self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None
     ) -> float:
         """The provider's reported usage for this prompt corrects the estimate of this session."""
-        call = self._with_known_fixed(Call(session_id, messages, tools, system))
+        call = self._engine.with_known_fixed(Call(session_id, messages, tools, system))
         return inspect.observe(self._engine, call, usage)
 
     def plan(self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None) -> Plan:
         """What `prepare` would do now. Nothing happens."""
-        return self._engine.plan(self._with_known_fixed(Call(session_id, messages, tools, system)))
+        return self._engine.plan(self._engine.with_known_fixed(Call(session_id, messages, tools, system)))
 
     def usage(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> ContextUsage:
         """Tokens, window, per cent and breakdown of what would be sent now."""
-        call = self._with_known_fixed(Call(session_id, messages, tools, system))
+        call = self._engine.with_known_fixed(Call(session_id, messages, tools, system))
         return inspect.usage(self._engine, call)
 
     def overflow(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> OverflowCheck:
         """The overflow check alone: is it, current, available, model limit, output reserve."""
-        call = self._with_known_fixed(Call(session_id, messages, tools, system))
+        call = self._engine.with_known_fixed(Call(session_id, messages, tools, system))
         return inspect.overflow(self._engine, call)
 
     def records(self, session_id: str) -> Sequence[Record]:
@@ -184,39 +243,11 @@ class CompactManager:
 
         That is the leading system messages as last seen, then all originals.
         """
-        records = self.records(session_id)
-        revoked = {record.revokes for record in records}
-        known = [record for record in records if record.kind is not RecordKind.RESTORE]
-        chosen = next((record for record in reversed(known) if record.step == step), None)
-        if chosen is None:
-            steps = ", ".join(str(record.step) for record in known) or "none"
-            raise NotFound(
-                f"session {session_id!r} has no compaction {step} (it has: {steps}). Nothing was changed."
-            )
-        originals = list(self._engine.store.originals(session_id))
-        if len(originals) < chosen.source_length:
-            raise CompactError(
-                f"session {session_id!r} has not all that compaction {step} replaced: it began with a list "
-                "that another session's compaction had shortened, and those originals are gone. "
-                "Nothing was changed."
-            )
-        session = self._engine.session(session_id)
-        revision = 1 + max(record.revision for record in records)
-        with self._engine.store.lease(session_id, 60.0) as granted:
-            if not granted:
-                raise SessionBusy(session_id)
-            # The newest first: a crash on the way leaves an earlier state, never a gap.
-            for record in reversed([chosen, *_built_on(chosen, known)]):
-                if record.id not in revoked:
-                    session.learn(self._engine.store.commit(_undoing(record, revision)))
-        with session.lock:
-            session.forget_lines()
-            head = inspect.objects_of(session.leading.head.messages) or shell(session.kept_head)
-        self._engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
-        return [*head, *inspect.objects_of(originals)]
+        return undo.restore(self._engine, session_id, step)
 
-    def forget(self, session_id: str) -> bool:
-        """Delete the session's originals and records; says whether there were any. Redacted archives stay."""
+    def delete(self, session_id: str) -> bool:
+        """Delete the session's originals and records; returns whether there were any. Archives stay."""
+        check_session(session_id)
         self._engine.forget(session_id)
         delete = getattr(self._engine.store, "delete_session", None)
         return bool(delete(session_id)) if delete is not None else False
@@ -225,10 +256,12 @@ class CompactManager:
         """Forget what this process holds of the session in memory; the next call reads the store again."""
         self._engine.forget(session_id)
 
+    # Async twins. `warn`, `for_model` and `reload` never block, so they have none.
+
     async def apreflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
-        return (await self.aprepare(session_id, messages, tools, system)).messages
+        return (await self._arun(Call(session_id, messages, tools, system))).messages
 
     async def aprepare(
         self,
@@ -238,20 +271,29 @@ class CompactManager:
         system: Any = None,
         *,
         context: str | None = None,
+        wait: float | None = None,
+        on_error: OnError = "raise",
     ) -> Prepared:
-        return await self._arun(Call(session_id, messages, tools, system, context))
+        call = Call(session_id, messages, tools, system, context, wait=wait)
+        _check(call, on_error)
+        try:
+            return await self._arun(call)
+        except Exception as error:
+            if on_error == "raise":
+                raise
+            return self._engine.passed(call, error)
 
     async def amanual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
-        return (await self._arun(self._with_known_fixed(call))).messages
+        return (await self._arun(self._engine.with_known_fixed(call))).messages
 
     async def aend_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
-        return (await self._arun(self._with_known_fixed(call))).messages
+        return (await self._arun(self._engine.with_known_fixed(call))).messages
 
     # What only looks is quick, but a store may block: it is asked in a thread.
 
@@ -291,8 +333,11 @@ class CompactManager:
     ) -> list[Recalled]:
         return await asyncio.to_thread(self.recall, session_id, query_or_handle, limit, after=after)
 
-    async def aforget(self, session_id: str) -> bool:
-        return await asyncio.to_thread(self.forget, session_id)
+    async def aappend(self, session_id: str, messages: Sequence[Any]) -> None:
+        await asyncio.to_thread(self.append, session_id, messages)
+
+    async def adelete(self, session_id: str) -> bool:
+        return await asyncio.to_thread(self.delete, session_id)
 
     async def arecords(self, session_id: str) -> Sequence[Record]:
         return await asyncio.to_thread(self.records, session_id)
@@ -304,32 +349,8 @@ class CompactManager:
     async def _arun(self, call: Call) -> Prepared:
         return await arun(self._engine.prepare(call), self._ports(call.session_id))
 
-    def _with_known_fixed(self, call: Call) -> Call:
-        """System and tools as last seen, where the caller does not repeat them."""
-        session = self._engine.session(call.session_id)
-        tools = call.tools if call.tools is not None else (session.tools_key or (None,))[0]
-        system = call.system if call.system is not None else (session.system_key or (None,))[0]
-        return replace(call, tools=tools, system=system)
 
-
-def _undoing(record: Record, revision: int) -> Record:
-    return replace(
-        record,
-        id=f"restore-{record.id}",
-        kind=RecordKind.RESTORE,
-        source=undo_key(record.source),
-        output=START,
-        entries=(),
-        revokes=record.id,
-        revision=revision,
-    )
-
-
-def _built_on(record: Record, records: Sequence[Record]) -> list[Record]:
-    built: list[Record] = []
-    ids = {record.id}
-    for other in records:
-        if other.parent in ids:
-            ids.add(other.id)
-            built.append(other)
-    return built
+def _check(call: Call, on_error: str) -> None:
+    check_session(call.session_id)
+    check_asked(call.messages, call.tools, call.system, call.context)
+    check_patience(call.wait, on_error)

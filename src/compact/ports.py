@@ -169,8 +169,12 @@ class Clock(Protocol):
     def __call__(self) -> float: ...
 
 
+@runtime_checkable
 class Format(Protocol):
-    """One wire format: decode and encode, lossless."""
+    """One wire format: decode and encode, lossless.
+
+    A store keeps a caller's object as JSON, so `decode` also takes the plain JSON form of an object.
+    """
 
     name: str
     provider: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,12 @@ from compact.counters import counter_for
 from compact.engine.drivers import Ports
 from compact.engine.gauge import Gauge
 from compact.engine.prepare import Engine
-from compact.formats import by_name
+from compact.formats import by_name, register
 from compact.model.event import EventName
 from compact.model.policy import Rest
 from compact.model.summary import SummaryRequest
 from compact.models.limits import limits_for
-from compact.ports import Archive, Store, TokenCounter
+from compact.ports import Archive, Format, Store, TokenCounter
 from compact.stores import store_for
 from compact.summarizers.api import refuse_template
 from compact.summarizers.chain import EMBEDDED, summarizer_for
@@ -45,19 +46,58 @@ _API_SECONDS, _OWN_SECONDS = 30.0, 120.0
 """For one summary where the settings don't say. A summarizer of the user's own may be a slow local model."""
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What a manager and its siblings for other models use together."""
+
+    store: Store
+    archive: Archive
+    events: EventStream
+    redactor: Redactor
+    summarizer: Any
+    """The one that the user gave; None: what the settings name."""
+    environ: Mapping[str, str]
+    gauges: dict[tuple[str, str], Gauge] = field(default_factory=dict)
+    """Counters and the sizes they found, by model and kind of counter."""
+
+    def warn(self, message: str, severity: str = "low") -> None:
+        self.events.emit("", EventName.WARNING, {"severity": severity, "message": message})
+
+    def gauge_for(self, config: CompactConfig) -> Gauge:
+        key = (config.model, config.counter)
+        if key not in self.gauges:
+            cache = self.environ.get("TIKTOKEN_CACHE_DIR")
+            counter = counter_for(config.model, config.counter, cache_dir=cache, on_warning=self.warn)
+            self.gauges[key] = Gauge(counter)
+        return self.gauges[key]
+
+
+Wired = tuple[Engine, Callable[[str], Ports]]
+"""The engine, and the ports a session's flow runs on."""
+
+
 def wire(
     config: CompactConfig,
     summarizer: Any,
     store: Store | None,
     archive: Archive | None,
     exporters: Sequence[AnyExporter],
-    format: str | None,
+    format: str | Format | None,
     environ: Mapping[str, str] | None = None,
-) -> tuple[Engine, Callable[[str], Ports]]:
-    """The engine, and the ports a session's flow runs on."""
+) -> Wired:
+    return assemble(config, share(config, summarizer, store, archive, exporters, environ), format)
+
+
+def share(
+    config: CompactConfig,
+    summarizer: Any,
+    store: Store | None,
+    archive: Archive | None,
+    exporters: Sequence[AnyExporter],
+    environ: Mapping[str, str] | None = None,
+) -> Shared:
+    """Everything that holds a thread, a file or a connection: made once for a manager and its siblings."""
     environ = os.environ if environ is None else environ
-    if config.policy.rest is Rest.SUMMARIZE:
-        check_strategy(config.policy.strategy)
     redactor = redactor_for(config)
     archive = archive if archive is not None else archive_for(config, redactor)
     store = store if store is not None else store_for(config)
@@ -71,53 +111,65 @@ def wire(
         redactor=redactor if redactor.enabled else None,
         queue_size=config.tracing.queue_size,
     )
+    shared = Shared(store, archive, events, redactor, summarizer, environ)
     for warning in filter(None, [redactor.warning_when_disabled()]):
-        events.emit("", EventName.WARNING, {"severity": "high", "message": warning})
+        shared.warn(warning, "high")
+    return shared
 
-    def warn(message: str) -> None:
-        events.emit("", EventName.WARNING, {"severity": "low", "message": message})
 
-    counter = counter_for(
-        config.model, config.counter, cache_dir=environ.get("TIKTOKEN_CACHE_DIR"), on_warning=warn
-    )
+def assemble(config: CompactConfig, shared: Shared, format: str | Format | None = None) -> Wired:
+    """An engine for one model and policy; nothing it makes holds a thread or a file."""
+    if config.policy.rest is Rest.SUMMARIZE:
+        check_strategy(config.policy.strategy)
+    gauge = shared.gauge_for(config)
     limits = limits_for(config.model, config.models)
     if limits.warning and config.max_context_tokens is None:
-        warn(limits.warning)
-    clients = _clients(config, redactor, environ) if summarizer is None else ()
-    asked = summarizer is not None or any(clients)
+        shared.warn(limits.warning)
+    clients = _clients(config, shared.redactor, shared.environ) if shared.summarizer is None else ()
+    asked = shared.summarizer is not None or any(clients)
     embedded_fallback = asked and config.summarizer.fallback == "embedded"
     engine = Engine(
         model=config.model,
         window=config.max_context_tokens or limits.window,
         policy=config.policy,
-        gauge=Gauge(counter),
-        store=store,
-        events=events,
+        gauge=gauge,
+        store=shared.store,
+        events=shared.events,
         prompt_for=prompt_for,
         enabled=config.enabled,
         strip_meta=config.strip_meta,
-        cached_prompts=_cached_prompts(config, clients or summarizer),
-        format=by_name(format) if format else None,
+        cached_prompts=_cached_prompts(config, clients or shared.summarizer),
+        format=by_name(format) if isinstance(format, str) else format and register(format),
         embedded_fallback=embedded_fallback,
     )
-    margined = Margined(counter)
-    if summarizer is None:
-        prose = _prose(config, clients, margined)
-    else:
-        prose = summarizer_for(summarizer, margined, config.summarizer.timeout or _OWN_SECONDS)
-    if config.policy.rest is Rest.SUMMARIZE and (prose is None or isinstance(prose, ExtractiveSummarizer)):
-        refuse_template(config.policy.strategy, "policy.strategy")
-    composed = prose
-    if summarizer is None or config.policy.survival_floor > 0.0:
-        composed = _composed(config, prose, margined, redactor)
+    margined = Margined(gauge.counter)
+    summarizer = _summarizer(config, shared, clients, margined)
     if embedded_fallback:
-        composed = WithEmbedded(composed, _composed(config, None, margined, redactor))
+        summarizer = WithEmbedded(summarizer, _composed(config, None, margined, shared.redactor))
 
     @lru_cache(maxsize=1_000)
     def ports(session_id: str) -> Ports:
-        return Ports(store, archive, composed, partial(events.emit, session_id))
+        return Ports(shared.store, shared.archive, summarizer, partial(shared.events.emit, session_id))
 
     return engine, ports
+
+
+def _summarizer(
+    config: CompactConfig,
+    shared: Shared,
+    clients: Sequence[ModelSummarizer | None],
+    counter: Margined,
+) -> Any:
+    given = shared.summarizer
+    if given is None:
+        prose = _prose(config, clients, counter)
+    else:
+        prose = summarizer_for(given, counter, config.summarizer.timeout or _OWN_SECONDS)
+    if config.policy.rest is Rest.SUMMARIZE and (prose is None or isinstance(prose, ExtractiveSummarizer)):
+        refuse_template(config.policy.strategy, "policy.strategy")
+    if given is None or config.policy.survival_floor > 0.0:
+        return _composed(config, prose, counter, shared.redactor)
+    return prose
 
 
 def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]) -> list[AnyExporter]:

@@ -150,7 +150,7 @@ def test_a_clock_that_jumps_changes_no_order(store_url: str, hours: int) -> None
     with open_store(store_url) as store, open_store(store_url) as restarted:
         desk = Desk("chat", 2_000, store=store)
         desk.preflight(LONG)
-        desk.manager._engine._clock = lambda: time.time() + 3_600 * hours
+        desk.manager._engine.clock = lambda: time.time() + 3_600 * hours
         history = list(LONG)
         while len(store.records("s")) < 2:
             history += [assistant("fine"), user("go on")]

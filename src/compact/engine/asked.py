@@ -18,6 +18,13 @@ def check_limit(limit: Any) -> None:
         raise FormatError(f"limit must be a whole number from 0 on, not {limit!r}. Nothing was looked up.")
 
 
+def check_patience(wait: Any, on_error: Any) -> None:
+    if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0):
+        raise FormatError(f"wait must be seconds from 0 on, or None, not {wait!r}. Nothing was changed.")
+    if on_error not in ("raise", "pass"):
+        raise FormatError(f'on_error must be "raise" or "pass", not {on_error!r}. Nothing was changed.')
+
+
 def check_asked(messages: Any, tools: Any, system: Any, context: Any) -> None:
     if not isinstance(messages, list) and (not _is_array(messages) or isinstance(messages, Mapping)):
         # Not a generator either: it is read more than once.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import is_dataclass
 from typing import Any
 
 from compact.model.message import Message
@@ -34,7 +36,11 @@ def shell(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(shell(item) for item in value)
     copy = getattr(value, "model_copy", None)
-    return copy(deep=True) if copy is not None else value
+    if copy is not None:
+        return copy(deep=True)
+    # A copy that would not equal its original could never show that the original is as it was.
+    compares = is_dataclass(value) and type(value).__eq__ is not object.__eq__
+    return deepcopy(value) if compares else value
 
 
 class Given:

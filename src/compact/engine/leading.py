@@ -69,7 +69,8 @@ class Leading:
 
     def _is_lead(self, item: Any, index: int, format: Format) -> bool:
         role = item.get("role") if isinstance(item, dict) else getattr(item, "role", None)
-        if role not in ("system", "developer"):
+        known = isinstance(item, dict) or role is not None
+        if known and role not in ("system", "developer"):
             return False
         leads = all(self._leads(message) for message in format.decode(item, index))
         if not leads:

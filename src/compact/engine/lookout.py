@@ -42,6 +42,8 @@ class Call:
     note: str = ""
     reason: Reason | None = None
     """None: decide; MANUAL or END_TURN: asked for."""
+    wait: float | None = None
+    """Seconds to wait for another compaction of the session; None: the default."""
 
 
 @entity
@@ -134,6 +136,17 @@ class Lookout:
             total = fixed + line.total
             return Situation(call, session, line, format, len(head.source), limits, total, breakdown)
 
+    def with_known_fixed(self, call: Call) -> Call:
+        """System and tools as last seen, where the caller does not repeat them."""
+        session = self.session(call.session_id)
+        tools = call.tools if call.tools is not None else (session.tools_key or (None,))[0]
+        system = call.system if call.system is not None else (session.system_key or (None,))[0]
+        return replace(call, tools=tools, system=system)
+
+    def append(self, call: Call) -> None:
+        """Store what is new in the list; nothing else happens."""
+        self.look(call, quiet=True)
+
     def decide(self, now: Situation) -> tuple[bool, Reason]:
         if now.call.reason is not None:
             return True, now.call.reason
@@ -214,7 +227,8 @@ class Lookout:
         return known_system[1], known_tools[1]
 
     def warn(self, session_id: str, message: str, **more: Any) -> None:
-        self.events.emit(session_id, EventName.WARNING, {"severity": "low", "message": message, **more})
+        data = {"severity": "low", "message": message, **more}
+        self.events.emit(session_id, EventName.WARNING, data)
 
     def tell(self, now: Situation) -> None:
         data = estimate_data(self.model, now.limits.real(now.total), self.window, now.breakdown)

@@ -10,7 +10,7 @@ from typing import Any
 from compact.core.flow import compaction
 from compact.core.job import Job, SentPrompt
 from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
-from compact.core.view import START, Item, clear_key
+from compact.core.view import Item
 from compact.engine.asked import check_asked, check_session
 from compact.engine.drivers import NeedLease
 from compact.engine.line import Line
@@ -25,13 +25,14 @@ from compact.model.outcome import (
     Debug,
     Failed,
     Outcome,
+    Passed,
     Prepared,
     Stage,
     TokenCounts,
     Unchanged,
+    reason_of,
 )
 from compact.model.plan import Mode, Plan
-from compact.model.record import Record, RecordKind
 from compact.model.summary import SummaryRequest
 
 _PREFIX_SLACK = 256
@@ -60,8 +61,8 @@ class Engine(Lookout):
         self._strip_meta = strip_meta
         self._cached_prompts = cached_prompts
         """Format and window of a summarizer that may be asked on the provider's cache."""
-        self._clock = clock
-        self._new_id = new_id
+        self.clock = clock
+        self.new_id = new_id
         self._busy_wait = busy_wait
         self._embedded_fallback = embedded_fallback
 
@@ -124,38 +125,6 @@ class Engine(Lookout):
         with now.session.lock:
             return self._result(now, Unchanged(Reason.BELOW_TRIGGER))
 
-    def clear(self, call: Call) -> Record:
-        """Commit that nothing said so far goes out any more. The originals stay in the store."""
-        now = self.look(call, quiet=True)
-        session, line = now.session, now.line
-        with session.lock:
-            session.catch_up()
-            line.refresh()
-            base = line.base
-            record = Record(
-                id=self._new_id(),
-                session_id=session.id,
-                kind=RecordKind.CLEAR,
-                source=line.source_at(line.length),
-                source_length=line.length,
-                output=START,
-                entries=(),
-                policy_hash=clear_key(session.id),
-                parent=base.id if base is not None else None,
-                version=0,
-                revision=session.revision,
-                step=session.steps + 1,
-                reason=Reason.MANUAL.value,
-                tokens_before=now.limits.real(now.total),
-                tokens_after=now.limits.real(now.limits.fixed),
-                messages_replaced=sum(1 for item in line.view if not item.message.is_ours),
-                created_at=self._clock(),
-            )
-            committed = self.store.commit(record)
-            session.learn(committed)
-            line.refresh()
-        return committed
-
     def _as_it_is(self, call: Call) -> Prepared:
         """Compaction is switched off: every prompt goes out as it came."""
         check_session(call.session_id)
@@ -172,14 +141,25 @@ class Engine(Lookout):
             tokens = now.limits.real(
                 now.limits.fixed + sum(map(self.gauge.of_message, now.line.given.messages))
             )
+        return self._unread(call, tokens, Unchanged(Reason.DISABLED))
+
+    def passed(self, call: Call, cause: Exception) -> Prepared:
+        """The prompt as it came, where preparing failed and the caller wants to go on all the same."""
+        tokens = self.gauge.of_text(repr([call.system, call.tools, call.messages]))
+        said = f"Not compacted; the prompt goes out as it is (about {tokens:,} tokens). "
+        self.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
+        return self._unread(call, tokens, Passed(cause))
+
+    def _unread(self, call: Call, tokens: int, outcome: Outcome) -> Prepared:
         out = self._as_given(call, list(call.messages))
         counts = TokenCounts(tokens, tokens, tokens, tokens)
-        debug = Debug(reason=Reason.DISABLED.value)
-        return Prepared(out, False, False, counts, debug, tools=self._tools(call.tools))
+        debug = Debug(reason=reason_of(outcome))
+        return Prepared(out, False, False, counts, debug, outcome, tools=self._tools(call.tools))
 
     def _compact(self, now: Situation, planned: Sequence[Item], plan: Plan) -> Generator[Any, Any, Outcome]:
         fits = now.total <= now.limits.budget
-        granted = yield NeedLease(now.session.id, 0.0 if fits else self._busy_wait)
+        patience = self._busy_wait if now.call.wait is None else now.call.wait
+        granted = yield NeedLease(now.session.id, 0.0 if fits else patience)
         if not granted:
             if fits:
                 return Unchanged(Reason.BUSY)
@@ -218,8 +198,8 @@ class Engine(Lookout):
             sizes=self.gauge.for_plans,
             size_of=self.gauge.of_message,
             provider=now.format.provider,
-            record_id=self._new_id(),
-            now=self._clock(),
+            record_id=self.new_id(),
+            now=self.clock(),
             step=session.steps + 1,
             revision=session.revision,
             note=now.call.note,
@@ -271,7 +251,8 @@ class Engine(Lookout):
             pruned,
             isinstance(outcome, Compacted) and not pruned,
             TokenCounts(before, after if pruned else before, after, after),
-            Debug(cleared, replaced, touched, _reason(outcome), _warnings(outcome)),
+            Debug(cleared, replaced, touched, reason_of(outcome), _warnings(outcome)),
+            outcome,
             self._tools(active_tools(call.tools, retired)),
             line.base,
             stable_indexes(line, out, now.head),
@@ -288,14 +269,6 @@ class Engine(Lookout):
 
 def _fold(line: Line) -> tuple[str, int]:
     return line.base.id if line.base is not None else "", line.user_turns
-
-
-def _reason(outcome: Outcome) -> str:
-    if isinstance(outcome, Unchanged):
-        return outcome.reason.value
-    if isinstance(outcome, Compacted):
-        return outcome.record.reason
-    return f"{outcome.stage.value} failed: {outcome.cause}"
 
 
 def _warnings(outcome: Outcome) -> tuple[str, ...]:

@@ -159,11 +159,12 @@ class Session:
         except MalformedMessage:
             # By the rules of the format that the session had last; it may be in another now.
             return None, 0
-        line = self._continued(messages, head, thorough) or self._forked(messages, head)
+        line = self._continued(messages, head, thorough) or self._forked(messages, head, named)
         if line is None:
             return None, 0
         known = head + len(line.given.copies)
-        line.possible = narrow(line.possible, messages[known:], known)
+        if named is None:
+            line.possible = narrow(line.possible, messages[known:], known)
         format_name = named.name if named is not None else preferred(line.possible)
         if format_name != line.format_name:
             # Plain messages fit several formats; now one showed which it is.
@@ -230,7 +231,7 @@ class Session:
                 return line
         return None
 
-    def _forked(self, messages: list[Any], head: int) -> Line | None:
+    def _forked(self, messages: list[Any], head: int, named: Format | None) -> Line | None:
         """A new line from the longest common prefix, so that a retry decodes only what changed."""
         best, shared, body = None, 0, messages[head:]
         for line in self._lines:
@@ -241,7 +242,7 @@ class Session:
             return None
         line = self._new_line()
         # Not what the whole line was narrowed to: what differs may be in another format.
-        line.possible = narrow(ANY, messages[: head + shared], 0)
+        line.possible = best.possible if named is not None else narrow(ANY, messages[: head + shared], 0)
         line.repeat(best, shared)
         return line
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any, cast, overload
 
 from compact.errors import FormatError
@@ -13,7 +14,7 @@ from compact.formats.recognition import recognize_name
 from compact.model.message import Message
 from compact.ports import Format
 
-__all__ = ["FORMATS", "FORMAT_NAMES", "by_name", "decode_all", "recognize", "strip_meta"]
+__all__ = ["FORMATS", "FORMAT_NAMES", "by_name", "decode_all", "recognize", "register", "strip_meta"]
 
 _HOMES = {
     "openai-chat": ("openai_chat", "OpenAIChat"),
@@ -24,6 +25,9 @@ _HOMES = {
 }
 
 FORMAT_NAMES: tuple[str, ...] = tuple(_HOMES)
+ENTRY_POINTS = "compact.formats"
+"""The group in which an installed package offers formats of its own: name = "module:FormatClass"."""
+_registered: dict[str, Format] = {}
 
 
 @cache
@@ -52,10 +56,31 @@ FORMATS: Sequence[Format] = _Registry()
 
 
 def by_name(name: str) -> Format:
-    """The format of that name; FormatError names the known ones."""
-    if name not in _HOMES:
-        raise FormatError(f"Unknown format {name!r}. Known formats: {', '.join(FORMAT_NAMES)}.")
-    return _load(name)
+    """The format of that name, ours or a registered one; FormatError names the known ones."""
+    if name in _HOMES:
+        return _load(name)
+    if name not in _registered:
+        offered = entry_points(group=ENTRY_POINTS)
+        if name not in offered.names:
+            known = sorted({*_registered, *offered.names})
+            raise FormatError(
+                f"Unknown format {name!r}. Known formats: {', '.join([*FORMAT_NAMES, *known])}."
+            )
+        made = offered[name].load()
+        register(made() if isinstance(made, type) else made)
+    return _registered[name]
+
+
+def register(format: Format) -> Format:
+    """Make a format known by its name to this process, for stores that read messages back."""
+    name = getattr(format, "name", None)
+    if not isinstance(name, str) or not name or not isinstance(format, Format):
+        raise FormatError(
+            f"{type(format).__name__} is no format: name, provider, recognizes, decode and encode are needed."
+        )
+    if name in _HOMES and type(format) is not type(_load(name)):
+        raise FormatError(f"The format name {name!r} is taken. Give yours another name.")
+    return _registered.setdefault(name, format)
 
 
 def recognize(messages: Sequence[Any]) -> Format:

@@ -109,7 +109,7 @@ async def _fitting(manager: CompactManager, call: Call) -> list[TResponseInputIt
         if tokens > manager.window - manager.config.policy.reserve():
             raise
         problem = f"{type(error).__name__}: {error}"
-        manager._engine.warn(call.session_id, f"Not compacted, sent as it is ({tokens:,} tokens): {problem}")
+        manager.warn(call.session_id, f"Not compacted, sent as it is ({tokens:,} tokens): {problem}")
         return list(call.messages)
 
 
@@ -179,7 +179,7 @@ class CompactHooks(RunHooks[Any]):
             try:
                 await self._manager.aobserve(session, items, response.usage, system=system)
             except Exception as error:
-                self._manager._engine.warn(
+                self._manager.warn(
                     session, f"The reported usage was not taken: {type(error).__name__}: {error}"
                 )
 
@@ -214,7 +214,7 @@ class CompactSession:
             return []
         items = await self.original_items(wrapper=wrapper)
         if items:
-            call = self._manager._with_known_fixed(Call(self.session_id, items))
+            call = self._manager._engine.with_known_fixed(Call(self.session_id, items))
             items = await _fitting(self._manager, call)
         return items if limit is None else _newest(items, limit)
 
@@ -242,7 +242,7 @@ class CompactSession:
     async def clear_session(self, *, wrapper: RunContextWrapper[Any] | None = None) -> None:
         """Remove everything, in the manager's store too; redacted archives stay."""
         await self._ask(self.underlying.clear_session, wrapper=wrapper)
-        await self._manager.aforget(self.session_id)
+        await self._manager.adelete(self.session_id)
 
     async def _ask(self, method: Any, *args: Any, wrapper: RunContextWrapper[Any] | None) -> Any:
         if wrapper is not None and "wrapper" in signature(method).parameters:

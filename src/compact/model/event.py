@@ -46,6 +46,10 @@ class Reason(StrEnum):
     DISABLED = "disabled"
     BUSY = "busy"
     ABORTED = "aborted"
+    FAILED = "failed"
+    """A compaction failed, and the prompt fits as it is; the outcome names the stage and the cause."""
+    PASSED = "passed"
+    """Preparing failed, and the caller asked for the prompt as it came (`on_error="pass"`)."""
 
 
 class Fallback(StrEnum):

@@ -43,11 +43,33 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
+    """A compaction failed; the session is as it was."""
+
     stage: Stage
     cause: Exception
 
 
-Outcome = Compacted | Unchanged | Failed
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Preparing failed and the prompt is handed through as it came (`on_error="pass"`)."""
+
+    cause: Exception
+
+
+Outcome = Compacted | Unchanged | Failed | Passed
+
+
+def reason_of(outcome: Outcome) -> Reason:
+    """The outcome in one word of the closed vocabulary."""
+    match outcome:
+        case Unchanged(reason=reason):
+            return reason
+        case Compacted(plan=plan):
+            return plan.reason
+        case Failed():
+            return Reason.FAILED
+        case Passed():
+            return Reason.PASSED
 
 
 @value
@@ -64,7 +86,7 @@ class Debug:
     messages_compacted: int = 0
     tools_touched: tuple[str, ...] = ()
     """Tools whose outputs were cleared, and discovered tools that no kept message refers to."""
-    reason: str = ""
+    reason: Reason = Reason.BELOW_TRIGGER
     warnings: tuple[str, ...] = ()
 
 
@@ -77,6 +99,8 @@ class Prepared:
     was_compacted: bool
     tokens: TokenCounts
     debug: Debug
+    outcome: Outcome = Unchanged(Reason.BELOW_TRIGGER)
+    """Compacted, Unchanged(reason), Failed(stage, cause) or Passed(cause)."""
     tools: Any = None
     """The tool list to send: as given, less discovered tools that nothing refers to any more (S2.17)."""
     record: Record | None = None

@@ -10,7 +10,7 @@ from compact.cli.exits import ExitCode
 from compact.errors import CompactError, ContextOverflow, InsufficientBudget
 from compact.model.chat import ReasoningPiece, ReplyEnd, TextPiece
 from compact.model.message import Usage
-from compact.model.outcome import Prepared
+from compact.model.outcome import Failed, Prepared
 from compact.models.limits import limits_for
 from compact.repl.chat import Chat, failed
 from compact.repl.driving import undisturbed
@@ -107,8 +107,9 @@ class _Exchange:
             self.chat.state = self.state = trimmed()
             self.chat.recount()
             self.notices = self.chat.compacted(prepared.tokens.before, prepared.tokens.final)
-        elif " failed: " in prepared.debug.reason:
-            text = f"The context could not be made smaller ({prepared.debug.reason})"
+        elif isinstance(prepared.outcome, Failed):
+            stage, cause = prepared.outcome.stage.value, prepared.outcome.cause
+            text = f"The context could not be made smaller ({stage} failed: {cause})"
             self.notices = [Said(Kind.WARNING, f"{text.rstrip('.')}. It went out as it was.")]
         return prepared
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from compact.errors import ArchiveError, SessionBusy
-from compact.model.event import EventName
+from compact.model.event import EventName, Reason
+from compact.model.outcome import Failed, Stage
 from compact.model.record import Transcript
 from compact.model.summary import Summary, SummaryRequest
 from compact.stores.memory import MemoryStore
@@ -75,7 +76,8 @@ def test_without_an_archive_nothing_is_compacted_while_it_fits() -> None:
     desk.archive = FullDisk()  # type: ignore[assignment]
     prepared = desk.prepare(HISTORY)
     assert prepared.messages == HISTORY and desk.manager.records("s") == ()
-    assert "disk is full" in prepared.debug.reason
+    assert isinstance(prepared.outcome, Failed) and prepared.outcome.stage is Stage.ARCHIVE
+    assert prepared.debug.reason is Reason.FAILED and "disk is full" in str(prepared.outcome.cause)
     with pytest.raises(ArchiveError):
         desk.preflight(TOO_MUCH, session="t")
     desk.exporter.assert_balanced()

@@ -71,7 +71,7 @@ def test_a_restored_fork_compacts_again_by_itself(opened: Opener) -> None:
 def test_the_fork_keeps_it_when_the_first_is_deleted(opened: Opener) -> None:
     desk = both(opened)
     sent = desk.preflight(FORK, session="two")
-    assert desk.manager.forget("one")
+    assert desk.manager.delete("one")
     later = Desk("chat", WINDOW, store=desk.manager._engine.store)
     assert later.preflight(FORK, session="two") == sent
     assert later.summarizer.calls == 0

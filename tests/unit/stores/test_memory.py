@@ -11,6 +11,6 @@ def test_a_forgotten_session_leaves_nothing_behind() -> None:
     desk = Desk("budget", store=store)
     desk.preflight([*pairs(40), user("question 41")])
     assert store._by_handle and store._by_key
-    desk.manager.forget("s")
+    desk.manager.delete("s")
     left = {name: held for name, held in vars(store).items() if isinstance(held, dict) and held}
     assert not left

@@ -1,0 +1,119 @@
+"""Undo a compaction, and start a session afresh: records that say that others no longer count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from compact.core.view import START, clear_key, undo_key
+from compact.engine.given import shell
+from compact.engine.inspect import objects_of
+from compact.engine.lookout import Call
+from compact.engine.prepare import Engine
+from compact.errors import CompactError, NotFound, SessionBusy
+from compact.model.event import EventName, Reason
+from compact.model.record import Record, RecordKind
+
+_LEASE_SECONDS = 60.0
+
+
+def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
+    """Undo the compaction with that number and those built on it; the list to go on with.
+
+    That is the leading system messages as last seen, then all originals.
+    """
+    records = engine.store.records(session_id)
+    known = [record for record in records if record.kind is not RecordKind.RESTORE]
+    chosen = next((record for record in reversed(known) if record.step == step), None)
+    if chosen is None:
+        steps = ", ".join(str(record.step) for record in known) or "none"
+        raise NotFound(
+            f"session {session_id!r} has no compaction {step} (it has: {steps}). Nothing was changed."
+        )
+    originals = list(engine.store.originals(session_id))
+    if len(originals) < chosen.source_length:
+        raise CompactError(
+            f"session {session_id!r} has not all that compaction {step} replaced: it began with a list "
+            "that another session's compaction had shortened, and those originals are gone. "
+            "Nothing was changed."
+        )
+    session = engine.session(session_id)
+    revoked = {record.revokes for record in records}
+    revision = 1 + max(record.revision for record in records)
+    with _leased(engine, session_id):
+        # The newest first: a crash on the way leaves an earlier state, never a gap.
+        for record in reversed([chosen, *_built_on(chosen, known)]):
+            if record.id not in revoked:
+                session.learn(engine.store.commit(_undoing(record, revision)))
+    with session.lock:
+        session.forget_lines()
+        head = objects_of(session.leading.head.messages) or shell(session.kept_head)
+    engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
+    return [*head, *objects_of(originals)]
+
+
+def clear(engine: Engine, call: Call) -> Record:
+    """Commit that nothing said so far goes out any more. The originals stay in the store."""
+    with _leased(engine, call.session_id):
+        now = engine.look(call, quiet=True)
+        session, line = now.session, now.line
+        with session.lock:
+            session.catch_up()
+            line.refresh()
+            base = line.base
+            record = Record(
+                id=engine.new_id(),
+                session_id=session.id,
+                kind=RecordKind.CLEAR,
+                source=line.source_at(line.length),
+                source_length=line.length,
+                output=START,
+                entries=(),
+                policy_hash=clear_key(session.id),
+                parent=base.id if base is not None else None,
+                version=0,
+                revision=session.revision,
+                step=session.steps + 1,
+                reason=Reason.MANUAL.value,
+                tokens_before=now.limits.real(now.total),
+                tokens_after=now.limits.real(now.limits.fixed),
+                messages_replaced=sum(1 for item in line.view if not item.message.is_ours),
+                created_at=engine.clock(),
+            )
+            committed = engine.store.commit(record)
+            session.learn(committed)
+            line.refresh()
+    return committed
+
+
+@contextmanager
+def _leased(engine: Engine, session_id: str) -> Iterator[None]:
+    with engine.store.lease(session_id, _LEASE_SECONDS) as granted:
+        if not granted:
+            raise SessionBusy(session_id)
+        yield
+
+
+def _undoing(record: Record, revision: int) -> Record:
+    return replace(
+        record,
+        id=f"restore-{record.id}",
+        kind=RecordKind.RESTORE,
+        source=undo_key(record.source),
+        output=START,
+        entries=(),
+        revokes=record.id,
+        revision=revision,
+    )
+
+
+def _built_on(record: Record, records: Sequence[Record]) -> list[Record]:
+    built: list[Record] = []
+    ids = {record.id}
+    for other in records:
+        if other.parent in ids:
+            ids.add(other.id)
+            built.append(other)
+    return built

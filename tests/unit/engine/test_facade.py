@@ -1,0 +1,231 @@
+"""The façade that integrations stand on: typed outcomes, patience, fail-open, formats, siblings."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from compact import CompactConfig, CompactManager, InsufficientBudget, SessionBusy
+from compact.errors import FormatError, MalformedMessage
+from compact.formats import FORMAT_NAMES, by_name, register
+from compact.formats.openai_chat import OpenAIChat
+from compact.model.event import EventName, Reason
+from compact.model.message import Message
+from compact.model.outcome import Compacted, Passed, Unchanged
+from compact.stores.memory import MemoryStore
+from support.raw import Desk, pairs, protected, summaries, system, user
+
+HISTORY = [system(), *pairs(36), user("new")]
+TOO_MUCH = [system(), *pairs(45), user("new")]
+PLAIN: dict[str, Any] = {"archive": {"adapter": "none"}, "counter": "chars4"}
+
+
+def test_the_outcome_is_a_typed_value() -> None:
+    desk = Desk()
+    quiet = desk.prepare(pairs(2))
+    assert quiet.outcome == Unchanged(Reason.BELOW_TRIGGER) and quiet.debug.reason is Reason.BELOW_TRIGGER
+    done = desk.prepare(HISTORY)
+    assert isinstance(done.outcome, Compacted) and done.outcome.record == done.record
+    assert done.debug.reason is Reason.OVERFLOW
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_pass_hands_the_prompt_through_and_says_so(mode: str) -> None:
+    async def prepare(desk: Desk, messages: Sequence[Any]) -> Any:
+        if mode == "sync":
+            return desk.manager.prepare("s", messages, on_error="pass")
+        return await desk.manager.aprepare("s", messages, on_error="pass")
+
+    pinned = [protected(message) for message in TOO_MUCH]
+    for messages, cause in ((pinned, InsufficientBudget), ([{"role": "nobody"}], FormatError)):
+        desk = Desk()
+        passed = await prepare(desk, messages)
+        assert passed.messages == messages and passed.messages is not messages
+        assert isinstance(passed.outcome, Passed) and isinstance(passed.outcome.cause, cause)
+        assert passed.debug.reason is Reason.PASSED and passed.tokens.final > 0
+        (warning,) = [e for e in desk.events(EventName.WARNING) if e.data["severity"] == "high"]
+        assert "goes out as it is" in warning.data["message"]
+
+
+def test_pass_keeps_the_list_type_and_refuses_wrong_arguments_all_the_same() -> None:
+    manager = Desk().manager
+    assert isinstance(manager.prepare("s", ({"role": "nobody"},), on_error="pass").messages, tuple)
+    for bad in (
+        {"messages": None},
+        {"session_id": 5},
+        {"wait": -1},
+        {"wait": "soon"},
+        {"on_error": "ignore"},
+    ):
+        arguments: dict[str, Any] = {"session_id": "s", "messages": [], "on_error": "pass", **bad}
+        with pytest.raises(FormatError):
+            manager.prepare(**arguments)
+
+
+def test_wait_is_how_long_a_prompt_that_does_not_fit_waits_for_another_compaction() -> None:
+    store = MemoryStore()
+    desk = Desk(store=store)
+    lease = store.lease("s", 60)
+    assert lease.__enter__()
+    with pytest.raises(SessionBusy):
+        desk.manager.prepare("s", TOO_MUCH, wait=0)
+    assert desk.events(EventName.LEASE)[-1].duration < 1.0
+    timer = threading.Timer(0.2, lambda: lease.__exit__(None, None, None))
+    timer.start()
+    try:
+        assert len(summaries(desk.manager.prepare("s", TOO_MUCH, wait=30).messages)) == 1
+    finally:
+        timer.join()
+
+
+def test_warn_emits_and_delete_removes() -> None:
+    desk = Desk()
+    desk.preflight(HISTORY)
+    desk.manager.warn("s", "The tool list is long.", severity="high")
+    assert desk.events(EventName.WARNING)[-1].data == {
+        "severity": "high",
+        "message": "The tool list is long.",
+    }
+    assert desk.manager.delete("s") and not desk.manager.delete("s")
+    assert desk.manager.records("s") == ()
+
+
+async def test_append_stores_and_sends_nothing() -> None:
+    desk = Desk()
+    desk.manager.append("s", pairs(2))
+    await desk.manager.aappend("s", pairs(3))
+    store = desk.manager._engine.store
+    assert [one.text for one in store.originals("s")] == [one["content"] for one in pairs(3)]
+    assert desk.exporter.events == []
+
+
+@dataclass
+class Note:
+    """A framework's own message class."""
+
+    by: str
+    text: str
+
+
+class Notes(OpenAIChat):
+    name = "notes"
+
+    def recognizes(self, messages: Sequence[Any]) -> bool:
+        return all(isinstance(message, Note) for message in messages)
+
+    def decode(self, item: Any, index: int) -> tuple[Message, ...]:
+        if not isinstance(item, Note):
+            raise MalformedMessage(index, "no Note")
+        (decoded,) = super().decode({"role": item.by, "content": item.text}, index)
+        return (decoded.__class__(decoded.role, decoded.parts, decoded.digest, _origin(index, item)),)
+
+    def encode(self, messages: Sequence[Message]) -> list[Any]:
+        return [
+            one.origin.source if one.origin is not None else Note(one.role.value, one.text)
+            for one in messages
+        ]
+
+
+def _origin(index: int, item: Any) -> Any:
+    from compact.model.message import Origin
+
+    return Origin(index, item)
+
+
+def test_a_framework_brings_its_own_message_class() -> None:
+    history = [Note(message["role"], message["content"]) for message in HISTORY]
+    config = CompactConfig(**PLAIN, max_context_tokens=4_000, policy={"hard_cap_buffer": 100})
+    manager = CompactManager(config, format=Notes())
+    out = manager.preflight("s", history)
+    assert len(out) < len(history) and all(isinstance(one, Note) for one in out)
+    assert out[-1] is history[-1] and any(one.text.startswith("<COMPACT-SUMMARY") for one in out)
+    grown = [*history, Note("assistant", "Fine."), Note("user", "Go on.")]
+    again = manager.preflight("s", grown)
+    assert again[: len(out)] == out and len(manager.records("s")) == 1
+    history[-1].text = "Something else."
+    assert manager.preflight("s", history)[-1].text == "Something else."
+    assert by_name("notes").name == "notes"
+
+
+class _Offered:
+    """Stands for installed packages' entry points."""
+
+    names = frozenset({"postcards"})
+
+    def __getitem__(self, name: str) -> Any:
+        return self
+
+    def load(self) -> Any:
+        return type("Postcards", (Notes,), {"name": "postcards"})
+
+
+def test_formats_register_through_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def entry_points(group: str) -> Any:
+        asked.append(group)
+        return _Offered()
+
+    monkeypatch.setattr("compact.formats.entry_points", entry_points)
+    with pytest.raises(FormatError, match="postcards"):
+        by_name("letters")
+    assert by_name("postcards") is by_name("postcards") and asked == ["compact.formats"] * 2
+    CompactManager(CompactConfig(**PLAIN), format="postcards").preflight("s", [Note("user", "Hello")])
+
+
+def test_what_is_no_format_is_refused() -> None:
+    with pytest.raises(FormatError, match="no format"):
+        CompactManager(CompactConfig(**PLAIN), format=object())  # type: ignore[arg-type]
+    with pytest.raises(FormatError, match="taken"):
+        register(type("Mine", (Notes,), {"name": FORMAT_NAMES[0]})())
+    with pytest.raises(FormatError, match="Unknown format"):
+        CompactManager(CompactConfig(**PLAIN), format="letters")
+
+
+def test_a_sibling_shares_what_was_stored_and_has_its_own_window() -> None:
+    desk = Desk()
+    small = desk.manager.for_model("gpt-4o", max_context_tokens=4_000)
+    large = desk.manager.for_model("gpt-4o")
+    assert (small.window, large.window) == (4_000, 128_000)
+    small.preflight("s", HISTORY)
+    assert len(desk.manager.records("s")) == 1 == len(large.records("s"))
+    assert large.preflight("s", HISTORY) == HISTORY
+    assert small.events == large.events == desk.manager.events
+    rolling = desk.manager.for_model("gpt-4o", preset="rolling", policy={"fold_slack_turns": 0})
+    assert rolling.config.policy.name == "rolling" and rolling.config.policy.fold_slack_turns == 0
+
+
+def test_closing_a_sibling_leaves_the_exporters_open() -> None:
+    desk = Desk()
+    with desk.manager.for_model("gpt-4o-mini") as sibling:
+        sibling.preflight("s", pairs(1))
+    seen = len(desk.exporter.events)
+    desk.preflight(pairs(1))
+    desk.manager.flush()
+    assert len(desk.exporter.events) > seen > 0
+
+
+def test_a_hundred_siblings_cost_no_thread_and_no_file(tmp_path: Any) -> None:
+    config = CompactConfig(
+        model="gpt-4o",
+        archive={"adapter": "fs", "path": str(tmp_path / "archive")},
+        storage={"url": f"sqlite:///{tmp_path}/sessions.db"},
+        tracing={"jsonl": str(tmp_path / "events.jsonl")},
+    )
+    with CompactManager(config) as manager:
+        manager.for_model("gpt-4o-mini").preflight("s", pairs(2))
+        gc.collect()
+        threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
+        models = ["gpt-4o", "gpt-4o-mini", "claude-sonnet-4-5", "gpt-4.1"]
+        siblings = [manager.for_model(models[n % 4]) for n in range(100)]
+        for sibling in siblings:
+            sibling.preflight("s", pairs(2))
+        assert threading.active_count() <= threads
+        assert len(os.listdir("/proc/self/fd")) <= files
+        manager._engine.store.close()  # type: ignore[attr-defined]
