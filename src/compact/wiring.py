@@ -333,6 +333,15 @@ def address_of(settings: SummarizerSettings, vendor: str, environ: Mapping[str, 
     return settings.base_url or environ.get(_VENDORS[vendor][2]) or None
 
 
+def summarizer_address(settings: SummarizerSettings, vendor: str, environ: Mapping[str, str]) -> str:
+    """The address that a summarizer of this vendor talks to, for people to check."""
+    from compact.summarizers.anthropic import AnthropicSummarizer
+    from compact.summarizers.openai import OpenAISummarizer
+
+    own = OpenAISummarizer if vendor == "openai" else AnthropicSummarizer
+    return (address_of(settings, vendor, environ) or own.default_base_url).rstrip("/")
+
+
 def _cached_prompts(config: CompactConfig, asked: Any) -> tuple[str, int] | None:
     """Format and window of a summarizer that can be asked on the prompt that its provider has cached."""
     first = asked[0] if isinstance(asked, list | tuple) and asked else asked

@@ -132,8 +132,9 @@ def _parser(argv: Sequence[str], out: TextIO) -> _Parser:
     )
     parser.json_to = json_to
     parser.add_argument("-V", "--version", action=_ShowVersion, nargs=0, help="show the version and exit")
+    add_output(parser, command=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    wanted = next((word for word in argv if not word.startswith("-")), None)
+    wanted = next((word for word in argv if word in SUMMARIES), None)
     for name, summary in SUMMARIES.items():
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         sub.json_to = json_to

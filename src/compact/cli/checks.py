@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,9 +28,10 @@ from compact.redaction.scan import compile_user
 from compact.summarizers.api import refuse_template
 from compact.summarizers.chain import EMBEDDED
 from compact.summarizers.templates import check_strategy
-from compact.wiring import vendor_of
+from compact.wiring import summarizer_address, vendor_of
 
 DISTRIBUTION = "compact-context"
+_PROBE_SECONDS = 4.0
 
 
 class Level(StrEnum):
@@ -45,8 +49,8 @@ class Check:
     advice: str = ""
 
 
-def checks_of(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Everything that can be known from the settings and this machine alone."""
+def checks_of(config: CompactConfig, environ: Mapping[str, str], online: bool = True) -> Iterator[Check]:
+    """Everything that the settings and this machine show; `online` also tries the summarizer's address."""
     if not config.enabled:
         yield Check(Level.WARNING, "enabled", "compaction is switched off", "Set enabled: true.")
     yield _model(config)
@@ -54,6 +58,8 @@ def checks_of(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Che
     yield from _arithmetic(config)
     yield from _refusals(config)
     yield from _summarizer(config, environ)
+    if online:
+        yield from _addresses(config, environ)
     yield from _archive(config)
     yield _chat_models(environ)
     yield from _extras(config)
@@ -158,11 +164,48 @@ def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[C
 def _told_of(link: SummarizerSettings, config: CompactConfig, environ: Mapping[str, str]) -> str:
     name = vendor_of(link, config.preset, environ)
     told = "extractive, the embedded one" if name == "extractive" else name
-    model = f", model {link.model}" if link.model and name != "extractive" else ""
+    if name == EMBEDDED:
+        model = ""
+    else:
+        model = f", model {link.model}" if link.model else ""
+        model += f" at {summarizer_address(link, name, environ)}"
     why = ""
     if link.name == "auto":
         why = " (auto: no vendor's key is set)" if name == "extractive" else " (auto: its key is set)"
     return f"{told}{model}{why}"
+
+
+def _addresses(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Check]:
+    """Whether each summarizer that is a model answers; the request holds nothing of a conversation."""
+    for link in (config.summarizer, *config.summarizer.fallbacks):
+        vendor = vendor_of(link, config.preset, environ)
+        if vendor == EMBEDDED:
+            continue
+        address = summarizer_address(link, vendor, environ)
+        problem = unreachable(address)
+        if problem is None:
+            yield Check(Level.OK, "address", f"{address} answers")
+            continue
+        advice = f"Check summarizer.base_url or {vendor.upper()}_BASE_URL, and the network."
+        if config.summarizer.fallback == "embedded":
+            advice += " Until then the embedded summarizer writes the summaries."
+        yield Check(Level.PROBLEM, "address", f"{address} cannot be reached: {problem}", advice)
+
+
+def unreachable(address: str) -> str | None:
+    """Why nothing answers at this address; None where something does, whatever its status."""
+    if not address.startswith(("http://", "https://")):
+        return "it is no http:// or https:// address"
+    request = urllib.request.Request(f"{address}/models", method="GET")
+    try:
+        urllib.request.urlopen(request, timeout=_PROBE_SECONDS).close()
+    except urllib.error.HTTPError:
+        return None
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "reason", error))
+    except http.client.HTTPException as error:
+        return f"no HTTP answer ({type(error).__name__})"
+    return None
 
 
 def _chat_models(environ: Mapping[str, str]) -> Check:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from compact.cli.terminal import Screen, one_line
 from compact.core.measure import PRIMING
@@ -35,6 +37,8 @@ _COLORS = {
 }
 # Index, role, tokens, action, and the blanks between them.
 _FIXED_CELLS = 5 + 10 + 8 + 11 + 2
+# A run of one action is worth folding from this length on; its first rows and its last one stay.
+_LONG_RUN, _RUN_HEAD = 8, 3
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Row:
     tokens: int
     action: Action
     text: str
+    tool: str = ""
+    """The tool that a result came from."""
 
 
 def rows(
@@ -57,6 +63,7 @@ def rows(
         yield Row(_index(message), message.role.value, tokens, Action.PIN, snippet(message))
     injected = [step for step in plan.steps if step.action is Action.INJECT]
     recent = set(plan.recent)
+    tools = {call.call_id: call.name for message in plan.messages for call in message.calls}
     for step in plan.steps:
         if step.index is None:
             continue
@@ -64,7 +71,15 @@ def rows(
             yield from (_injected(plan, other) for other in injected)
             injected = []
         message = plan.messages[step.index]
-        yield Row(_index(message, skipped), message.role.value, step.tokens, step.action, snippet(message))
+        names = dict.fromkeys(tools.get(result.call_id, "") for result in message.results)
+        yield Row(
+            _index(message, skipped),
+            message.role.value,
+            step.tokens,
+            step.action,
+            snippet(message),
+            ", ".join(filter(None, names)),
+        )
     yield from (_injected(plan, other) for other in injected)
 
 
@@ -120,23 +135,39 @@ def _part_text(part: Part) -> str:
             return ""
 
 
+def folded(all_rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows with long runs of one action shortened: how it begins, how many are hidden, how it ends."""
+    for action, run in groupby(all_rows, key=lambda row: row.action):
+        same = list(run)
+        if len(same) < _LONG_RUN:
+            yield from same
+            continue
+        hidden = same[_RUN_HEAD:-1]
+        yield from same[:_RUN_HEAD]
+        tools = Counter(row.tool for row in hidden if row.tool)
+        named = ", ".join(f"{tool} {count:,}" for tool, count in tools.most_common(4))
+        text = f"{len(hidden):,} more{f' ({named})' if named else ''}"
+        yield Row("…", "", sum(row.tokens for row in hidden), action, text)
+        yield same[-1]
+
+
 def draw_rows(screen: Screen, all_rows: Sequence[Row]) -> None:
     bar_cells = 8 if screen.width < 110 else 16
     text_cells = screen.width - _FIXED_CELLS - bar_cells
-    most = max((row.tokens for row in all_rows), default=1) or 1
+    most = max((row.tokens for row in all_rows if row.index != "…"), default=1) or 1
     header = f"{'#':>4} {'role':<9} {'tokens':>7}  {'':<{bar_cells}} {'what':<10} text"
     screen.line(screen.styled(header, "dim"))
     for row in all_rows:
         color = _COLORS[row.action]
         screen.line(
             f"{row.index:>4} {screen.fit(row.role, 9)} {row.tokens:>7,}  "
-            f"{screen.styled(screen.bar(row.tokens / most, bar_cells), color)} "
+            f"{screen.styled(screen.bar(min(1.0, row.tokens / most), bar_cells), color)} "
             f"{screen.styled(f'{row.action.value:<10}', color)} "
-            f"{screen.fit(row.text, text_cells).rstrip()}"
+            f"{screen.fit(f'{row.tool}: {row.text}' if row.tool else row.text, text_cells).rstrip()}"
         )
 
 
-def draw_plan(screen: Screen, plan: Plan, all_rows: Sequence[Row], title: str) -> None:
+def draw_plan(screen: Screen, plan: Plan, all_rows: Sequence[Row], title: str, *, fold: bool = True) -> None:
     limits = plan.limits
     screen.line(screen.styled(title, "bold"))
     facts = [f"window {limits.window:,}", f"budget {limits.budget:,}", f"trigger {limits.trigger:,}"]
@@ -145,7 +176,7 @@ def draw_plan(screen: Screen, plan: Plan, all_rows: Sequence[Row], title: str) -
     if plan.mode is not Mode.NONE:
         draw_usage(screen, "after", plan.after, limits.window, limits.trigger)
     screen.line()
-    draw_rows(screen, all_rows)
+    draw_rows(screen, list(folded(all_rows)) if fold else all_rows)
     screen.line()
     screen.paragraph("", totals(all_rows, plan), 0)
 

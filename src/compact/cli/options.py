@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context
@@ -12,14 +12,24 @@ if TYPE_CHECKING:
     from compact.config import CompactConfig
 
 
-def add_output(parser: ArgumentParser) -> None:
-    """Options of every command."""
+def add_output(parser: ArgumentParser, command: bool = True) -> None:
+    """Options of every command; they also work before it, and what stands behind the command wins."""
+    unset: Any = SUPPRESS if command else False
     group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="write the result as JSON")
+    group.add_argument("--json", action="store_true", default=unset, help="write the result as JSON")
     group.add_argument(
-        "-q", "--quiet", action="store_true", help="no notes and no progress on standard error"
+        "-q",
+        "--quiet",
+        action="store_true",
+        default=unset,
+        help="no notes and no progress on standard error",
     )
-    group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+    group.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default=SUPPRESS if command else "auto",
+        help="default: auto",
+    )
 
 
 def add_input(parser: ArgumentParser, otherwise: str = "- or nothing reads standard input") -> None:

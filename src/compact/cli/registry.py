@@ -27,6 +27,7 @@ SUMMARIES: Mapping[str, str] = {
     "verify": "check that an archive is whole and unchanged",
     "traces": "keep trace events for others, or watch them with --tail",
     "doctor": "check the set-up, and say what to do about it",
+    "completion": "write a completion script for bash, zsh or fish",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from io import BytesIO, StringIO, TextIOWrapper
@@ -18,12 +19,15 @@ from compact.cli.registry import SUMMARIES, command
 from compact.errors import MissingExtra
 from compact.policies import PRESETS
 from support.cli import Compact
+from support.wire_servers import OpenAIWire, serving
 
 BROKEN = [
     {"role": "user", "content": "hi"},
     {"role": "assistant", "content": "ok"},
     {"role": "tool", "tool_call_id": "c9", "content": "nobody asked"},
 ]
+
+TALK = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 
 
 def body(path: Path) -> Any:
@@ -265,13 +269,39 @@ class TestLint:
 class TestPlan:
     @pytest.mark.parametrize("preset", PRESETS)
     def test_one_line_a_message_within_80_columns(self, compact: Compact, sample: Path, preset: str) -> None:
-        ended = compact("plan", sample, "--window", "8k", "--preset", preset)
+        ended = compact("plan", sample, "--all", "--window", "8k", "--preset", preset)
         assert ended.code == ExitCode.OK
         lines = ended.out.splitlines()
         assert max(map(len, lines)) <= 80
         drawn = [line for line in lines if line[:4].strip().isdigit()]
         assert [int(line[:4]) for line in drawn] == list(range(149))
         assert "\x1b" not in ended.out
+
+    def test_long_runs_of_one_action_are_folded_and_add_up(self, compact: Compact, sample: Path) -> None:
+        shown = compact("plan", sample).out.splitlines()
+        rows = [line for line in shown if line[:4].strip().isdigit() or line.startswith("   …")]
+        assert len(rows) == 6
+        (hidden,) = [line for line in rows if "…" in line[:5]]
+        assert "144 more (run_command 43" in hidden
+        tokens = [int(line[15:23].replace(",", "")) for line in rows]
+        [found] = compact("plan", sample, "--json").json["conversations"]
+        assert sum(tokens) == sum(message["tokens"] for message in found["messages"])
+
+    def test_a_tool_row_names_its_tool(self, compact: Compact, sample: Path) -> None:
+        assert "run_command: Switched to a new bran" in compact("plan", sample).out
+        [found] = compact("plan", sample, "--json").json["conversations"]
+        tools = [message["tool"] for message in found["messages"] if message["role"] == "tool"]
+        assert all(tools) and "read_file" in tools
+
+    @pytest.mark.parametrize("window", ["8k", "128k"])
+    def test_the_summary_it_would_write(self, compact: Compact, sample: Path, window: str) -> None:
+        shown = compact("plan", sample, "--window", window, "--summary").out
+        assert "PT-318" in shown.partition("tokens (messages)")[2]
+        assert "No summary would be written." in compact("plan", "--summary", stdin=json.dumps(TALK)).out
+
+    def test_below_the_trigger_it_says_what_would_happen_at_it(self, compact: Compact, sample: Path) -> None:
+        shown = " ".join(compact("plan", sample).out.split())
+        assert re.search(r"At the trigger, as it is now: summarizes .*\d summarized.* → [\d,]+ tokens", shown)
 
     def test_json_says_the_same_as_the_manager(self, compact: Compact, sample: Path) -> None:
         [found] = compact("plan", sample, "--window", "8000", "--json").json["conversations"]
@@ -324,9 +354,13 @@ class TestPlan:
 class TestRun:
     def test_a_summary_that_cannot_be_had_is_told_of(self, compact: Compact, sample: Path) -> None:
         nobody = "summarizer.base_url=http://127.0.0.1:9/v1"
-        ended = compact("run", sample, "--window", "8k", "--set", "summarizer.name=openai", "--set", nobody)
+        asked = ("run", sample, "--window", "8k", "--set", "summarizer.name=openai", "--set", nobody)
+        ended = compact(*asked, "--set", "summarizer.fallback=none")
         assert ended.code == ExitCode.FINDINGS and json.loads(ended.out)["messages"]
         assert "No summary could be made" in ended.err and "messages left out" in ended.err
+        embedded = compact(*asked)
+        assert "The embedded summarizer wrote this summary instead" in embedded.err
+        assert "<COMPACT-SUMMARY v1>" in embedded.out
 
     @pytest.mark.parametrize("preset", PRESETS)
     def test_the_result_fits_and_is_valid(self, compact: Compact, sample: Path, preset: str) -> None:
@@ -456,11 +490,14 @@ class TestDoctor:
         ("options", "told"),
         [
             ((), "extractive, the embedded one (auto: no vendor's key is set)"),
-            (("--set", "summarizer.name=openai", "--set", "summarizer.model=gpt-4o"), "openai, model gpt-4o"),
+            (
+                ("--set", "summarizer.name=openai", "--set", "summarizer.model=gpt-4o"),
+                "openai, model gpt-4o at https://api.openai.com/v1",
+            ),
         ],
     )
     def test_it_says_who_summarizes(self, compact: Compact, options: tuple[str, ...], told: str) -> None:
-        checks = compact("doctor", "--json", *options).json["checks"]
+        checks = compact("doctor", "--json", "--offline", *options).json["checks"]
         assert [check["found"] for check in checks if check["name"] == "summarizer"] == [told]
 
     @pytest.mark.parametrize(
@@ -537,12 +574,45 @@ class TestDoctor:
         assert "Did you mean COMPACT_MODEL?" in ended.out and "1 warning" in ended.out
 
     def test_which_chat_models_can_be_used(self, compact: Compact) -> None:
-        out = compact("doctor", environ={"OPENAI_API_KEY": "sk-secret-key"}).out
+        out = compact("doctor", "--offline", environ={"OPENAI_API_KEY": "sk-secret-key"}).out
         assert "can be used: openai, local" in out
         assert "ANTHROPIC_API_KEY" in out and "sk-secret-key" not in out
+
+    def test_the_address_of_the_summarizer_is_named_and_tried(self, compact: Compact) -> None:
+        named = {"OPENAI_API_KEY": "sk-secret-key", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        ended = compact("doctor", environ=named)
+        told = " ".join(ended.out.split())
+        assert ended.code == ExitCode.FINDINGS
+        assert "openai at http://127.0.0.1:9/v1" in told and "cannot be reached" in told
+        with serving(OpenAIWire().answer("hello")) as server:
+            answered = compact("doctor", environ={**named, "OPENAI_BASE_URL": server.url})
+        assert answered.code == ExitCode.OK and f"{server.url} answers" in " ".join(answered.out.split())
 
     def test_a_missing_extra_that_is_needed(self, compact: Compact, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("compact.cli.checks.extras", lambda: {"s3": ["no-such-package"]})
         options = ("--set", "archive.adapter=s3", "--set", "archive.bucket=b")
         checks = compact("doctor", "--json", *options).json["checks"]
         assert "pip install 'compact-context[s3]'" in [check["advice"] for check in checks]
+
+
+class TestCompletion:
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_every_command_is_completed(self, compact: Compact, shell: str) -> None:
+        script = compact("completion", shell).out
+        assert all(name in script for name in SUMMARIES) and "keep" not in script.split()[0]
+
+    def test_bash_completes_commands_and_their_options(self, compact: Compact, tmp_path: Path) -> None:
+        script = tmp_path / "completion.bash"
+        script.write_text(compact("completion", "bash").out, encoding="utf-8")
+        asked = 'source "$0"; COMP_WORDS=(compact {0}); COMP_CWORD={1}; _compact; echo "${{COMPREPLY[@]}}"'
+        for words, place, found in (("doc", 1, "doctor"), ("plan --summ", 2, "--summary")):
+            done = subprocess.run(
+                ["bash", "-c", asked.format(words, place), str(script)], capture_output=True, text=True
+            )
+            assert done.stdout.split() == [found]
+
+
+@pytest.mark.parametrize("argv", [("--color", "always", "count"), ("count", "--color", "always")])
+def test_output_options_work_before_and_after_the_command(compact: Compact, argv: tuple[str, ...]) -> None:
+    assert "\x1b[" in compact(*argv, stdin=json.dumps(TALK)).out
+    assert "\x1b[" not in compact("count", stdin=json.dumps(TALK)).out

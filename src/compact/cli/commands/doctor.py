@@ -22,6 +22,7 @@ _PLAIN_MARKS = {Level.OK: "ok", Level.INFO: "--", Level.WARNING: "!!", Level.PRO
 def add_arguments(parser: ArgumentParser) -> None:
     add_input(parser, otherwise="its floor is checked as well")
     add_settings(parser)
+    parser.add_argument("--offline", action="store_true", help="do not try the summarizer's address")
 
 
 def run(context: Context) -> ExitCode:
@@ -47,7 +48,7 @@ def _all_checks(context: Context) -> Iterator[Check]:
     yield Check(Level.OK, "configuration", f"{file} is valid" if file else "no file, so the defaults")
     for warning in noticed:
         yield Check(Level.WARNING, "variables", warning)
-    yield from checks_of(config, context.environ)
+    yield from checks_of(config, context.environ, online=not context.args.offline)
     if context.args.file is not None:
         try:
             yield from conversation_checks(context, config)

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from compact.archives.memory import MemoryArchive
 from compact.cli.context import Context
-from compact.cli.drawing import Row, draw_plan, rows
+from compact.cli.drawing import Row, draw_plan, folded, rows, verdict
 from compact.cli.exits import ExitCode
 from compact.cli.files import Conversation
 from compact.cli.measuring import Meter
 from compact.cli.options import add_input, add_settings
 from compact.cli.session import manager_for
-from compact.model.plan import Plan
+from compact.cli.terminal import one_line
+from compact.config import CompactConfig
+from compact.manager import CompactManager
+from compact.model.plan import Mode, Plan
+from compact.stores.memory import MemoryStore
+from compact.summarizers.api import EMBEDDED_STRATEGIES
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_input(parser)
     add_settings(parser)
+    parser.add_argument("--all", action="store_true", help="list every message, also in long runs")
+    parser.add_argument(
+        "--summary",
+        action="store_true",
+        help="show the summary that the embedded summarizer would write; no model is asked",
+    )
 
 
 def run(context: Context) -> ExitCode:
@@ -30,14 +43,24 @@ def run(context: Context) -> ExitCode:
         plan = manager.plan(str(number), conversation.messages, conversation.tools, conversation.system)
         all_rows = plan_rows(plan, conversation, meter)
         insufficient |= plan.insufficient is not None
+        later = None if plan.triggered else _at_the_trigger(manager, plan, conversation, number)
+        summary = _summary(later or plan, manager.config) if context.args.summary else None
         if context.args.json:
-            shown.append(_as_json(plan, all_rows, conversation))
+            shown.append(_as_json(plan, all_rows, conversation, summary, later))
             continue
         if number:
             context.out.line()
         name = conversation.label or transcript.name
         title = f"{name}{context.out.dot}{manager.config.policy.name}{context.out.dot}{manager.config.model}"
-        draw_plan(context.out, plan, all_rows, title)
+        draw_plan(context.out, plan, all_rows, title, fold=not context.args.all)
+        if not context.args.all and len(list(folded(all_rows))) < len(all_rows):
+            context.out.line(context.out.styled("Long runs are folded; --all lists every message.", "dim"))
+        if later is not None:
+            context.out.paragraph("", _told_of(later), 0)
+        if summary is not None:
+            context.out.line()
+            for line in summary.splitlines():
+                context.out.line(one_line(line, 4_000))
         if plan.insufficient is not None:
             arithmetic = " + ".join(f"{name} {tokens:,}" for name, tokens in plan.insufficient.items())
             context.warn(f"{arithmetic} is more than the budget of {plan.limits.budget:,} tokens")
@@ -55,7 +78,41 @@ def plan_rows(plan: Plan, conversation: Conversation, meter: Meter) -> list[Row]
     return list(rows(plan, head, [meter.size(message) for message in head]))
 
 
-def _as_json(plan: Plan, all_rows: Sequence[Row], conversation: Conversation) -> dict[str, Any]:
+def _summary(plan: Plan, config: CompactConfig) -> str:
+    """What the embedded summarizer would write; a sentence where the plan asks for no summary."""
+    from compact.summarizers.api import summarize
+
+    if plan.mode is not Mode.SUMMARIZE:
+        return "No summary would be written."
+    replaced = [plan.messages[index] for index in plan.replaced]
+    strategy = plan.strategy if plan.strategy in EMBEDDED_STRATEGIES else "task_state"
+    return summarize(replaced, plan.summary_tokens, strategy, model=config.model).text
+
+
+def _at_the_trigger(
+    manager: CompactManager, plan: Plan, conversation: Conversation, number: int
+) -> Plan | None:
+    """What would happen to this conversation if it were at the trigger; None where it cannot get there."""
+    policy, window = manager.config.policy, plan.limits.window
+    if not manager.config.enabled or policy.fold_on_turns or plan.before <= 0:
+        return None
+    lowered = policy.model_copy(update={"trigger_pct": min(policy.trigger_pct, plan.before / window)})
+    config = manager.config.model_copy(update={"policy": lowered})
+    with CompactManager(config, store=MemoryStore(), archive=MemoryArchive()) as other:
+        return other.plan(str(number), conversation.messages, conversation.tools, conversation.system)
+
+
+def _told_of(plan: Plan) -> str:
+    if plan.mode is Mode.NONE:
+        return f"At the trigger: nothing of it could go ({plan.reason.value})."
+    counts = Counter(step.action for step in plan.steps if step.index is not None)
+    shown = ", ".join(f"{count:,} {action.value}" for action, count in counts.items())
+    return f"At the trigger, as it is now: {verdict(plan)}; {shown}; {plan.before:,} → {plan.after:,} tokens."
+
+
+def _as_json(
+    plan: Plan, all_rows: Sequence[Row], conversation: Conversation, summary: str | None, later: Plan | None
+) -> dict[str, Any]:
     return {
         "label": conversation.label or None,
         "mode": plan.mode.value,
@@ -66,6 +123,8 @@ def _as_json(plan: Plan, all_rows: Sequence[Row], conversation: Conversation) ->
         "trigger": plan.limits.trigger,
         "tokens_before": plan.before,
         "tokens_after": plan.after,
+        "summary": summary,
+        "at_trigger": later and {"mode": later.mode.value, "tokens_after": later.after},
         "insufficient": dict(plan.insufficient) if plan.insufficient is not None else None,
         "messages": [
             {
@@ -73,6 +132,7 @@ def _as_json(plan: Plan, all_rows: Sequence[Row], conversation: Conversation) ->
                 "role": row.role,
                 "tokens": row.tokens,
                 "action": row.action.value,
+                "tool": row.tool or None,
                 "text": row.text[:120],
             }
             for row in all_rows
