@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
 from compact.core.view import START
 from compact.model.chat import ReplyPiece
-from compact.model.event import Event
+from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record, Transcript
 from compact.model.summary import Summary, SummaryRequest
@@ -68,10 +69,19 @@ class Store(Protocol):
         """Insert unless (source, policy_hash, revision) is there; return the one that is there."""
         ...
 
-    def records(self, session_id: str) -> Sequence[Record]: ...
+    def records(self, session_id: str, after: str | None = None) -> Sequence[Record]:
+        """The session's records, oldest first; with `after`, only those that follow the record of that id.
+
+        All of them where the session has no record of that id: it was deleted and began anew.
+        """
+        ...
 
     def lease(self, session_id: str, seconds: float) -> AbstractContextManager[bool]:
-        """Try to hold the session's compaction lease; yields whether it was granted."""
+        """Try to hold the session's compaction lease; yields whether it was granted.
+
+        The store renews it until the block is left, however long that takes. `seconds` is how long it
+        outlasts a process that died.
+        """
         ...
 
 
@@ -126,6 +136,112 @@ class Remembers(Protocol):
         note: tuple[bytes, str] | None = None,
     ) -> None:
         """Keep what is given; the rest stays as it was. `note` is (chain hash, text)."""
+        ...
+
+
+@value
+class Space:
+    """Where sessions live together, under the same custom instructions (S3.9)."""
+
+    name: str
+    title: str = ""
+    custom_instructions: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What a front door keeps with it, such as a preset; JSON."""
+
+
+@value
+class Thread:
+    """A session as a list shows it; `summary` is that of the compaction in force."""
+
+    session_id: str
+    space: str | None
+    title: str
+    summary: str | None
+    summary_updated_at: float | None
+    compaction_count: int
+    last_compaction_at: float | None
+    currently_compacting: bool
+    message_count: int
+    tokens: int
+    created_at: float
+    updated_at: float
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What a front door keeps with it, such as preset and model; JSON."""
+
+
+@runtime_checkable
+class Threads(Protocol):
+    """A store that front doors can stand on: lists of sessions, spaces, events, exclusive use."""
+
+    def session(self, session_id: str) -> Thread | None: ...
+
+    def sessions(
+        self,
+        limit: int = 50,
+        *,
+        before: tuple[float, str] | None = None,
+        space: str | None = None,
+        query: str = "",
+    ) -> Sequence[Thread]:
+        """Newest first. `before` is (updated_at, session_id) of the last one seen; `query` is part of the
+        title or the id, in any case."""
+        ...
+
+    def put_session(
+        self,
+        session_id: str,
+        *,
+        space: str | None = None,
+        title: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Make a session, or change what is given. `space=""` takes it out of its space."""
+        ...
+
+    def delete_session(self, session_id: str) -> bool:
+        """Remove a session with its messages, records and events; returns whether it was there."""
+        ...
+
+    def put_space(
+        self,
+        name: str,
+        title: str = "",
+        custom_instructions: str = "",
+        settings: Mapping[str, Any] | None = None,
+    ) -> Space: ...
+
+    def space(self, name: str) -> Space | None: ...
+
+    def spaces(self) -> Sequence[Space]:
+        """All of them, by name."""
+        ...
+
+    def delete_space(self, name: str) -> bool:
+        """Remove a space; its sessions stay, in none. Returns whether it was there."""
+        ...
+
+    def add_event(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> int:
+        """Keep an event; returns its number in the session, from which a reader may go on."""
+        ...
+
+    def events(self, session_id: str, after: int = 0, limit: int = 1_000) -> Iterator[Event]:
+        """Events after that number, in order."""
+        ...
+
+    def last_event(self, session_id: str, name: EventName) -> Event | None:
+        """The newest event of that name."""
+        ...
+
+    def exclusively(self, session_id: str) -> AbstractContextManager[None]:
+        """Nobody else writes to this session inside the block; its writes take effect together or not at all.
+
+        For what this thread does with the store. Others wait, so nothing slow belongs in here.
+        """
+        ...
+
+    def end(self, session_id: str) -> tuple[int, bytes]:
+        """Where the current line ends: the position of the next message, and the chain hash so far."""
         ...
 
 

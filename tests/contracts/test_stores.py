@@ -17,14 +17,18 @@ from compact.ports import Store
 from compact.stores import open_store
 from compact.stores.memory import MemoryStore
 from compact.stores.sql import SqlStore
-from compact.testing.stores import StoreContract, a_record, digests, keep, told
+from compact.testing.stores import StoreContract, a_record, digests, told
+from compact.testing.threads import ThreadsContract, ThreadStore
 from support.raw import step
 from unit.formats import samples
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(StoreContract, ThreadsContract):
     def make_store(self) -> Store:
         return MemoryStore()
+
+    def make_threads(self, clock: Callable[[], float]) -> ThreadStore:
+        return MemoryStore(clock=clock)
 
 
 SAMPLES: dict[str, Callable[[], list[Any]]] = {
@@ -40,7 +44,7 @@ def stored(store: Store, messages: list[Message], format: str = "openai-chat", s
     store.append(session, 0, messages, format=format, sizes=[10 * (n + 1) for n in range(len(messages))])
 
 
-class DatabaseContract(StoreContract):
+class DatabaseContract(StoreContract, ThreadsContract):
     """What a database promises on top: all of it is there after a restart."""
 
     kind: str
@@ -57,6 +61,9 @@ class DatabaseContract(StoreContract):
         store = open_store(self.url, **options)
         self.opened.append(store)
         return store
+
+    def make_threads(self, clock: Callable[[], float]) -> ThreadStore:
+        return self.make_store(clock=clock)
 
     @pytest.mark.parametrize("format", SAMPLES)
     def test_every_format_comes_back_byte_for_byte(self, format: str) -> None:
@@ -143,28 +150,6 @@ class DatabaseContract(StoreContract):
             assert self.rows(f"SELECT session_id FROM {table}") == []
         stored(store, told("one needle again"))
         assert [hit.message.text for hit in store.search("s", "needle")] == ["one needle again"]
-
-    def test_events_are_numbered_and_replayed_from_anywhere(self) -> None:
-        store = self.make_store()
-        numbers = [store.add_event("s", EventName.WARNING, {"message": f"n{n}"}) for n in range(3)]
-        store.add_event("t", EventName.START, {})
-        assert numbers == [1, 2, 3]
-        again = self.make_store()
-        assert [(e.sequence, e.data["message"]) for e in again.events("s", since=1)] == [(2, "n1"), (3, "n2")]
-        assert again.add_event("s", EventName.WARNING, {}) == 4
-
-    def test_sessions_newest_first(self) -> None:
-        clock = iter(range(1, 1_000))
-        store = self.make_store(clock=lambda: float(next(clock)))
-        for name in ("a", "b", "c"):
-            stored(store, told("one", "two"), session=name)
-        keep(store, "a", 2, told("three"), told("one", "two"))
-        listed = store.sessions()
-        assert [(t.session_id, t.message_count) for t in listed] == [("a", 3), ("c", 2), ("b", 2)]
-        assert listed[1].tokens == 30
-        first = store.sessions(limit=1)[0]
-        rest = store.sessions(before=(first.updated_at, first.session_id))
-        assert [thread.session_id for thread in rest] == ["c", "b"]
 
     def rows(self, query: str) -> list[Any]:
         from sqlalchemy import text

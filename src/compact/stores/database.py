@@ -19,7 +19,7 @@ from sqlalchemy.sql import ColumnElement
 
 from compact.errors import ConfigError, MissingExtra, StoreError
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest migration; a database that is there already needs no look at the migrations."""
 
 _MIGRATION_LOCK = 0x636F6D70
@@ -42,6 +42,8 @@ class Database:
         self._monotonic = monotonic
         self._joined = threading.local()
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.is_private = self.is_sqlite and self.url.database in (None, "", ":memory:")
+        """Whether it lives in this process's memory, behind one connection."""
         self.shown = self.url.render_as_string(hide_password=True)
         self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
         try:
@@ -58,6 +60,12 @@ class Database:
         if self.is_sqlite:
             return literal(self._monotonic())
         return cast(extract("epoch", func.clock_timestamp()), Double())
+
+    def holds(self, column: ColumnElement[str], part: str) -> ColumnElement[bool]:
+        """Whether a text holds this part, in upper or lower case of any script."""
+        if self.is_sqlite:
+            return func.compact_folded(column).contains(_folded(part), autoescape=True)
+        return func.lower(column).contains(part.lower(), autoescape=True)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -103,9 +111,8 @@ class Database:
             raise StoreError(f"The session store {self.shown} could not be {done}: {error}.") from error
 
     def _sqlite(self) -> Engine:
-        memory = self.url.database in (None, "", ":memory:")
         options: dict[str, Any] = {"connect_args": {"timeout": self.wait_seconds, "check_same_thread": False}}
-        if memory:
+        if self.is_private:
             options["poolclass"] = StaticPool
         else:
             _make_private(Path(str(self.url.database)))
@@ -115,6 +122,8 @@ class Database:
         def configure(connection: Any, _: Any) -> None:
             # The driver's own transactions begin too late and unlocked; `begin` below does it instead.
             connection.isolation_level = None
+            # Its own `lower` knows ASCII only.
+            connection.create_function("compact_folded", 1, _folded, deterministic=True)
             self._begin_log(connection)
             for pragma in ("synchronous=NORMAL", "foreign_keys=ON", "temp_store=MEMORY"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
@@ -205,6 +214,10 @@ def _make_private(path: Path) -> None:
         if not str(path).startswith("file:"):
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _folded(text: str | None) -> str:
+    return (text or "").casefold()
 
 
 def _cause(error: DBAPIError) -> str:

@@ -11,25 +11,29 @@ from sqlalchemy import select, update
 from compact.ports import SessionMemory
 from compact.stores.schema import notes, sessions
 from compact.stores.serialization import corrupt, raw_json, raw_object
-from compact.stores.threads import Threads
+from compact.stores.session_rows import SessionRows
 
 
-class Memories(Threads):
-    """The `Remembers` port. Use it through `SqlStore`."""
+class SqlMemories:
+    """The `Remembers` port."""
+
+    def __init__(self, rows: SessionRows) -> None:
+        self._rows = rows
+        self._database = rows.database
 
     def memory(self, session_id: str) -> SessionMemory:
         wanted = select(notes.c.chain, notes.c.content).order_by(notes.c.id)
-        with self.database.reading() as connection:
-            row = connection.execute(select(sessions).where(*self._named(session_id))).first()
+        with self._database.reading() as connection:
+            row = connection.execute(select(sessions).where(*self._rows.named(session_id))).first()
             if row is None:
                 return SessionMemory()
-            told = connection.execute(wanted.where(notes.c.session_id == row.id)).all()
+            entered = connection.execute(wanted.where(notes.c.session_id == row.id)).all()
         try:
             return SessionMemory(
                 scale=1.0 if row.calibration is None else row.calibration,
                 retired_tools=frozenset(json.loads(row.retired_tools or "[]")),
                 head=tuple(raw_object(row.head or "[]")),
-                notes=tuple((bytes(note.chain), note.content) for note in told),
+                notes=tuple((bytes(note.chain), note.content) for note in entered),
             )
         except (ValueError, TypeError) as error:
             raise corrupt("sessions", row.id, session_id, str(error)) from error
@@ -37,11 +41,10 @@ class Memories(Threads):
     def remember(
         self,
         session_id: str,
-        *,
-        scale: float | None = None,
-        retired_tools: Collection[str] | None = None,
-        head: Sequence[Any] | None = None,
-        note: tuple[bytes, str] | None = None,
+        scale: float | None,
+        retired_tools: Collection[str] | None,
+        head: Sequence[Any] | None,
+        note: tuple[bytes, str] | None,
     ) -> None:
         changes: dict[str, Any] = {}
         if scale is not None:
@@ -50,11 +53,10 @@ class Memories(Threads):
             changes["retired_tools"] = json.dumps(sorted(retired_tools))
         if head is not None:
             changes["head"] = raw_json(list(head))
-        with self.database.writing() as connection:
-            row = self.session_row(connection, session_id)
-            assert row is not None
+        with self._database.writing() as connection:
+            row = self._rows.locked(connection, session_id)
             if changes:
                 connection.execute(update(sessions).where(sessions.c.id == row.id).values(**changes))
             if note is not None:
                 fresh = {"session_id": row.id, "chain": note[0], "content": note[1]}
-                connection.execute(notes.insert().values(**fresh, created_at=self._clock()))
+                connection.execute(notes.insert().values(**fresh, created_at=self._rows.clock()))

@@ -7,48 +7,40 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from threading import RLock
+from typing import Any, TypeVar
 
-from compact.core.view import START, handle, kept_positions, links
+from compact.core.view import START, kept_positions, links
+from compact.errors import StoreError
+from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record
-from compact.ports import Hit, SessionMemory
-from compact.stores.words import HANDLE, SPAN, closeness, terms_of, text_of, weighed, words_of
+from compact.ports import Hit, SessionMemory, Space, Thread
+from compact.stores.memory_search import search
+from compact.stores.memory_session import MemorySession, Original
 
 _Key = TypeVar("_Key", str, bytes)
 
 
-class _Original(NamedTuple):
-    position: int
-    previous: bytes
-    message: Message
-
-
-class _Session:
-    """Originals by chain hash: a fork is another chain, and overwrites nothing."""
-
-    def __init__(self) -> None:
-        self.originals: dict[bytes, _Original] = {}
-        self.line: list[_Original] = []
-        """The current line, in order of position."""
-        self.head = START
-        self.memory = SessionMemory()
-
-
 class MemoryStore:
-    """The Store port on dictionaries; the oldest sessions are forgotten beyond `max_sessions`."""
+    """The Store, Searchable, Remembers and Threads ports on dictionaries.
 
-    def __init__(self, max_sessions: int = 10_000, clock: Callable[[], float] = time.monotonic) -> None:
+    The oldest sessions are forgotten beyond `max_sessions`.
+    """
+
+    def __init__(self, max_sessions: int = 10_000, clock: Callable[[], float] = time.time) -> None:
         self._max_sessions = max_sessions
         self._clock = clock
-        self._lock = Lock()
-        self._sessions: OrderedDict[str, _Session] = OrderedDict()
-        self._records: dict[str, list[Record]] = {}
+        self._lock = RLock()
+        self._made = 0
+        self._sessions: OrderedDict[str, MemorySession] = OrderedDict()
         self._by_key: dict[bytes, list[Record]] = {}
         self._committed: dict[tuple[bytes, str, int], Record] = {}
         self._by_handle: dict[str, list[Record]] = {}
-        self._leases: dict[str, tuple[float, object]] = {}
+        self._leases: set[str] = set()
+        self._spaces: dict[str, Space] = {}
+
+    # -- Store ---------------------------------------------------------------------------------------------
 
     def append(
         self,
@@ -62,22 +54,20 @@ class MemoryStore:
         keys: Sequence[bytes] = (),
     ) -> None:
         with self._lock:
-            session = self._sessions.get(session_id)
-            if session is None:
-                session = self._sessions[session_id] = _Session()
+            session = self._session(session_id)
             self._sessions.move_to_end(session_id)
-            originals, before = session.originals, previous
-            for message, chain in zip(messages, keys or links(previous, messages), strict=True):
-                found = originals.get(chain)
-                if found is None:
-                    found = originals[chain] = _Original(start, before, message)
-                if before == session.head:
-                    session.line.append(found)
-                    session.head = chain
+            known, head, before = len(session.originals), session.head, previous
+            tokens = list(sizes) or [0] * len(messages)
+            chains = keys or links(previous, messages)
+            for message, chain, size in zip(messages, chains, tokens, strict=True):
+                original = Original(start, before, message)
+                session.tokens += size if session.add(chain, original) is original else 0
                 before = chain
                 start += 1
-            if before != session.head and not _passes(session, before):
-                session.line, session.head = _walked(session, before), before
+            if before != session.head and not session.passes(before):
+                session.line, session.head = session.walked(before), before
+            if len(session.originals) != known or session.head != head:
+                session.updated_at = self._clock()
             while len(self._sessions) > self._max_sessions:
                 self._forget(next(iter(self._sessions)))
 
@@ -96,58 +86,51 @@ class MemoryStore:
             key = (record.source, record.policy_hash, record.revision)
             winner = self._committed.setdefault(key, record)
             if winner is record:
-                self._records.setdefault(record.session_id, []).append(record)
+                session = self._session(record.session_id)
+                session.records.append(record)
+                session.updated_at = self._clock()
                 for index in {record.source, record.output}:
                     self._by_key.setdefault(index, []).append(record)
                 if record.handle:
                     self._by_handle.setdefault(record.handle, []).append(record)
             return winner
 
-    def records(self, session_id: str) -> Sequence[Record]:
-        return tuple(self._records.get(session_id, ()))
+    def records(self, session_id: str, after: str | None = None) -> Sequence[Record]:
+        session = self._sessions.get(session_id)
+        if session is None:
+            return ()
+        newer: list[Record] = []
+        for record in reversed(session.records):
+            if record.id == after:
+                break
+            newer.append(record)
+        return tuple(reversed(newer))
+
+    @contextmanager
+    def lease(self, session_id: str, seconds: float) -> Iterator[bool]:
+        """Held until the block is left: no holder outlives this store, so none needs to be renewed."""
+        with self._lock:
+            granted = session_id not in self._leases
+            self._leases.add(session_id)
+        try:
+            yield granted
+        finally:
+            if granted:
+                self._leases.discard(session_id)
+
+    # -- Searchable and Remembers --------------------------------------------------------------------------
 
     def search(self, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Hit]:
         """Originals by handle or by words, as a database finds them; every message is looked at."""
         session = self._sessions.get(session_id)
-        if session is None:
-            return []
-        wanted = query.strip()
-        if HANDLE.fullmatch(wanted):
-            named = [
-                one
-                for one in session.originals.values()
-                if any(handle(result) == wanted for result in one.message.results)
-            ]
-            return [Hit(one.position, one.message, float("inf")) for one in reversed(named)][:limit]
-        line, span = list(session.line), SPAN.match(query)
-        if span is not None:
-            line = self._replaced(session, span[1])
-            query = query[span.end() :].strip()
-        line = [one for one in line if one.position > after]
-        if span is not None and not query:
-            return [Hit(one.position, one.message, float("inf")) for one in line[:limit]]
-        texts = [text_of(original.message) for original in line]
-        indexed = [words_of(text) for text in texts]
-        found: dict[str, list[int]] = {}
-        for whole, *pieces in terms_of(query):
-            found[whole] = _holding(indexed, whole)
-            if not found[whole]:
-                found.update((piece, _holding(indexed, piece)) for piece in pieces)
-        scores = weighed(found, len(line))
-        best = max(scores.values(), default=0.0)
-        hits = [
-            Hit(line[n].position, line[n].message, score + closeness(query, texts[n], best))
-            for n, score in scores.items()
-        ]
-        hits.sort(key=lambda hit: (-hit.score, -hit.position))
-        return hits[:limit]
+        return search(session, query, limit, after, self._replaced) if session is not None else []
 
-    def _replaced(self, session: _Session, handle: str) -> list[_Original]:
+    def _replaced(self, session: MemorySession, handle: str) -> list[Original]:
         """What the record with this handle replaced in this session, in order."""
         for record in reversed(self._by_handle.get(handle, ())):
             if record.source in session.originals:
                 kept = kept_positions(record)
-                return [one for one in _walked(session, record.source) if one.position not in kept]
+                return [one for one in session.walked(record.source) if one.position not in kept]
         return []
 
     def memory(self, session_id: str) -> SessionMemory:
@@ -164,7 +147,7 @@ class MemoryStore:
         note: tuple[bytes, str] | None = None,
     ) -> None:
         with self._lock:
-            session = self._sessions.setdefault(session_id, _Session())
+            session = self._session(session_id)
             before = session.memory
             session.memory = replace(
                 before,
@@ -174,71 +157,144 @@ class MemoryStore:
                 notes=before.notes if note is None else (*before.notes, note),
             )
 
-    @contextmanager
-    def lease(self, session_id: str, seconds: float) -> Iterator[bool]:
-        owner = object()
-        granted = self._take(session_id, owner, seconds)
-        try:
-            yield granted
-        finally:
-            if granted:
-                self._give_back(session_id, owner)
+    # -- Threads -------------------------------------------------------------------------------------------
 
-    def _take(self, session_id: str, owner: object, seconds: float) -> bool:
-        with self._lock:
-            now = self._clock()
-            if session_id in self._leases and self._leases[session_id][0] > now:
-                return False
-            self._leases[session_id] = (now + seconds, owner)
-            return True
+    def session(self, session_id: str) -> Thread | None:
+        session = self._sessions.get(session_id)
+        return session.thread(session_id in self._leases) if session is not None else None
 
-    def _give_back(self, session_id: str, owner: object) -> None:
+    def sessions(
+        self,
+        limit: int = 50,
+        *,
+        before: tuple[float, str] | None = None,
+        space: str | None = None,
+        query: str = "",
+    ) -> list[Thread]:
+        wanted, part = list(self._sessions.values()), query.casefold()
+        if space is not None:
+            wanted = [session for session in wanted if session.space == space]
+        if part:
+            wanted = [s for s in wanted if part in s.title.casefold() or part in s.id.casefold()]
+        if before is not None:
+            last = self._sessions.get(before[1])
+            end = (before[0], last.number if last is not None else 0)
+            wanted = [session for session in wanted if (session.updated_at, session.number) < end]
+        wanted.sort(key=lambda session: (session.updated_at, session.number), reverse=True)
+        return [session.thread(session.id in self._leases) for session in wanted[:limit]]
+
+    def put_session(
+        self,
+        session_id: str,
+        *,
+        space: str | None = None,
+        title: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         with self._lock:
-            # A lease that ran out may be another's by now.
-            if session_id in self._leases and self._leases[session_id][1] is owner:
-                del self._leases[session_id]
+            if space and space not in self._spaces:
+                raise StoreError(f"There is no space {space!r}. Nothing was changed; make it with put_space.")
+            session = self._session(session_id)
+            session.space = session.space if space is None else space or None
+            session.title = session.title if title is None else title
+            session.settings = session.settings if settings is None else dict(settings)
 
     def delete_session(self, session_id: str) -> bool:
-        """Remove a session with its originals and records; says whether it was there."""
         with self._lock:
             known = session_id in self._sessions
             if known:
                 self._forget(session_id)
             return known
 
+    def put_space(
+        self,
+        name: str,
+        title: str = "",
+        custom_instructions: str = "",
+        settings: Mapping[str, Any] | None = None,
+    ) -> Space:
+        with self._lock:
+            if settings is None:
+                settings = self._spaces[name].settings if name in self._spaces else {}
+            space = self._spaces[name] = Space(name, title, custom_instructions, dict(settings))
+        return space
+
+    def space(self, name: str) -> Space | None:
+        return self._spaces.get(name)
+
+    def spaces(self) -> list[Space]:
+        return sorted(self._spaces.values(), key=lambda space: space.name)
+
+    def delete_space(self, name: str) -> bool:
+        with self._lock:
+            for session in self._sessions.values():
+                session.space = None if session.space == name else session.space
+            return self._spaces.pop(name, None) is not None
+
+    def add_event(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> int:
+        with self._lock:
+            session = self._session(session_id)
+            session.last_event += 1
+            session.events.append(Event(name, session_id, session.last_event, self._clock(), dict(data)))
+            return session.last_event
+
+    def events(self, session_id: str, after: int = 0, limit: int = 1_000) -> Iterator[Event]:
+        session = self._sessions.get(session_id)
+        found = [event for event in session.events if event.sequence > after] if session is not None else []
+        yield from found[:limit]
+
+    def last_event(self, session_id: str, name: EventName) -> Event | None:
+        session = self._sessions.get(session_id)
+        events = reversed(session.events) if session is not None else iter(())
+        return next((event for event in events if event.name is name), None)
+
+    @contextmanager
+    def exclusively(self, session_id: str) -> Iterator[None]:
+        with self._lock:
+            before = self._sessions.get(session_id)
+            kept = before.copy() if before is not None else None
+            try:
+                yield
+            except BaseException:
+                self._put_back(session_id, kept)
+                raise
+
+    def end(self, session_id: str) -> tuple[int, bytes]:
+        session = self._sessions.get(session_id)
+        return (session.end, session.head) if session is not None else (0, START)
+
+    # ------------------------------------------------------------------------------------------------------
+
+    def _session(self, session_id: str) -> MemorySession:
+        session = self._sessions.get(session_id)
+        if session is None:
+            self._made += 1
+            session = self._sessions[session_id] = MemorySession(session_id, self._made, self._clock())
+        return session
+
+    def _put_back(self, session_id: str, kept: MemorySession | None) -> None:
+        now = self._sessions.get(session_id)
+        known = {record.id for record in kept.records} if kept is not None else set()
+        self._take_out(
+            [record for record in now.records if record.id not in known] if now is not None else []
+        )
+        if kept is not None:
+            self._sessions[session_id] = kept
+        else:
+            self._sessions.pop(session_id, None)
+
     def _forget(self, session_id: str) -> None:
-        del self._sessions[session_id]
-        for record in self._records.pop(session_id, ()):
+        self._take_out(self._sessions.pop(session_id).records)
+
+    def _take_out(self, records: Sequence[Record]) -> None:
+        for record in records:
             self._committed.pop((record.source, record.policy_hash, record.revision), None)
-            _take_out(self._by_handle, record.handle, record)
+            _drop(self._by_handle, record.handle, record)
             for key in {record.source, record.output}:
-                _take_out(self._by_key, key, record)
+                _drop(self._by_key, key, record)
 
 
-def _take_out(index: dict[_Key, list[Record]], key: _Key, record: Record) -> None:
+def _drop(index: dict[_Key, list[Record]], key: _Key, record: Record) -> None:
     left = [other for other in index.pop(key, ()) if other.id != record.id]
     if left:
         index[key] = left
-
-
-def _holding(indexed: Sequence[set[str]], word: str) -> list[int]:
-    return [n for n, words in enumerate(indexed) if word in words]
-
-
-def _passes(session: _Session, chain: bytes) -> bool:
-    """Whether the current line runs through this message, so that it stays the current one."""
-    found = session.originals.get(chain)
-    if found is None:
-        return True
-    at = found.position - session.line[0].position if session.line else -1
-    return 0 <= at < len(session.line) and session.line[at] is found
-
-
-def _walked(session: _Session, chain: bytes) -> list[_Original]:
-    line = []
-    found = session.originals.get(chain)
-    while found is not None:
-        line.append(found)
-        found = session.originals.get(found.previous)
-    line.reverse()
-    return line

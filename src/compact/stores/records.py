@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, union, update
+from sqlalchemy import Connection, Row, func, select, union, update
 
 from compact.core.view import handle_of_call, handles_of
 from compact.errors import StoreError
 from compact.model.record import Cleared, Record, RecordKind
-from compact.stores.memories import Memories
 from compact.stores.schema import message_parts, records, sessions
 from compact.stores.serialization import record_from, record_row
+from compact.stores.session_rows import SessionRows
 
 _KEYS = 400
 """Keys in one query."""
@@ -21,18 +21,23 @@ _RECORDS = select(records, sessions.c.name.label("session_name")).join(
 )
 
 
-class Records(Memories):
-    """The records of the `Store` port. Use it through `SqlStore`."""
+class SqlRecords:
+    """The records of the `Store` port."""
+
+    def __init__(self, rows: SessionRows) -> None:
+        self._rows = rows
+        self._database = rows.database
+        self._tenant = rows.tenant
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
         wanted = list(dict.fromkeys(keys))
         if not wanted:
             return {}
         rows: dict[int, Row[Any]] = {}
-        with self.database.reading() as connection:
+        with self._database.reading() as connection:
             for first in range(0, len(wanted), _KEYS):
                 some = wanted[first : first + _KEYS]
-                of_tenant = select(records.c.sequence).where(records.c.tenant == self.tenant)
+                of_tenant = select(records.c.sequence).where(records.c.tenant == self._tenant)
                 either = union(
                     of_tenant.where(records.c.source.in_(some)), of_tenant.where(records.c.output.in_(some))
                 )
@@ -47,16 +52,15 @@ class Records(Memories):
         return found
 
     def commit(self, record: Record) -> Record:
-        with self.database.writing() as connection:
-            session = self.session_row(connection, record.session_id)
-            assert session is not None
-            values = {**record_row(record), "tenant": self.tenant, "session_id": session.id}
-            added = self.insert_absent(records).values(**values).returning(records.c.sequence)
+        with self._database.writing() as connection:
+            session = self._rows.locked(connection, record.session_id)
+            values = {**record_row(record), "tenant": self._tenant, "session_id": session.id}
+            added = self._rows.insert_absent(records).values(**values).returning(records.c.sequence)
             if connection.execute(added).first() is not None:
                 self._note(connection, session, record)
                 return record
             wanted = _RECORDS.where(
-                records.c.tenant == self.tenant,
+                records.c.tenant == self._tenant,
                 records.c.source == record.source,
                 records.c.policy_hash == record.policy_hash,
                 records.c.revision == record.revision,
@@ -71,7 +75,7 @@ class Records(Memories):
 
     def _note(self, connection: Connection, session: Row[Any], record: Record) -> None:
         """What a thread's list and its next load need to know, in the transaction that adds the record."""
-        now = self._clock()
+        now = self._rows.clock()
         changes: dict[str, Any] = {"updated_at": now}
         if record.kind is RecordKind.RESTORE:
             changes |= self._after_restore(connection, session, record)
@@ -121,7 +125,11 @@ class Records(Memories):
             "compacted_length": last.source_length if last is not None else 0,
         }
 
-    def records(self, session_id: str) -> Sequence[Record]:
-        wanted = _RECORDS.where(*self._named(session_id)).order_by(records.c.sequence)
-        with self.database.reading() as connection:
+    def records(self, session_id: str, after: str | None) -> Sequence[Record]:
+        wanted = _RECORDS.where(*self._rows.named(session_id)).order_by(records.c.sequence)
+        if after is not None:
+            known = select(records.c.sequence).join(sessions, sessions.c.id == records.c.session_id)
+            known = known.where(*self._rows.named(session_id), records.c.id == after)
+            wanted = wanted.where(records.c.sequence > func.coalesce(known.scalar_subquery(), -1))
+        with self._database.reading() as connection:
             return tuple(record_from(row, session_id) for row in connection.execute(wanted))

@@ -87,6 +87,7 @@ spaces = Table(
     Column("name", ExactText, nullable=False),
     Column("title", ExactText, nullable=False, default=""),
     Column("custom_instructions", ExactText, nullable=False, default=""),
+    Column("settings", Text),
     Column("created_at", Float, nullable=False),
     UniqueConstraint("tenant", "name"),
 )
@@ -115,6 +116,8 @@ sessions = Table(
     Column("calibration", Float),
     Column("retired_tools", Text),
     Column("head", Text),
+    # What a front door keeps with the session: preset, model.
+    Column("settings", Text),
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False),
     UniqueConstraint("tenant", "name"),

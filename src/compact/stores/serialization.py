@@ -41,6 +41,14 @@ def raw_json(source: Any) -> str:
     return json.dumps(source, separators=(",", ":"), default=_plain)
 
 
+def json_text(value: Mapping[str, Any], what: str) -> str:
+    """Something of ours as JSON, in words where it can't be."""
+    try:
+        return json.dumps(dict(value), separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"{what} cannot be stored as JSON: {error}. Nothing was changed.") from error
+
+
 def raw_object(text: str) -> Any:
     return json.loads(text, object_hook=_unplain)
 

@@ -1,149 +1,118 @@
-"""Sessions as threads: spaces, titles, summaries, counts, and events to replay."""
+"""The `Threads` port on a database: sessions as a list shows them, spaces, and events to replay."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, or_, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Row, Select, func, or_, select, tuple_, update
 
 from compact.errors import StoreError
 from compact.model.event import Event, EventName
-from compact.stores.database import Database
+from compact.ports import Space, Thread
 from compact.stores.schema import events, sessions, spaces
-from compact.stores.serialization import corrupt
-
-_LONGEST_ID = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """Where threads live together, under the same custom instructions (S3.9)."""
-
-    name: str
-    title: str
-    custom_instructions: str
+from compact.stores.serialization import corrupt, json_text
+from compact.stores.session_rows import SessionRows
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """A session as a list shows it; `summary` is that of its last compaction."""
+class SqlThreads:
+    """What a store knows of sessions beside their messages."""
 
-    session_id: str
-    space: str | None
-    title: str
-    summary: str | None
-    summary_updated_at: float | None
-    compaction_count: int
-    last_compaction_at: float | None
-    currently_compacting: bool
-    message_count: int
-    tokens: int
-    created_at: float
-    updated_at: float
-
-
-class Threads:
-    """What a store knows of sessions beside their messages. Use it through `SqlStore`."""
-
-    def __init__(self, database: Database, tenant: str, clock: Callable[[], float] = time.time) -> None:
-        self.database = database
-        self.tenant = tenant
-        self._clock = clock
-
-    def insert_absent(self, table: Any) -> Any:
-        """An insert that leaves a row alone that is there already."""
-        build = sqlite.insert if self.database.is_sqlite else postgresql.insert
-        return build(table).on_conflict_do_nothing()
-
-    def session_row(self, connection: Connection, session_id: str, create: bool = True) -> Row[Any] | None:
-        """The session's row, locked against other writers; made if it is not there."""
-        if not session_id or len(session_id) > _LONGEST_ID:
-            raise StoreError(
-                f"A session id must have 1 to {_LONGEST_ID} characters, this one has {len(session_id)}. "
-                f"Nothing was stored; {'use a shorter id' if session_id else 'name one'}."
-            )
-        # PostgreSQL; SQLite has one writer anyway and ignores it.
-        wanted = select(sessions).where(*self._named(session_id)).with_for_update()
-        row = connection.execute(wanted).first()
-        if row is not None or not create:
-            return row
-        now = self._clock()
-        fresh = {"tenant": self.tenant, "name": session_id, "created_at": now, "updated_at": now}
-        connection.execute(self.insert_absent(sessions).values(**fresh))
-        return connection.execute(wanted).one()
+    def __init__(self, rows: SessionRows) -> None:
+        self._rows = rows
+        self._database = rows.database
 
     @contextmanager
     def exclusively(self, session_id: str) -> Iterator[None]:
-        """Nobody else writes to this session within; what is written takes effect all at once or not at all.
-
-        For what this thread does with the store. Others wait, with SQLite also those of other sessions: so
-        nothing slow belongs in here.
-        """
-        with self.database.writing() as connection:
-            self.session_row(connection, session_id)
+        with self._database.writing() as connection:
+            self._rows.locked(connection, session_id)
             yield
 
-    def _named(self, session_id: str) -> tuple[Any, Any]:
-        return sessions.c.tenant == self.tenant, sessions.c.name == session_id
+    # -- spaces --------------------------------------------------------------------------------------------
 
-    # -- spaces and threads --------------------------------------------------------------------------------
-
-    def put_space(self, name: str, title: str = "", custom_instructions: str = "") -> Space:
-        with self.database.writing() as connection:
-            key = {"tenant": self.tenant, "name": name}
-            told = {"title": title, "custom_instructions": custom_instructions}
-            connection.execute(self.insert_absent(spaces).values(**key, **told, created_at=self._clock()))
-            here = (spaces.c.tenant == self.tenant, spaces.c.name == name)
-            connection.execute(update(spaces).where(*here).values(**told))
-        return Space(name, title, custom_instructions)
+    def put_space(
+        self, name: str, title: str, custom_instructions: str, settings: Mapping[str, Any] | None
+    ) -> Space:
+        values: dict[str, Any] = {"title": title, "custom_instructions": custom_instructions}
+        if settings is not None:
+            values["settings"] = json_text(settings, f"The settings of space {name!r}")
+        key = {"tenant": self._rows.tenant, "name": name}
+        with self._database.writing() as connection:
+            fresh = self._rows.insert_absent(spaces).values(**key, **values, created_at=self._rows.clock())
+            connection.execute(fresh)
+            connection.execute(update(spaces).where(*self._space_named(name)).values(**values))
+        space = self.space(name)
+        assert space is not None
+        return space
 
     def space(self, name: str) -> Space | None:
-        wanted = select(spaces).where(spaces.c.tenant == self.tenant, spaces.c.name == name)
-        with self.database.reading() as connection:
-            row = connection.execute(wanted).first()
-        return None if row is None else Space(row.name, row.title, row.custom_instructions)
+        found = self._spaces(select(spaces).where(*self._space_named(name)))
+        return found[0] if found else None
 
-    def put_session(self, session_id: str, *, space: str | None = None, title: str | None = None) -> None:
-        """Make a session, or change its title or the space it lives in."""
-        with self.database.writing() as connection:
-            row = self.session_row(connection, session_id)
-            assert row is not None
-            changes: dict[str, Any] = {} if title is None else {"title": title}
+    def spaces(self) -> list[Space]:
+        of_tenant = select(spaces).where(spaces.c.tenant == self._rows.tenant)
+        # Sorted here: databases differ in how they order letters.
+        return sorted(self._spaces(of_tenant), key=lambda space: space.name)
+
+    def delete_space(self, name: str) -> bool:
+        with self._database.writing() as connection:
+            gone = connection.execute(spaces.delete().where(*self._space_named(name)))
+        return gone.rowcount > 0
+
+    def _space_named(self, name: str) -> tuple[Any, Any]:
+        return spaces.c.tenant == self._rows.tenant, spaces.c.name == name
+
+    def _spaces(self, wanted: Select[Any]) -> list[Space]:
+        with self._database.reading() as connection:
+            rows = connection.execute(wanted).all()
+        return [Space(row.name, row.title, row.custom_instructions, _settings(row, "spaces")) for row in rows]
+
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    def put_session(
+        self, session_id: str, space: str | None, title: str | None, settings: Mapping[str, Any] | None
+    ) -> None:
+        changes: dict[str, Any] = {} if title is None else {"title": title}
+        if settings is not None:
+            changes["settings"] = json_text(settings, f"The settings of session {session_id!r}")
+        with self._database.writing() as connection:
+            row = self._rows.locked(connection, session_id)
             if space is not None:
-                of = select(spaces.c.id).where(spaces.c.tenant == self.tenant, spaces.c.name == space)
-                found = connection.execute(of).scalar()
-                if found is None:
-                    raise StoreError(
-                        f"There is no space {space!r}. Nothing was changed; make it with put_space."
-                    )
+                found = None
+                if space:
+                    of_space = select(spaces.c.id).where(*self._space_named(space))
+                    found = connection.execute(of_space).scalar()
+                    if found is None:
+                        raise StoreError(
+                            f"There is no space {space!r}. Nothing was changed; make it with put_space."
+                        )
                 changes["space_id"] = found
             if changes:
                 connection.execute(update(sessions).where(sessions.c.id == row.id).values(**changes))
 
     def session(self, session_id: str) -> Thread | None:
-        found = self._threads(*self._named(session_id), limit=1)
+        found = self._threads(*self._rows.named(session_id), limit=1)
         return found[0] if found else None
 
     def sessions(
-        self, limit: int = 50, *, before: tuple[float, str] | None = None, space: str | None = None
+        self, limit: int, before: tuple[float, str] | None, space: str | None, query: str
     ) -> list[Thread]:
-        """Newest first, with counts; `before` is (updated_at, session_id) of the last one seen."""
-        where: list[Any] = [sessions.c.tenant == self.tenant]
+        where: list[Any] = [sessions.c.tenant == self._rows.tenant]
         if before is not None:
-            last = select(sessions.c.id).where(*self._named(before[1])).scalar_subquery()
+            last = select(sessions.c.id).where(*self._rows.named(before[1])).scalar_subquery()
             where.append(tuple_(sessions.c.updated_at, sessions.c.id) < tuple_(before[0], last))
         if space is not None:
             where.append(spaces.c.name == space)
+        if query:
+            where.append(
+                or_(*(self._database.holds(column, query) for column in (sessions.c.title, sessions.c.name)))
+            )
         return self._threads(*where, limit=limit)
 
     def _threads(self, *where: Any, limit: int) -> list[Thread]:
-        now = self.database.now()
+        now = self._database.now()
         compacting = (sessions.c.compacting_since <= now) & (sessions.c.compacting_until > now)
         wanted = (
             select(sessions, spaces.c.name.label("space"), compacting.label("compacting"))
@@ -152,69 +121,50 @@ class Threads:
             .order_by(sessions.c.tenant.desc(), sessions.c.updated_at.desc(), sessions.c.id.desc())
             .limit(limit)
         )
-        with self.database.reading() as connection:
+        with self._database.reading() as connection:
             return [_thread(row) for row in connection.execute(wanted)]
 
     def delete_session(self, session_id: str) -> bool:
-        """Remove a session with its messages, parts, records and events; says whether it was there."""
-        with self.database.writing() as connection:
-            gone = connection.execute(sessions.delete().where(*self._named(session_id)))
+        with self._database.writing() as connection:
+            gone = connection.execute(sessions.delete().where(*self._rows.named(session_id)))
         return gone.rowcount > 0
-
-    # -- events --------------------------------------------------------------------------------------------
-
-    def add_event(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> int:
-        """Keep an event; returns its number in the session, from which a reader may go on."""
-        at = self._clock()
-        with self.database.writing() as connection:
-            row = self.session_row(connection, session_id)
-            assert row is not None
-            number = int(row.last_event) + 1
-            told = json.dumps(dict(data), separators=(",", ":"), default=str)
-            connection.execute(
-                events.insert().values(session_id=row.id, sequence=number, name=name.value, data=told, at=at)
-            )
-            connection.execute(update(sessions).where(sessions.c.id == row.id).values(last_event=number))
-        return number
-
-    def events(self, session_id: str, since: int = 0, limit: int = 1_000) -> Iterator[Event]:
-        """Events after number `since`, in order."""
-        wanted = (
-            select(events)
-            .join(sessions, sessions.c.id == events.c.session_id)
-            .where(*self._named(session_id), events.c.sequence > since)
-            .order_by(events.c.session_id, events.c.sequence)
-            .limit(limit)
-        )
-        with self.database.reading() as connection:
-            rows = connection.execute(wanted).all()
-        yield from (_event(row, session_id) for row in rows)
-
-    def last_event(self, session_id: str, name: EventName) -> Event | None:
-        """The newest event of that name."""
-        wanted = (
-            select(events)
-            .join(sessions, sessions.c.id == events.c.session_id)
-            .where(*self._named(session_id), events.c.name == name.value)
-            .order_by(events.c.session_id, events.c.sequence.desc())
-            .limit(1)
-        )
-        with self.database.reading() as connection:
-            row = connection.execute(wanted).first()
-        return None if row is None else _event(row, session_id)
 
     def counts(self) -> tuple[int, int]:
         """Sessions and messages of this tenant."""
         wanted = select(func.count(), func.coalesce(func.sum(sessions.c.message_count), 0))
-        with self.database.reading() as connection:
-            row = connection.execute(wanted.where(sessions.c.tenant == self.tenant)).one()
+        with self._database.reading() as connection:
+            row = connection.execute(wanted.where(sessions.c.tenant == self._rows.tenant)).one()
         return int(row[0]), int(row[1])
 
+    # -- events --------------------------------------------------------------------------------------------
 
-def free_lease(now: Any) -> Any:
-    """Nobody holds it, or its time is over, or its time lies ahead (the machine was restarted since)."""
-    held = sessions.c.currently_compacting
-    return or_(held.is_(None), sessions.c.compacting_until <= now, sessions.c.compacting_since > now)
+    def add_event(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> int:
+        at = self._rows.clock()
+        text = json_text(data, f"The event {name.value}")
+        with self._database.writing() as connection:
+            row = self._rows.locked(connection, session_id)
+            number = int(row.last_event) + 1
+            connection.execute(
+                events.insert().values(session_id=row.id, sequence=number, name=name.value, data=text, at=at)
+            )
+            connection.execute(update(sessions).where(sessions.c.id == row.id).values(last_event=number))
+        return number
+
+    def events(self, session_id: str, after: int, limit: int) -> Iterator[Event]:
+        wanted = self._events(session_id).where(events.c.sequence > after)
+        with self._database.reading() as connection:
+            rows = connection.execute(wanted.order_by(events.c.sequence).limit(limit)).all()
+        yield from (_event(row, session_id) for row in rows)
+
+    def last_event(self, session_id: str, name: EventName) -> Event | None:
+        wanted = self._events(session_id).where(events.c.name == name.value)
+        with self._database.reading() as connection:
+            row = connection.execute(wanted.order_by(events.c.sequence.desc()).limit(1)).first()
+        return None if row is None else _event(row, session_id)
+
+    def _events(self, session_id: str) -> Select[Any]:
+        of_session = select(events).join(sessions, sessions.c.id == events.c.session_id)
+        return of_session.where(*self._rows.named(session_id)).order_by(events.c.session_id)
 
 
 def _event(row: Row[Any], session_id: str) -> Event:
@@ -222,6 +172,13 @@ def _event(row: Row[Any], session_id: str) -> Event:
         return Event(EventName(row.name), session_id, row.sequence, row.at, json.loads(row.data))
     except ValueError as error:
         raise corrupt("events", row.sequence, session_id, str(error)) from error
+
+
+def _settings(row: Row[Any], table: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(row.settings or "{}"))
+    except (ValueError, TypeError) as error:
+        raise corrupt(table, row.id, row.name, str(error)) from error
 
 
 def _thread(row: Row[Any]) -> Thread:
@@ -238,4 +195,5 @@ def _thread(row: Row[Any]) -> Thread:
         tokens=row.tokens,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        settings=_settings(row, "sessions"),
     )

@@ -183,17 +183,38 @@ class StoreContract:
         with store.lease("s", 60) as again:
             assert again
 
-    def test_a_lease_ends_by_itself(self) -> None:
+    def test_a_lease_lasts_as_long_as_its_holder_works(self) -> None:
         store = self.make_store()
-        dead = store.lease("s", 0.05)
-        assert dead.__enter__()
-        time.sleep(0.1)
-        with store.lease("s", 60) as granted:
+        with store.lease("s", 0.06) as granted:
             assert granted
-            # Whose time was over gives back nothing.
-            dead.__exit__(None, None, None)
-            with store.lease("s", 60) as third:
-                assert not third
+            time.sleep(0.3)
+            with store.lease("s", 60) as other:
+                assert not other
+        with store.lease("s", 60) as again:
+            assert again
+
+    def test_only_records_that_are_new_are_read(self) -> None:
+        store = self.make_store()
+        for n in range(1, 5):
+            store.commit(a_record(f"r{n}"))
+        store.commit(a_record("other", "t"))
+        assert [record.id for record in store.records("s", after="r2")] == ["r3", "r4"]
+        assert list(store.records("s", after="r4")) == []
+        assert [record.id for record in store.records("s", after=None)] == ["r1", "r2", "r3", "r4"]
+        # A record of another session, or one that is gone, is no place to go on from.
+        for unknown in ("other", "gone"):
+            assert len(store.records("s", after=unknown)) == 4
+        assert list(store.records("nobody", after="r1")) == []
+
+    def test_a_prefix_sent_again_leaves_the_current_line(self) -> None:
+        """Also where that prefix was first told on a line that was left since."""
+        store, first = self.make_store(), told("one", "two", "three", "four")
+        keep(store, "s", 0, first, [])
+        second = first[:2] + told("drei", "vier")
+        keep(store, "s", 0, second, [])
+        for again in (1, 2, 3):
+            keep(store, "s", 0, second[:again], [])
+            assert digests(store.originals("s")) == digests(second)
 
 
 def same_record(one: Record, other: Record) -> bool:

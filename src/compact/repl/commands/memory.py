@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from compact.cli.terminal import Screen, fit, one_line, plural
 from compact.engine.inspect import Recalled
 from compact.errors import CompactError
+from compact.ports import Thread
 from compact.repl.chat import Chat, failed
 from compact.repl.saying import Canvas, Happening, Reopened, error, info, result
 from compact.repl.turns import Turn, is_said, text_of
-from compact.stores.threads import Thread
 
 _RECALLED_LINES = 6
 _MOST_RECALLED = 5

@@ -1,0 +1,16 @@
+"""Settings of sessions and spaces."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("sessions", sa.Column("settings", sa.Text()))
+    op.add_column("spaces", sa.Column("settings", sa.Text()))

@@ -1,0 +1,51 @@
+"""The row of a session, which every other part of a database store begins with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from compact.errors import StoreError
+from compact.stores.database import Database
+from compact.stores.schema import sessions
+
+_LONGEST_ID = 1_000
+
+
+class SessionRows:
+    """The sessions of one tenant in one database. `clock` dates rows."""
+
+    def __init__(self, database: Database, tenant: str, clock: Callable[[], float] = time.time) -> None:
+        self.database = database
+        self.tenant = tenant
+        self.clock = clock
+
+    def named(self, session_id: str) -> tuple[Any, Any]:
+        """The condition that a row of `sessions` is this session's."""
+        return sessions.c.tenant == self.tenant, sessions.c.name == session_id
+
+    def locked(self, connection: Connection, session_id: str) -> Row[Any]:
+        """The session's row, locked against other writers; made if it is not there."""
+        if not session_id or len(session_id) > _LONGEST_ID:
+            raise StoreError(
+                f"A session id must have 1 to {_LONGEST_ID} characters, this one has {len(session_id)}. "
+                f"Nothing was stored; {'use a shorter id' if session_id else 'name one'}."
+            )
+        # PostgreSQL; SQLite has one writer anyway and ignores it.
+        wanted = select(sessions).where(*self.named(session_id)).with_for_update()
+        row = connection.execute(wanted).first()
+        if row is not None:
+            return row
+        now = self.clock()
+        fresh = {"tenant": self.tenant, "name": session_id, "created_at": now, "updated_at": now}
+        connection.execute(self.insert_absent(sessions).values(**fresh))
+        return connection.execute(wanted).one()
+
+    def insert_absent(self, table: Any) -> Any:
+        """An insert that leaves a row alone that is there already."""
+        build = sqlite.insert if self.database.is_sqlite else postgresql.insert
+        return build(table).on_conflict_do_nothing()
