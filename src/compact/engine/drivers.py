@@ -36,7 +36,8 @@ class Ports:
     archive: Archive
     summarizer: Any
     emit: Callable[[EventName, dict[str, Any], int, float | None], None]
-    lease_seconds: float = 120.0
+    lease_seconds: float = 15.0
+    """How long a lease outlasts a process that died; its holder renews it."""
 
 
 _POLL = 0.05

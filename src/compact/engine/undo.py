@@ -16,7 +16,7 @@ from compact.errors import CompactError, NotFound, SessionBusy
 from compact.model.event import EventName, Reason
 from compact.model.record import Record, RecordKind
 
-_LEASE_SECONDS = 60.0
+_LEASE_SECONDS = 15.0
 
 
 def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
