@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -179,9 +181,11 @@ class Slow(MemoryStore):
         self._wait("remember")
         super().remember(*args, **more)
 
-    def _give_back(self, *args: Any) -> None:
-        self._wait("release")
-        super()._give_back(*args)
+    @contextmanager
+    def lease(self, session_id: str, seconds: float) -> Iterator[bool]:
+        with super().lease(session_id, seconds) as granted:
+            yield granted
+            self._wait("release")
 
 
 async def test_a_store_that_blocks_does_not_block_the_event_loop() -> None:
