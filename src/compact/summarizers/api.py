@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, count
 from typing import Any
 
 from compact.counters import counter_for
-from compact.errors import ConfigError
+from compact.errors import ConfigError, FormatError
 from compact.formats import by_name, decode_all, recognize
+from compact.formats.nesting import nesting_told
 from compact.model.message import Message, Role, arguments_text
 from compact.model.summary import Evidence, Summary, SummaryRequest
 from compact.ports import TokenCounter
@@ -50,9 +51,43 @@ def summarize(
     messages are instructions, not conversation: they are left out. `strategy` may be a path to a template
     of your own, for a summarizer with a model.
     """
-    if max_tokens < 1:
-        raise ConfigError(f"max_tokens must be at least 1, not {max_tokens}.", "max_tokens")
-    counting = counter_for(model, counter) if isinstance(counter, str) else counter
+    _check(messages, max_tokens, strategy)
+    with nesting_told(messages):
+        return _summarize(
+            messages,
+            max_tokens,
+            strategy,
+            summarizer,
+            counter_for(model, counter) if isinstance(counter, str) else counter,
+            previous,
+            first_position,
+            focus,
+            format,
+            on_skipped,
+        )
+
+
+def _check(messages: Any, max_tokens: Any, strategy: Any) -> None:
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Collection):
+        raise FormatError(f"messages must be a list, not {type(messages).__name__}. Nothing was summarized.")
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < 1:
+        raise ConfigError(f"max_tokens must be a whole number from 1 on, not {max_tokens!r}.", "max_tokens")
+    if not isinstance(strategy, str):
+        raise ConfigError(f"strategy must be a name or a path, not {type(strategy).__name__}.", "strategy")
+
+
+def _summarize(
+    messages: Sequence[Any],
+    max_tokens: int,
+    strategy: str,
+    summarizer: Any,
+    counting: TokenCounter,
+    previous: Summary | None,
+    first_position: int,
+    focus: str,
+    format: str | None,
+    on_skipped: Callable[[str, str], None] | None,
+) -> Summary:
     given = list(messages)
     decoded: list[Message] = given
     if not all(isinstance(message, Message) for message in given):

@@ -1,0 +1,46 @@
+"""`compact.summarize` refuses what it cannot read, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compact import CompactError, summarize
+
+
+def nested(levels: int) -> dict[str, Any]:
+    outer: dict[str, Any] = {}
+    inner = outer
+    for _ in range(levels):
+        inner["a"] = {}
+        inner = inner["a"]
+    return outer
+
+
+DEEP = [
+    {"role": "user", "content": "hi"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "f", "arguments": nested(3_000)}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+]
+
+
+@pytest.mark.parametrize(
+    "messages", [None, 5, "hello", {"messages": []}, DEEP], ids=lambda m: type(m).__name__
+)
+def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
+    with pytest.raises(CompactError, match=r"messages"):
+        summarize(messages, 100)
+
+
+@pytest.mark.parametrize("wrong", [{"max_tokens": "x"}, {"max_tokens": 0}, {"strategy": None}])
+def test_wrong_arguments_are_named(wrong: dict[str, Any]) -> None:
+    talk = [{"role": "user", "content": "hi"}]
+    with pytest.raises(CompactError, match=next(iter(wrong))):
+        summarize(talk, **{"max_tokens": 100, **wrong})
