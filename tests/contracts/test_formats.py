@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compact.formats import FORMAT_NAMES, by_name, decode_all
+from compact.formats import by_name, decode_all
 from compact.ports import Format
 from compact.testing.formats import FormatContract, cleared
-from compact.testing.strategies import conversations
+from compact.testing.strategies import FORMATS, conversations
 from unit.formats import samples
 
 
@@ -56,7 +56,23 @@ class TestAISDKModel(FormatContract):
         return list(samples.model())
 
 
-@pytest.mark.parametrize("name", FORMAT_NAMES)
+class TestGemini(FormatContract):
+    def make_format(self) -> Format:
+        return by_name("gemini")
+
+    def sample(self) -> list[Any]:
+        return list(samples.gemini())
+
+
+class TestLangChain(FormatContract):
+    def make_format(self) -> Format:
+        return by_name("langchain")
+
+    def sample(self) -> list[Any]:
+        return list(samples.langchain())
+
+
+@pytest.mark.parametrize("name", FORMATS)
 @given(data=st.data())
 @settings(max_examples=25)
 def test_generated_conversations_keep_objects_and_read_back(name: str, data: st.DataObject) -> None:

@@ -48,11 +48,14 @@ class Context:
         transcript = read(path or "-", self.stdin)
         return transcript.picked(self.args.pick) if self.args.pick else transcript
 
-    def config(self) -> CompactConfig:
-        """Settings from the file, the variables and the command line; the last ones win."""
+    def config(self, transcript: Transcript | None = None) -> CompactConfig:
+        """Settings from the file, the variables, the model that a request body names, the command line.
+
+        The last ones win.
+        """
         from compact.cli.options import load_config
 
-        config, noticed = load_config(self)
+        config, noticed = load_config(self, transcript.model if transcript is not None else None)
         for warning in noticed:
             self.warn(warning)
         return config

@@ -1,8 +1,8 @@
 """Conversations from a file or standard input, and back in the shape they came in.
 
 Known shapes: an array of messages; one message a line (JSONL); a request body, that is an object with
-`messages` (or `input`) and perhaps `system` (or `instructions`) and `tools`; several such objects, as lines
-or as an array. Any of them may be gzipped.
+`messages` (or `input`, `contents`) and perhaps `system` (or `instructions`), `tools` and `model`; several
+such objects, as lines or as an array; a session file of Claude Code or Codex. Any of them may be gzipped.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from typing import IO, Any, TextIO
 
 from compact.cli.context import to_json
 from compact.errors import FormatError
+from compact.formats.recognition import list_to_pass
+from compact.formats.session_files import read_session_file
 from compact.model.message import json_kind
 
 MAX_BYTES = 512 * 1024 * 1024
 """More than this, also unpacked, is refused: a small gzip file can hold a disk full."""
 
 _EXPECTED = 'Expected is an array of messages, an object with "messages", or one of them a line.'
-_MESSAGES = ("messages", "input")
-_SYSTEM = ("system", "instructions")
+_MESSAGES = ("messages", "input", "contents")
+_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
 
 
 class Shape(StrEnum):
@@ -45,6 +47,8 @@ class Conversation:
     """The request body it came in, if it did."""
     label: str = ""
     """Its id, or its number in the file; empty where it is the only one."""
+    model: str | None = None
+    """The model that the body or the session file names."""
 
     def with_messages(self, messages: Sequence[Any]) -> Any:
         """What goes into the file in its place: the messages, or the body with only them exchanged."""
@@ -60,6 +64,12 @@ class Transcript:
     shape: Shape
     conversations: tuple[Conversation, ...]
     indent: int | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The model that every conversation names; None where they differ or one names none."""
+        named = {conversation.model for conversation in self.conversations}
+        return named.pop() if len(named) == 1 else None
 
     def picked(self, wanted: str) -> Transcript:
         """Only the conversation with that id, or that number, counted from 1."""
@@ -157,7 +167,7 @@ def parse(text: str, name: str) -> Transcript:
         raise FormatError(f"{name} holds a JSON {json_kind(value)}, not a conversation. {_EXPECTED}")
     if value and all(_is_body(item) for item in value):
         return Transcript(name, Shape.OBJECTS, _bodies(value, name), indent)
-    return Transcript(name, Shape.ARRAY, (Conversation(value),), indent)
+    return Transcript(name, Shape.ARRAY, (_from_array(value),), indent)
 
 
 def _object(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -184,7 +194,14 @@ def _parse_lines(text: str, name: str) -> list[Any]:
 def _from_lines(values: list[Any], name: str) -> Transcript:
     if all(_is_body(value) for value in values):
         return Transcript(name, Shape.OBJECT_LINES, _bodies(values, name))
-    return Transcript(name, Shape.LINES, (Conversation(values),))
+    return Transcript(name, Shape.LINES, (_from_array(values),))
+
+
+def _from_array(values: list[Any]) -> Conversation:
+    found = read_session_file(values)
+    if found is None:
+        return Conversation(values)
+    return Conversation(found.messages, found.system, model=found.model)
 
 
 def _is_body(value: Any) -> bool:
@@ -203,7 +220,8 @@ def _from_body(body: dict[str, Any], label: str, name: str) -> Conversation:
     where = f"{name}, conversation {label}" if label else name
     if key is None:
         raise FormatError(
-            f'{where} is an object without "messages"; found: {", ".join(list(body)[:8]) or "nothing"}.'
+            f'{where} is an object without "messages"; found: {", ".join(list(body)[:8]) or "nothing"}. '
+            f"{list_to_pass(body)}".rstrip()
         )
     messages = body[key]
     if key == "input" and isinstance(messages, str):
@@ -211,7 +229,12 @@ def _from_body(body: dict[str, Any], label: str, name: str) -> Conversation:
     if not isinstance(messages, list):
         raise FormatError(f'{where}: "{key}" must be an array of messages (got {json_kind(messages)}).')
     system = next((body[found] for found in _SYSTEM if body.get(found)), None)
+    if isinstance(system, dict) and isinstance(system.get("parts"), list):
+        system = system["parts"]
     tools = body.get("tools")
     if tools is not None and not isinstance(tools, list):
         raise FormatError(f'{where}: "tools" must be an array (got {json_kind(tools)}).')
-    return Conversation(messages, system, tools or None, body, label)
+    model = body.get("model")
+    return Conversation(
+        messages, system, tools or None, body, label, model if isinstance(model, str) and model else None
+    )

@@ -67,8 +67,11 @@ def add_settings(parser: ArgumentParser) -> None:
     )
 
 
-def load_config(context: Context) -> tuple[CompactConfig, list[str]]:
-    """The settings, and what was noticed on the way (variables that set nothing)."""
+def load_config(context: Context, model: str | None = None) -> tuple[CompactConfig, list[str]]:
+    """The settings, and what was noticed on the way (variables that set nothing).
+
+    `model` is the one that a request body names: it counts where the command line names none.
+    """
     from compact.config import CompactConfig
     from compact.config.loading import load, merged, nested
 
@@ -77,6 +80,9 @@ def load_config(context: Context) -> tuple[CompactConfig, list[str]]:
     given = {key: getattr(args, option) for key, option in options.items()}
     overrides: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     named = {key: f"from --{options[key]}" for key in overrides}
+    if model is not None and "model" not in overrides:
+        overrides["model"] = model
+        named["model"] = "from the file"
     for key, value in args.set:
         overrides = merged(overrides, nested(key.split("."), value))
         named.pop(key, None)

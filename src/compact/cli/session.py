@@ -8,10 +8,11 @@ from compact.cli.context import Context
 from compact.model.event import Event, EventName
 
 if TYPE_CHECKING:
+    from compact.cli.files import Transcript
     from compact.manager import CompactManager
 
 
-def manager_for(context: Context) -> CompactManager:
+def manager_for(context: Context, transcript: Transcript | None = None) -> CompactManager:
     """The manager of these settings, with everything in memory: the file itself is the original."""
     from compact.archives.memory import MemoryArchive
     from compact.manager import CompactManager
@@ -26,7 +27,7 @@ def manager_for(context: Context) -> CompactManager:
             context.warn(event.data["message"])
 
     return CompactManager(
-        context.config(),
+        context.config(transcript),
         store=MemoryStore(),
         archive=MemoryArchive(),
         exporters=(Immediate(tell),),

@@ -22,6 +22,8 @@ _HOMES = {
     "anthropic": ("anthropic", "Anthropic"),
     "ai-sdk-ui": ("ai_sdk", "AISDKUI"),
     "ai-sdk-model": ("ai_sdk", "AISDKModel"),
+    "gemini": ("gemini", "Gemini"),
+    "langchain": ("langchain", "LangChain"),
 }
 
 FORMAT_NAMES: tuple[str, ...] = tuple(_HOMES)

@@ -127,8 +127,16 @@ class SourceFormat(ABC):
         """Fields of `Message` beside role, parts and name."""
         return described(fields)
 
+    def fields_of(self, item: Any, index: int) -> Mapping[str, Any]:
+        """The caller's object as a mapping; a framework's own class is read here."""
+        return as_mapping(item, index)
+
+    def restore(self, fields: dict[str, Any], like: Any) -> Any:
+        """What was rebuilt or created, in the class that `like`, an object of the caller's, belongs to."""
+        return fields
+
     def decode(self, item: Any, index: int) -> tuple[Message, ...]:
-        fields = as_mapping(item, index)
+        fields = self.fields_of(item, index)
         fragments = self.fragments(fields, index)
         name = fields.get("name")
         name = name if isinstance(name, str) and "role" in fields else None
@@ -156,6 +164,7 @@ class SourceFormat(ABC):
         answers: list[int] = []
         position = 0
         seen: set[tuple[int, int]] = set()
+        like = next((message.origin.source for message in messages if message.origin is not None), None)
         for group in grouped(messages):
             origin = group[0].origin
             position += len(group)
@@ -164,15 +173,16 @@ class SourceFormat(ABC):
                 for result in results:
                     call = messages[calling(messages, position, result.call_id)]
                     answers.append(len(encoded))
-                    encoded.append(self.create_result(result, call))
+                    encoded.append(self.restore(self.create_result(result, call), like))
                 if not results:
                     created.append(len(encoded))
-                    encoded.append(self.create(group[0].role, own_text(group[0]), group[0]))
+                    made = self.create(group[0].role, own_text(group[0]), group[0])
+                    encoded.append(self.restore(made, like))
                 continue
             if len(group) == origin.parts and not any(message.changed for message in group):
                 encoded.append(origin.source)
                 continue
-            fields = as_mapping(origin.source, origin.index)
+            fields = self.fields_of(origin.source, origin.index)
             fragments = self.fragments(fields, origin.index)
             kept = [
                 part
@@ -181,7 +191,8 @@ class SourceFormat(ABC):
                 for part in surviving(fragments[message.origin.part], message, self.answers_in_calls)
             ]
             key = (origin.index, id(origin.source))
-            encoded.append(self.rebuild(fields, kept, origin.part if key in seen else None))
+            rebuilt = self.rebuild(fields, kept, origin.part if key in seen else None)
+            encoded.append(self.restore(rebuilt, origin.source))
             seen.add(key)
         if created:
             self.distinguish(encoded, created)

@@ -12,18 +12,20 @@ from typing import Any
 from compact.errors import FormatError, MalformedMessage
 from compact.formats.fields import as_mapping, is_array
 
-CHAT, RESPONSES, ANTHROPIC, UI, MODEL = (
+CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN = (
     "openai-chat",
     "openai-responses",
     "anthropic",
     "ai-sdk-ui",
     "ai-sdk-model",
+    "gemini",
+    "langchain",
 )
-PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI)
+PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI, GEMINI, LANGCHAIN)
 
 _NONE: frozenset[str] = frozenset()
 ANY = frozenset(PREFERENCE)
-_PLAIN = ANY - {UI}
+_PLAIN = frozenset({CHAT, RESPONSES, ANTHROPIC, MODEL})
 _CHAT_ONLY = frozenset({CHAT})
 _ROLES = {
     "system": ANY,
@@ -31,7 +33,8 @@ _ROLES = {
     "user": ANY,
     "assistant": ANY,
     "tool": frozenset({CHAT, MODEL}),
-    "function": frozenset({CHAT}),
+    "function": frozenset({CHAT, GEMINI}),
+    "model": frozenset({GEMINI}),
 }
 _TEXT_BLOCKS = frozenset({CHAT, ANTHROPIC, MODEL})
 PART_TYPES = {
@@ -58,6 +61,46 @@ PART_TYPES = {
     "tool-approval-request": frozenset({MODEL}),
     "tool-approval-response": frozenset({MODEL}),
 }
+RESPONSES_ITEMS = frozenset(
+    """message reasoning item_reference function_call function_call_output custom_tool_call
+    custom_tool_call_output file_search_call web_search_call code_interpreter_call image_generation_call
+    computer_call computer_call_output local_shell_call local_shell_call_output shell_call shell_call_output
+    apply_patch_call apply_patch_call_output mcp_list_tools mcp_approval_request mcp_approval_response
+    mcp_call tool_search_call tool_search_output program program_output compaction compaction_trigger additional_tools
+    configuration_update""".split()
+)
+"""Types of Responses items. Others count as items too, but only beside one of these."""
+
+LANGCHAIN_TYPES = {
+    "human": "HumanMessage",
+    "ai": "AIMessage",
+    "system": "SystemMessage",
+    "tool": "ToolMessage",
+    "function": "FunctionMessage",
+    "chat": "ChatMessage",
+}
+_CLASSES = {name: kind for kind, name in LANGCHAIN_TYPES.items()}
+
+
+_CLASS_FORMATS = {"langchain_core.messages": LANGCHAIN, "google.genai": GEMINI}
+"""Frameworks whose message classes tell the format by themselves."""
+
+
+def _package(item: Any) -> str:
+    """The first two names of the module that the object's class is from."""
+    return ".".join(type(item).__module__.split(".")[:2])
+
+
+def langchain_type(fields: Mapping[str, Any]) -> str | None:
+    """What kind of LangChain message this is a dump of; None where it is none."""
+    kind, name = fields.get("type"), fields.get("id")
+    if kind == "constructor" and is_array(name) and name and isinstance(fields.get("kwargs"), Mapping):
+        return _CLASSES.get(str(name[-1]).removesuffix("Chunk"))
+    holds = "content" in fields or (isinstance(fields.get("data"), Mapping) and "content" in fields["data"])
+    if not isinstance(kind, str) or not holds:
+        return None
+    kind = _CLASSES.get(kind.removesuffix("Chunk"), kind)
+    return kind if kind in LANGCHAIN_TYPES else None
 
 
 def recognize_name(messages: Sequence[Any]) -> str:
@@ -71,15 +114,14 @@ def preferred(possible: frozenset[str]) -> str:
 
 def narrow(possible: frozenset[str], messages: Sequence[Any], first_index: int) -> frozenset[str]:
     """The formats that are still possible after these messages, of those that were before."""
+    if first_index == 0 and messages:
+        _refuse_other_programs(messages)
     for index, item in enumerate(messages, first_index):
         candidates = _common(item) or candidates_for(item, index)
         if possible <= candidates:
             continue
         if not candidates:
-            raise FormatError(
-                f"messages[{index}] fits no known format: {_seen(as_mapping(item, index))}. "
-                f"Known formats: {', '.join(PREFERENCE)}. Nothing was changed."
-            )
+            raise _unknown(index, as_mapping(item, index))
         remaining = possible & candidates
         if not remaining:
             raise FormatError(
@@ -89,6 +131,47 @@ def narrow(possible: frozenset[str], messages: Sequence[Any], first_index: int) 
             )
         possible = remaining
     return possible
+
+
+def _refuse_other_programs(messages: Sequence[Any]) -> None:
+    """Refuse a list in which every object has a `type` that nobody knows: it is no conversation."""
+    first: Mapping[str, Any] | None = None
+    for index, item in enumerate(messages):
+        if type(item) is dict and "role" in item:
+            return
+        if _package(item) in _CLASS_FORMATS:
+            return
+        fields = as_mapping(item, index)
+        kind = fields.get("type")
+        if "role" in fields or not isinstance(kind, str) or kind in RESPONSES_ITEMS or langchain_type(fields):
+            return
+        first = fields if first is None else first
+    if first is not None:
+        raise _unknown(0, first)
+
+
+def _unknown(index: int, fields: Mapping[str, Any]) -> FormatError:
+    return FormatError(
+        f"messages[{index}] fits no known format: {_seen(fields)}. {list_to_pass(fields)}"
+        f"Known formats: {', '.join(PREFERENCE)}. Nothing was changed."
+    )
+
+
+def list_to_pass(fields: Mapping[str, Any]) -> str:
+    """A sentence that names what in this object could be the conversation; empty where nothing could."""
+    lists = [
+        key
+        for key, held in fields.items()
+        if is_array(held) and held and all(_may_be_message(one) for one in held)
+    ]
+    if lists:
+        return f"It holds a list of such objects: pass its {' or '.join(repr(key) for key in lists)}. "
+    single = [key for key, held in fields.items() if isinstance(held, Mapping) and _may_be_message(held)]
+    return f"Pass the {' or '.join(repr(key) for key in single)} of each object. " if single else ""
+
+
+def _may_be_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and ("role" in value or isinstance(value.get("type"), str))
 
 
 def _common(item: Any) -> frozenset[str] | None:
@@ -117,6 +200,8 @@ def fits(messages: Sequence[Any], name: str) -> bool:
 
 def candidates_for(item: Any, index: int) -> frozenset[str]:
     """The formats this one object could be in; empty when it fits none."""
+    if type(item) is not dict and (own := _CLASS_FORMATS.get(_package(item))) is not None:
+        return frozenset({own})
     fields = as_mapping(item, index)
     role, kind = fields.get("role"), fields.get("type")
     if role is None:
@@ -124,8 +209,10 @@ def candidates_for(item: Any, index: int) -> frozenset[str]:
     if not isinstance(role, str) or role not in _ROLES:
         return _NONE
     possible = _ROLES[role]
-    if is_array(fields.get("parts")):
-        return possible & {UI}
+    if is_array(parts := fields.get("parts")):
+        return possible & _whose_parts(parts)
+    if langchain_type(fields):
+        return frozenset({LANGCHAIN})
     possible &= _PLAIN
     if kind == "message":
         # Anthropic's own response objects say `type: message` too.
@@ -143,7 +230,17 @@ def candidates_for(item: Any, index: int) -> frozenset[str]:
     return possible
 
 
+def _whose_parts(parts: Sequence[Any]) -> frozenset[str]:
+    """The AI SDK's parts have a type, Gemini's have one field that says what they are."""
+    typed = [isinstance(part, Mapping) and "type" in part for part in parts]
+    return frozenset({UI} if all(typed) else _NONE) | ({GEMINI} if not any(typed) else _NONE)
+
+
 def _item_candidates(fields: Mapping[str, Any], kind: Any) -> frozenset[str]:
+    if langchain_type(fields):
+        return frozenset({LANGCHAIN})
+    if kind is None and is_array(parts := fields.get("parts")):
+        return _whose_parts(parts) & {GEMINI}
     if isinstance(kind, str) and kind not in PART_TYPES.keys() - {"reasoning"}:
         return frozenset({RESPONSES})
     if kind is None and isinstance(fields.get("id"), str) and fields.keys() <= {"id", "type"}:

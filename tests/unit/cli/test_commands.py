@@ -616,3 +616,11 @@ class TestCompletion:
 def test_output_options_work_before_and_after_the_command(compact: Compact, argv: tuple[str, ...]) -> None:
     assert "\x1b[" in compact(*argv, stdin=json.dumps(TALK)).out
     assert "\x1b[" not in compact("count", stdin=json.dumps(TALK)).out
+
+
+def test_a_body_names_the_model_that_counts(compact: Compact) -> None:
+    body = json.dumps({"model": "gpt-4", "messages": [{"role": "user", "content": "hello"}]})
+    assert json.loads(compact("count", "--json", stdin=body).out)["model"] == "gpt-4"
+    named = compact("count", "--json", "--model", "gpt-4o", stdin=body, environ={"COMPACT_MODEL": "o3"})
+    assert json.loads(named.out)["model"] == "gpt-4o"
+    assert "gpt-4" in compact("plan", stdin=body).out

@@ -384,10 +384,95 @@ def model() -> list[dict[str, Any]]:
     ]
 
 
+def gemini() -> list[dict[str, Any]]:
+    return [
+        {
+            "role": "user",
+            "parts": [
+                {"text": "What is in this?"},
+                {"inlineData": {"mimeType": "image/png", "data": PNG}},
+                {"file_data": {"mime_type": "application/pdf", "file_uri": "gs://b/a.pdf"}},
+            ],
+        },
+        {
+            "role": "model",
+            "parts": [
+                {"text": "Look first.", "thought": True, "thoughtSignature": "c2ln"},
+                {"text": "Looking."},
+                {"functionCall": {"name": "look", "args": {"at": 1}}},
+                {"functionCall": {"name": "look", "args": {"at": 2}}},
+                {"functionCall": {"id": "fc9", "name": "grep", "args": {}}, "thoughtSignature": "c2ln"},
+            ],
+            "x_vendor": 1,
+        },
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "look", "response": {"output": "a cat " * 40}}},
+                {"functionResponse": {"name": "look", "response": {"legs": 4, "tail": True}}},
+                {"functionResponse": {"id": "fc9", "name": "grep", "response": {"error": "no such file"}}},
+                {"text": "And now?"},
+            ],
+        },
+        {"role": "model", "parts": [{"function_call": {"name": "read"}}]},
+        {
+            "role": "function",
+            "parts": [{"function_response": {"name": "read", "response": {"result": "ok"}}}],
+        },
+        {
+            "role": "model",
+            "parts": [{"executableCode": {"language": "PYTHON", "code": "1"}}, {"text": "A cat."}],
+        },
+        {"parts": [{"text": "Thanks."}]},
+    ]
+
+
+def langchain() -> list[dict[str, Any]]:
+    """All three spellings of a dump, as files mix them after a migration."""
+    name = ["langchain", "schema", "messages"]
+    calls = [{"name": "look", "args": {"at": 1}, "id": "c1", "type": "tool_call"}]
+    broken = [{"name": "grep", "args": "{nee", "id": "c2", "error": "bad JSON", "type": "invalid_tool_call"}]
+    blocks = [
+        {"type": "thinking", "thinking": "Look.", "signature": "c2ln"},
+        {"type": "text", "text": "Looking."},
+        {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 1}},
+    ]
+    return [
+        {"type": "system", "content": "You are careful."},
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": [*name, "HumanMessage"],
+            "kwargs": {
+                "content": [
+                    {"type": "text", "text": "What is this?"},
+                    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+                    {"type": "file", "base64": "AAAA", "mime_type": "application/pdf"},
+                ]
+            },
+        },
+        {
+            "type": "ai",
+            "data": {
+                "content": blocks,
+                "tool_calls": calls,
+                "invalid_tool_calls": broken,
+                "usage_metadata": {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11},
+            },
+        },
+        {"type": "tool", "content": "a cat " * 40, "tool_call_id": "c1", "name": "look"},
+        {"type": "tool", "data": {"content": ["not ", "JSON"], "tool_call_id": "c2", "status": "error"}},
+        {"type": "ai", "content": "A cat.", "tool_calls": [], "additional_kwargs": {"x": 1}, "id": "run-1"},
+        {"type": "human", "content": "Thanks."},
+    ]
+
+
 SAMPLES = {
     "openai-chat": chat,
     "openai-responses": responses,
     "anthropic": anthropic,
     "ai-sdk-ui": ui,
     "ai-sdk-model": model,
+    "gemini": gemini,
+    "langchain": langchain,
 }

@@ -44,6 +44,10 @@ def test_rich_samples_are_recognized_by_one_format_only(name: str) -> None:
         ({"role": "user", "content": [{"type": "image", "source": {}}]}, "anthropic"),
         ({"role": "assistant", "content": [{"type": "bash_tool_result"}]}, "anthropic"),
         ({"role": "user", "parts": []}, "ai-sdk-ui"),
+        ({"role": "user", "parts": [{"text": "x"}]}, "gemini"),
+        ({"role": "model", "parts": [{"functionCall": {"name": "f"}}]}, "gemini"),
+        ({"type": "human", "content": "x"}, "langchain"),
+        ({"type": "ai", "data": {"content": "x"}}, "langchain"),
         ({"role": "tool", "content": [{"type": "tool-result"}]}, "ai-sdk-model"),
         ({"role": "user", "content": [{"type": "image", "image": "u"}]}, "ai-sdk-model"),
         ({"role": "user", "content": [{"type": "file", "data": "u", "mediaType": "m"}]}, "ai-sdk-model"),
@@ -51,7 +55,8 @@ def test_rich_samples_are_recognized_by_one_format_only(name: str) -> None:
 )
 def test_one_message_tells(message: dict[str, Any], name: str) -> None:
     assert recognize([message]).name == name
-    mixture = [PLAIN, message] if name != "ai-sdk-ui" else [message]
+    apart = name in ("ai-sdk-ui", "gemini", "langchain")
+    mixture = [message] if apart else [PLAIN, message]
     assert recognize(mixture).name == name
 
 
@@ -71,7 +76,7 @@ def test_mixed_formats_are_refused_with_what_was_seen() -> None:
 @pytest.mark.parametrize(
     ("message", "seen"),
     [
-        ({"role": "model", "parts": [{"text": "x"}]}, "role='model'"),
+        ({"role": "robot", "parts": [{"text": "x"}]}, "role='robot'"),
         ({"speaker": "ada", "words": "x"}, "no role and no type; fields: speaker, words"),
         ({}, "fields: none"),
         ({"type": "text", "text": "x"}, "type='text'"),
@@ -139,3 +144,36 @@ def test_a_new_message_of_another_format_is_refused_with_its_own_index() -> None
     known = narrow(ANY, [{"role": "tool", "tool_call_id": "c", "content": "x"}], 0)
     with pytest.raises(FormatError, match=r"messages\[9\] looks like ai-sdk-ui"):
         narrow(known, [{"role": "user", "parts": []}], 9)
+
+
+OTHER_PROGRAMS = [
+    {"type": "user", "message": {"role": "user", "content": "Hi."}, "uuid": "u1"},
+    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "Hi."}},
+    {"type": "span", "name": "llm"},
+    {
+        "object": "response",
+        "type": "x",
+        "output": [{"type": "message", "role": "assistant", "content": "Hi."}],
+    },
+]
+
+
+@pytest.mark.parametrize("message", OTHER_PROGRAMS)
+def test_objects_of_other_programs_are_no_items(message: dict[str, Any]) -> None:
+    with pytest.raises(FormatError, match=r"messages\[0\] fits no known format"):
+        recognize([message] * 12)
+
+
+def test_a_refusal_names_the_list_to_pass() -> None:
+    with pytest.raises(FormatError, match="pass its 'output'"):
+        recognize([OTHER_PROGRAMS[3]])
+    with pytest.raises(FormatError, match="Pass the 'message' of each object"):
+        recognize([OTHER_PROGRAMS[0]])
+    with pytest.raises(FormatError, match="pass its 'history'"):
+        recognize([{"title": "x", "history": [PLAIN]}])
+
+
+def test_an_item_of_a_new_type_counts_beside_a_known_one() -> None:
+    assert recognize(
+        [{"type": "message", "role": "user", "content": "x"}, {"type": "novelty_call"}]
+    ).name == ("openai-responses")

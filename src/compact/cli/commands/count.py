@@ -44,7 +44,7 @@ class Size:
 
 def run(context: Context) -> ExitCode:
     transcript = context.transcript()
-    config = context.config()
+    config = context.config(transcript)
     meter = Meter(config, context)
     limits = limits_for(config.model, config.models)
     window = config.max_context_tokens or limits.window

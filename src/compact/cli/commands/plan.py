@@ -36,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> ExitCode:
     transcript = context.transcript()
-    manager = manager_for(context)
+    manager = manager_for(context, transcript)
     meter = Meter(manager.config, context)
     shown, insufficient = [], False
     for number, conversation in enumerate(transcript.conversations):

@@ -53,7 +53,7 @@ def run(context: Context) -> ExitCode:
             "--note is for a compaction that is asked for: give --force too, or leave it out.", "note"
         )
     transcript = context.transcript()
-    manager = manager_for(context)
+    manager = manager_for(context, transcript)
     conversations = transcript.conversations
     quiet = context.args.quiet or context.args.explain
     work = tracked(conversations, len(conversations), context.err, "Compacting", quiet)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context
 from compact.cli.exits import ExitCode
-from compact.cli.files import Conversation
+from compact.cli.files import Conversation, Transcript
 from compact.cli.options import add_input, assignment, load_config, tokens
 from compact.cli.progress import tracked
 from compact.model.summary import Summary
@@ -68,8 +68,9 @@ def run(context: Context) -> ExitCode:
     from compact.counters import counter_for
     from compact.wiring import model_summarizer
 
-    conversations = context.transcript().conversations
-    config = _config(context)
+    transcript = context.transcript()
+    conversations = transcript.conversations
+    config = _config(context, transcript)
     counter = counter_for(
         config.model,
         config.counter,
@@ -96,10 +97,10 @@ def run(context: Context) -> ExitCode:
     return ExitCode.OK if pairs and all(summary.text for summary in summaries) else ExitCode.FINDINGS
 
 
-def _config(context: Context) -> CompactConfig:
+def _config(context: Context, transcript: Transcript) -> CompactConfig:
     """The settings; where they name no summarizer, the embedded one: nothing goes out unasked."""
     args = context.args
-    config = context.config()
+    config = context.config(transcript)
     named = config.summarizer.name if "summarizer" in config.model_fields_set else None
     names = [name.strip() for name in (args.summarizer or "").split(",") if name.strip()]
     one = {"model": args.summarizer_model, "base_url": args.base_url, "api_key_env": args.api_key_env}
@@ -114,7 +115,7 @@ def _config(context: Context) -> CompactConfig:
     if not chosen:
         return config
     args.set.append(("summarizer", chosen))
-    return load_config(context)[0]
+    return load_config(context, transcript.model)[0]
 
 
 def _summary(conversation: Conversation, context: Context, summarizer: Any, counter: TokenCounter) -> Summary:
