@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from compact.core.boundaries import groups, turns
 from compact.core.job import Job
 from compact.core.view import Item, chain, span_handle
-from compact.model.message import Role
 from compact.model.plan import Mode, Plan
+from compact.model.policy import TurnUnit
 from compact.model.record import Record, RecordKind, Transcript
 from compact.model.summary import Summary
 
@@ -15,13 +16,10 @@ def next_version(base: Record | None) -> int:
 
 
 def dropped_turns(job: Job, plan: Plan) -> int:
-    """Turns gone so far: a turn is each user or assistant message, tool results belong to theirs."""
-    gone = sum(
-        1
-        for index in plan.replaced
-        if not job.items[index].message.is_ours
-        and job.items[index].message.role in (Role.USER, Role.ASSISTANT)
-    )
+    """Turns gone so far, counted as `window` counts them: a step with its results is one turn."""
+    replaced = set(plan.replaced)
+    found = groups([item.message for item in job.items])
+    gone = sum(found[turn.start].start in replaced for turn in turns(found, TurnUnit.MESSAGE))
     return gone + (job.base.dropped if job.base is not None else 0)
 
 

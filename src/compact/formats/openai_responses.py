@@ -1,7 +1,8 @@
 """OpenAI Responses items, as the Agents SDK passes them.
 
 One item is one message: a reply of the model may be several (reasoning, text, each call). Items that are
-paired by a call id become calls and results; hosted tools and what else there is stay opaque.
+paired by a call id become calls and results; an item of a hosted tool that carries its output is two
+messages, the call and the result. What else there is stays opaque.
 Volatile: `id` (unless it is all there is), `status`, `created_by`, annotations, log probabilities, nulls.
 """
 
@@ -21,6 +22,7 @@ from compact.formats.fields import (
     part_mapping,
     wrong_content,
 )
+from compact.formats.hosted_items import hosted, with_hosted_output, without_output
 from compact.formats.recognition import PART_TYPES, fits
 from compact.formats.responses_items import answer_to, call_of, message_part, result_of, with_output
 from compact.model.message import Message, Part, Reasoning, Role, Text, ToolResult
@@ -60,6 +62,12 @@ class OpenAIResponses(SourceFormat):
             raise MalformedMessage(index, "no role and no type" if kind is None else f"unknown type {kind!r}")
         if kind != "reasoning" and kind in PART_TYPES:
             raise MalformedMessage(index, f"{kind!r} is the type of a content part, not of an item")
+        if (both := hosted(fields, kind)) is not None:
+            call, result = both
+            return (
+                Fragment(Role.ASSISTANT, (call,), (_ITEM,)),
+                Fragment(Role.TOOL, (result,), (_ITEM,)),
+            )
         role, part = _item(fields, kind, index)
         return (Fragment(role, (part,), (_ITEM,)),)
 
@@ -74,7 +82,10 @@ class OpenAIResponses(SourceFormat):
                 return {**fields, "content": array}
             texts = [part.after.text for part in kept if isinstance(part.after, Text)]
             return {**fields, "content": joined(texts)}
+        is_hosted = hosted(fields, str(fields.get("type"))) is not None
         copy = dict(fields)
+        if is_hosted and not any(isinstance(part.after, ToolResult) for part in kept):
+            copy = without_output(fields)
         for part in kept:
             if part.new_text is not None:
                 raise FormatError(
@@ -82,7 +93,7 @@ class OpenAIResponses(SourceFormat):
                     "The messages you passed are unchanged."
                 )
             if result := part.new_result:
-                copy = with_output(fields, result)
+                copy = with_hosted_output(fields, result.text) if is_hosted else with_output(fields, result)
         return copy
 
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:

@@ -66,8 +66,8 @@ RESPONSES_ITEMS = frozenset(
     custom_tool_call_output file_search_call web_search_call code_interpreter_call image_generation_call
     computer_call computer_call_output local_shell_call local_shell_call_output shell_call shell_call_output
     apply_patch_call apply_patch_call_output mcp_list_tools mcp_approval_request mcp_approval_response
-    mcp_call tool_search_call tool_search_output program program_output compaction compaction_trigger additional_tools
-    configuration_update""".split()
+    mcp_call tool_search_call tool_search_output program program_output compaction compaction_trigger
+    additional_tools configuration_update""".split()
 )
 """Types of Responses items. Others count as items too, but only beside one of these."""
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from compact.errors import FormatError, MalformedMessage
-from compact.formats import by_name
+from compact.formats import by_name, decode_all
 from compact.formats.media import read_note
 from compact.model.message import Image, Opaque, Reasoning, Role, Text, ToolCall, ToolResult, with_parts
 from compact.testing.formats import CLEARED, cleared
-from unit.formats.samples import responses
+from unit.formats.samples import PNG, responses
 
 FORMAT = by_name("openai-responses")
 
@@ -87,6 +87,83 @@ def test_hosted_tools_and_references_stay_opaque() -> None:
     assert isinstance(search, Opaque) and search.type == "web_search_call" and "ws_1" not in search.text
     assert "msg_9" in decode(by_type("item_reference")).parts[0].text
     assert decode({"id": "msg_9"}).parts == decode({"id": "msg_9", "type": "item_reference"}).parts
+
+
+HOSTED = [
+    (
+        {
+            "type": "mcp_call",
+            "id": "mcp_1",
+            "server_label": "s",
+            "name": "get",
+            "arguments": "{}",
+            "output": "x",
+        },
+        "get",
+        "x",
+    ),
+    (
+        {
+            "type": "mcp_call",
+            "id": "mcp_1",
+            "server_label": "s",
+            "name": "get",
+            "arguments": "{}",
+            "error": "no",
+        },
+        "get",
+        "no",
+    ),
+    (
+        {
+            "type": "code_interpreter_call",
+            "id": "ci_1",
+            "container_id": "k",
+            "code": "print(1)",
+            "outputs": [{"type": "logs", "logs": "1"}, {"type": "image", "url": "https://x/y.png"}],
+        },
+        "code_interpreter",
+        "1",
+    ),
+    (
+        {
+            "type": "file_search_call",
+            "id": "fs_1",
+            "queries": ["q"],
+            "results": [{"filename": "a.md", "text": "port 8443", "score": 0.9}, {"text": "none"}],
+        },
+        "file_search",
+        "a.md:\nport 8443\nnone",
+    ),
+    (
+        {"type": "image_generation_call", "id": "ig_1", "result": PNG, "status": "completed"},
+        "image_generation",
+        "",
+    ),
+    (
+        {"type": "oracle_call", "id": "or_1", "question": "q", "result": {"answer": 42}},
+        "oracle",
+        '{"answer":42}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("item", "name", "text"), HOSTED)
+def test_a_hosted_tool_that_carries_output_is_a_call_and_its_result(
+    item: dict[str, Any], name: str, text: str
+) -> None:
+    call, result = decode_all([item], FORMAT)
+    assert (call.role, result.role) == (Role.ASSISTANT, Role.TOOL)
+    assert call.calls[0].name == name and result.results[0].text == text
+    assert call.calls[0].call_id == result.results[0].call_id == item["id"]
+    assert FORMAT.encode([call, result])[0] is item
+    (encoded,) = FORMAT.encode([call, cleared(result)])
+    assert {key: encoded.get(key) for key in ("type", "id")} == {key: item[key] for key in ("type", "id")}
+    assert [found.text for message in decode_all([encoded], FORMAT) for found in message.results] == [CLEARED]
+
+
+def test_a_hosted_tool_without_output_stays_opaque() -> None:
+    assert isinstance(decode({"type": "file_search_call", "id": "fs_1", "queries": []}).parts[0], Opaque)
 
 
 def test_kinds_that_came_later_still_pair_by_call_id() -> None:
