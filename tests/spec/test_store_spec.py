@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import pytest
 from sqlalchemy import event, inspect
 
 from compact.errors import SessionBusy
 from compact.formats import by_name, decode_all
+from compact.model.summary import SummaryRequest
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
+from support.lease_holder import held_elsewhere
 from support.raw import LONG_ENOUGH, Desk, Raw, assistant, pairs, step, summaries, user
 
 LONG_CHAT = [*pairs(16), user("the newest")]
@@ -156,28 +161,82 @@ def _explained(store: SqlStore, statement: str) -> list[tuple[str, ...]]:
 @pytest.mark.spec("S2.16", part="store")
 def test_a_message_that_arrives_while_compacting_is_refused(store: SqlStore, restarted: SqlStore) -> None:
     over = [*pairs(40), user("the newest")]
-    busy = Desk("chat", window=2_000, summarizer=ScriptedSummarizer(), store=restarted)
-    busy.manager._engine._busy_wait = 0.0
-    with store.lease("s", 60) as granted:
-        assert granted
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(request: SummaryRequest) -> str:
+        asked.set()
+        assert go_on.wait(20)
+        return LONG_ENOUGH
+
+    compacting = Desk("chat", window=2_000, summarizer=slow, store=store)
+    arriving = Desk("chat", window=2_000, summarizer=ScriptedSummarizer(), store=restarted)
+    first = threading.Thread(target=lambda: compacting.preflight(over))
+    first.start()
+    try:
+        assert asked.wait(20)
         thread = restarted.session("s")
         assert thread is not None and thread.currently_compacting
+        longer = [*over, assistant("an answer"), user("arrives meanwhile")]
         with pytest.raises(
             SessionBusy, match=r"^Session is currently being optimized\. Please wait a moment\.$"
         ):
-            busy.preflight(over)
-    assert list(store.records("s")) == []
-    # The message itself is not lost.
-    assert len(list(store.originals("s"))) == len(over)
+            arriving.manager.prepare("s", longer, wait=0)
+        assert list(restarted.records("s")) == []
+    finally:
+        go_on.set()
+        first.join()
+    # The message itself is not lost, and goes out once the other is done.
+    assert len(list(restarted.originals("s"))) == len(longer)
+    assert len(summaries(arriving.preflight(longer))) == 1 and len(restarted.records("s")) == 1
 
 
 @pytest.mark.spec("S2.16", part="store")
-def test_a_lock_left_by_a_dead_process_expires(store: SqlStore, restarted: SqlStore) -> None:
-    dead = store.lease("s", 0.05)
-    assert dead.__enter__()
-    desk = Desk("chat", window=2_000, store=restarted)
+def test_a_lock_left_by_a_dead_process_expires(store: SqlStore, store_url: str) -> None:
+    with held_elsewhere(store_url, "s", 0.6) as holder:
+        # It lives, so it is renewed.
+        time.sleep(1.0)
+        with store.lease("s", 60) as granted:
+            assert not granted
+        holder.kill()
+        holder.wait()
+        killed_at = time.monotonic()
+        while not _is_granted(store):
+            assert time.monotonic() - killed_at < 5
+            time.sleep(0.02)
+        assert time.monotonic() - killed_at <= 0.6 + 0.5
+    desk = Desk("chat", window=2_000, store=store)
     assert len(summaries(desk.preflight([*pairs(40), user("the newest")]))) == 1
-    dead.__exit__(None, None, None)
+
+
+def _is_granted(store: SqlStore) -> bool:
+    with store.lease("s", 60) as granted:
+        return granted
+
+
+@pytest.mark.spec("S2.16", part="store")
+def test_a_summary_that_takes_longer_than_the_lease_is_asked_for_once(store_url: str) -> None:
+    over, asked = [*pairs(40), user("the newest")], []
+
+    def slow(request: SummaryRequest) -> str:
+        asked.append(request)
+        time.sleep(0.6)
+        return LONG_ENOUGH
+
+    with ShortLease(store_url) as one, ShortLease(store_url) as other:
+        desks = [Desk("chat", window=2_000, summarizer=slow, store=store) for store in (one, other)]
+        threads = [threading.Thread(target=desk.preflight, args=(over,)) for desk in desks]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(asked) == 1 and len(one.records("s")) == 1
+
+
+class ShortLease(SqlStore):
+    """A third of the summary's time, so that a test need not take a third of a minute."""
+
+    def lease(self, session_id: str, seconds: float) -> AbstractContextManager[bool]:
+        return super().lease(session_id, 0.2)
 
 
 @pytest.mark.spec("S3.9")

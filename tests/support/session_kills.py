@@ -22,9 +22,10 @@ from compact import CompactConfig, CompactManager, lint
 from compact.archives.fs import FsArchive
 from compact.integrations.openai_agents import CompactSession
 from compact.stores.database import Database
+from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer
 from compact.wiring import redactor_for
-from support.store_kills import Boundaries, QuickLease, WatchedArchive
+from support.store_kills import Boundaries, WatchedArchive, let_leases_end
 
 Item = dict[str, Any]
 RESUMED = 3
@@ -71,7 +72,7 @@ class Watched(sqlite3.Connection):
 
 
 def session_on(
-    folder: Path, store: QuickLease, boundary: Callable[[], None]
+    folder: Path, store: SqlStore, boundary: Callable[[], None]
 ) -> tuple[CompactSession, EchoSummarizer]:
     config = CompactConfig(
         max_context_tokens=WINDOW, counter="chars4", policy={"hard_cap_buffer": 100, "keep_tool_io_pairs": 2}
@@ -102,7 +103,7 @@ def one_run(database: Database, folder: Path, number: int, expected: list[Item] 
     child = os.fork()
     if child == 0:
         boundary = Boundaries(number)
-        store = QuickLease(database, folder.name)
+        store = SqlStore(database, folder.name)
         boundary.watch(store)
         session, _ = session_on(folder, store, boundary)
         Watched.boundary = boundary  # type: ignore[assignment]
@@ -122,7 +123,8 @@ async def _left(
     everything = [item for chunk in CHUNKS for item in chunk]
     progress = folder / "acknowledged"
     promised = int(progress.read_text() or 0) if progress.exists() else 0
-    with QuickLease(database, folder.name) as store:
+    with SqlStore(database, folder.name) as store:
+        let_leases_end(store)
         session, summarizer = session_on(folder, store, lambda: None)
         left: list[Item] = await session.original_items()  # type: ignore[assignment]
         if left != everything[: len(left)] or len(left) < promised or len(left) % (STEP * len(CHUNKS[0])):
@@ -147,7 +149,7 @@ def main(folder: Path) -> None:
     os.fsync = lambda _: None
     folder.mkdir(parents=True, exist_ok=True)
     database = Database(f"sqlite:///{folder / 'store.db'}")
-    with QuickLease(database, "reference") as store:
+    with SqlStore(database, "reference") as store:
         session, _ = session_on(folder, store, lambda: None)
         expected = asyncio.run(scenario(session, lambda count: None))
         session.underlying.close()  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from compact import CompactConfig, CompactManager
 from compact.archives.fs import FsArchive
@@ -24,13 +24,12 @@ from compact.archives.verify import verify
 from compact.core.view import chain
 from compact.model.record import RecordKind, Transcript
 from compact.stores.database import Database
+from compact.stores.schema import sessions
 from compact.stores.sql import SqlStore
-from compact.stores.threads import Threads
 from compact.testing.scripted import EchoSummarizer
 from compact.wiring import redactor_for
 from support.raw import Raw, assistant, pairs, user
 
-SHORT_LEASE = 0.001
 RESUMED = 3
 """Every so many runs the session goes on: neighboring boundaries leave the same state."""
 HISTORY = [*pairs(16), user("the newest")]
@@ -38,19 +37,6 @@ LATER = [*HISTORY, assistant("an answer"), user("one more"), *pairs(2, first=50)
 LAST = [*LATER, assistant("the last answer"), user("the last question")]
 LENGTHS = {0, len(HISTORY), len(LATER), len(LAST)}
 """How many messages the store may hold: an append is all or nothing."""
-
-
-class QuickLease(SqlStore):
-    """Leases of the killed are over when the next run looks.
-
-    All share one `Database`, without connections: so each process finds its statements compiled already.
-    """
-
-    def __init__(self, database: Database, tenant: str) -> None:
-        Threads.__init__(self, database, tenant)
-
-    def lease(self, session_id: str, seconds: float) -> Any:
-        return super().lease(session_id, SHORT_LEASE)
 
 
 class Boundaries:
@@ -136,23 +122,31 @@ def problems(store: SqlStore, root: Path) -> list[str]:
     return found + [f"archive: {problem}" for problem in whole]
 
 
+def let_leases_end(store: SqlStore) -> None:
+    """As if the time of a lease had passed since its holder was killed."""
+    with store.database.writing() as connection:
+        over = update(sessions).values(compacting_until=sessions.c.compacting_since)
+        connection.execute(over.where(sessions.c.tenant == store.tenant))
+
+
 def one_run(database: Database, folder: Path, number: int, expected: list[Raw] | None) -> dict[str, Any]:
     tenant, root = f"run-{number}", folder / f"run-{number}"
     child = os.fork()
     if child == 0:
         boundary = Boundaries(number)
-        store = QuickLease(database, tenant)
+        store = SqlStore(database, tenant)
         boundary.watch(store)
         scenario(manager_on(store, root, boundary)[0])
         os._exit(0)
     _, status = os.waitpid(child, 0)
-    with QuickLease(database, tenant) as store:
+    with SqlStore(database, tenant) as store:
         result: dict[str, Any] = {"number": number, "killed": os.WIFSIGNALED(status)}
         result["problems"] = problems(store, root)
         before = len(store.records("s"))
         result["state"] = [len(list(store.originals("s"))), before]
         if number % RESUMED:
             return result
+        let_leases_end(store)
         manager, summarizer = manager_on(store, root, lambda: None)
         out = scenario(manager)
         if expected is not None and out != expected:
@@ -167,7 +161,7 @@ def main(url: str, folder: Path) -> None:
     # What a killed process wrote is with the system already; the disk is not part of this.
     os.fsync = lambda _: None
     database = Database(url)
-    with QuickLease(database, "reference") as store:
+    with SqlStore(database, "reference") as store:
         expected = scenario(manager_on(store, folder / "reference", lambda: None)[0])
     runs = []
     while not runs or runs[-1]["killed"]:

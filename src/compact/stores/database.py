@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
@@ -18,6 +17,7 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.sql import ColumnElement
 
 from compact.errors import ConfigError, MissingExtra, StoreError
+from compact.stores.private_file import make_private
 
 HEAD = "0003"
 """The newest migration; a database that is there already needs no look at the migrations."""
@@ -115,7 +115,7 @@ class Database:
         if self.is_private:
             options["poolclass"] = StaticPool
         else:
-            _make_private(Path(str(self.url.database)))
+            self._make_file(str(self.url.database))
         engine = create_engine(self.url, **options)
 
         @event.listens_for(engine, "connect")
@@ -134,6 +134,13 @@ class Database:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
         return engine
+
+    def _make_file(self, name: str) -> None:
+        # Originals hold what was said. Where the file cannot be made, opening it says so; a file: URI is
+        # SQLite's own to read.
+        if not name.startswith("file:"):
+            with suppress(OSError):
+                make_private(Path(name))
 
     def _begin_log(self, connection: Any) -> None:
         """Switch to the write-ahead log, for which SQLite does not wait where others open the file too."""
@@ -205,15 +212,6 @@ def database_url(url: str) -> URL:
     raise ConfigError(
         f"storage.url must be a sqlite:/// or postgresql:// URL (got {backend}://).", "storage.url"
     )
-
-
-def _make_private(path: Path) -> None:
-    """Originals hold what was said: a new file is its owner's alone. SQLite's other files get its mode."""
-    # Where it cannot be made, opening it says so; a file: URI is SQLite's own to read.
-    with suppress(OSError):
-        if not str(path).startswith("file:"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _folded(text: str | None) -> str:

@@ -42,6 +42,10 @@ class SqlLeases:
             with suppress(StoreError):
                 self._give_back(session_id, owner)
 
+    def stop(self) -> None:
+        """Renew nothing any more; for a store that is closed."""
+        self._renewals.stop()
+
     def _take(self, session_id: str, owner: str, seconds: float) -> bool:
         with self._database.writing() as connection:
             session = self._rows.locked(connection, session_id)

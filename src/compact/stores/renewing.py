@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Condition, Thread
+from threading import Condition, Thread, current_thread
 
 from compact.errors import StoreError
 
@@ -50,6 +50,15 @@ class Renewals:
             with self._changed:
                 self._held.discard(held)
 
+    def stop(self) -> None:
+        """End the thread, after what it is doing; the leases run out."""
+        with self._changed:
+            thread, self._thread = self._thread, None
+            self._held.clear()
+            self._changed.notify()
+        if thread is not None:
+            thread.join(_IDLE_SECONDS)
+
     def _run(self) -> None:
         while (held := self._next_due()) is not None:
             if not _is_renewed(held):
@@ -60,7 +69,7 @@ class Renewals:
         """The next lease to renew, when its time has come; None when there was none for a while."""
         idle_since = time.monotonic()
         with self._changed:
-            while True:
+            while self._thread is current_thread():
                 now = time.monotonic()
                 first = min(self._held, key=lambda held: held.due, default=None)
                 if first is not None and first.due <= now:
@@ -70,9 +79,10 @@ class Renewals:
                     idle_since = now
                 elif now - idle_since >= _IDLE_SECONDS:
                     self._thread = None
-                    return None
+                    break
                 until = first.due if first is not None else idle_since + _IDLE_SECONDS
                 self._changed.wait(until - now)
+        return None
 
 
 def _is_renewed(held: _Held) -> bool:

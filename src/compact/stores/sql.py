@@ -24,20 +24,21 @@ from compact.stores.threads import SqlThreads
 class SqlStore:
     """The Store, Searchable, Remembers and Threads ports on a database, each of them a part of its own.
 
-    One store serves many threads; every process opens its own. `clock` dates rows. Leases go by the
-    database's time instead, so a wrong clock delays nobody.
+    One store serves many threads; every process opens its own. Stores for several tenants may share one
+    `Database`, given instead of its URL. `clock` dates rows. Leases go by the database's time instead, so a
+    wrong clock delays nobody.
     """
 
     def __init__(
         self,
-        url: str,
+        url: str | Database,
         tenant: str = "default",
         *,
         wait_seconds: float = 15.0,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.database = Database(url, wait_seconds, monotonic)
+        self.database = url if isinstance(url, Database) else Database(url, wait_seconds, monotonic)
         self.tenant = tenant
         rows = SessionRows(self.database, tenant, clock)
         self._originals = SqlOriginals(rows)
@@ -47,6 +48,7 @@ class SqlStore:
         self._threads = SqlThreads(rows)
 
     def close(self) -> None:
+        self._leases.stop()
         self.database.close()
 
     def __enter__(self) -> SqlStore:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from compact.errors import StoreError
+from compact.stores.private_file import make_private
 
 _VERSION = 1
 _SCHEMA = """
@@ -56,7 +56,8 @@ class TraceDatabase:
         self._lock = threading.Lock()
         self._open: list[sqlite3.Connection] = []
         with self.told("opened"):
-            self._make_file()
+            # Traces hold what was said: for their owner alone.
+            make_private(self.path)
             connection = self.connection()
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             connection.execute("PRAGMA journal_mode=WAL").fetchall()
@@ -130,11 +131,6 @@ class TraceDatabase:
                 connection.close()
             self._open.clear()
         self._local = threading.local()
-
-    def _make_file(self) -> None:
-        """Traces hold what was said: for their owner alone. SQLite gives its other files the same mode."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
     def _make_tables(self, connection: sqlite3.Connection) -> None:
         [version] = connection.execute("PRAGMA user_version").fetchone()
