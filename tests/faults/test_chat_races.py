@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
+from compact.chat.turn_log import TurnLog
 from compact.config import CompactConfig
 from compact.errors import StoreError
 from compact.manager import CompactManager
-from compact.repl.conversation import Conversation
 from compact.stores import open_store
 
 
 @contextmanager
-def chat_on(url: str) -> Iterator[Conversation]:
+def chat_on(url: str) -> Iterator[TurnLog]:
     with open_store(url) as store:
-        yield Conversation(CompactManager(CompactConfig(counter="chars4"), store=store), store, "talk")
+        yield TurnLog(CompactManager(CompactConfig(counter="chars4"), store=store), store, "talk")
 
 
 def turns(name: str) -> list[dict[str, Any]]:

@@ -16,10 +16,10 @@ from typing import Any
 
 from sqlalchemy import Engine, Pool, event
 
+from compact.chat.turn_log import TurnLog
 from compact.cli import main as compact
 from compact.config import CompactConfig
 from compact.manager import CompactManager
-from compact.repl.conversation import Conversation
 from compact.repl.exporting import imported
 from compact.stores import open_store
 from support.store_kills import Boundaries
@@ -45,14 +45,14 @@ def by_command(url: str, session: str, file: Path) -> None:
 
 def by_chat(url: str, session: str, file: Path) -> None:
     with open_store(url) as store:
-        chat = Conversation(CompactManager(CompactConfig(counter="chars4"), store=store), store, session)
+        chat = TurnLog(CompactManager(CompactConfig(counter="chars4"), store=store), store, session)
         chat.take_in(*imported(str(file)), "gpt-4o", "a title")
 
 
 def left(url: str, session: str) -> list[Any]:
     """Texts, system prompt, title and the question that waits."""
     with open_store(url) as store:
-        chat = Conversation(CompactManager(CompactConfig(counter="chars4"), store=store), store, session)
+        chat = TurnLog(CompactManager(CompactConfig(counter="chars4"), store=store), store, session)
         return [
             [turn["content"] for turn in chat.turns],
             [turn["content"] for turn in chat.head],

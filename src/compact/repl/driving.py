@@ -32,19 +32,6 @@ def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) ->
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ctrl-C does nothing within: what came is just being stored."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
 def no_echo() -> Iterator[None]:
     """What is typed meanwhile waits for the next prompt instead of being written into the reply."""
     try:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from compact.chat.turn_log import FORMAT
+from compact.chat.turns import Turn, from_message
 from compact.cli.context import to_json
 from compact.cli.files import read
 from compact.errors import FormatError, StoreError
 from compact.formats import decode_all, recognize
-from compact.repl.conversation import FORMAT
-from compact.repl.turns import Turn, from_message
 
 _SYSTEM = ("system", "developer")
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Any
 
+from compact.chat import Chats
 from compact.cli.context import Context
 from compact.cli.stored import store_url
 from compact.config import CompactConfig
 from compact.ports import ChatModel
-from compact.repl.chat import Chat, stop
+from compact.repl.chat import Chat
 
 PRESET = "window"
 """The terminal's own default, as its seed says."""
@@ -22,32 +24,26 @@ def open_chat(context: Context) -> Chat:
 
     config = chat_config(context)
     args = context.args
-
-    def choose(name: str) -> ChatModel:
-        return chosen(name, context)
-
-    model = choose(_model_name(config, context))
-    config = config.model_copy(update={"model": model.model})
+    store = open_store(store_url(context, config), config.tenant)
+    session = args.session
+    if args.last and session is None:
+        newest = store.sessions(1)
+        session = newest[0].session_id if newest else None
+    chats = Chats(
+        config.model_copy(update={"model": _model_name(config, context)}),
+        store,
+        lambda name: chosen(name, context),
+        delays_trim=True,
+        configure=lambda base, settings: _configured(base, settings, context),
+    )
     try:
-        store = open_store(store_url(context, config), config.tenant)
-        session = args.session
-        if args.last and session is None:
-            newest = store.sessions(1)
-            session = newest[0].session_id if newest else None
-        chat = Chat(
-            config,
-            store,
-            model,
-            session or _new_name(),
-            choose=choose,
-            with_preset=lambda name: _with_preset(name, context),
-        )
+        chat = Chat(chats, session or _new_name())
         if args.system and [turn.get("content") for turn in chat.conversation.head] != [args.system]:
-            chat.conversation.instruct(args.system, chat.agent)
-            chat.refresh()
+            chat.conversation.instruct(args.system)
         return chat
     except BaseException:
-        stop(model)
+        chats.close()
+        store.close()
         raise
 
 
@@ -73,12 +69,15 @@ def chat_config(context: Context) -> CompactConfig:
     return load_config(context)[0]
 
 
-def _with_preset(name: str, context: Context) -> CompactConfig:
-    """The same settings on top of another preset."""
+def _configured(base: CompactConfig, settings: Mapping[str, Any], context: Context) -> CompactConfig:
+    """The configuration for a session: its own preset comes below what the command line sets."""
+    preset = settings.get("preset")
+    if not preset or preset == base.policy.name:
+        return base
     from compact.cli.options import load_config
 
     before = context.args.set
-    context.args.set = [*before, ("preset", name)]
+    context.args.set = [*before, ("preset", preset)]
     try:
         return load_config(context)[0]
     finally:

@@ -10,13 +10,6 @@ from enum import StrEnum
 from typing import Any
 
 from compact.cli.terminal import Screen
-from compact.repl.state import Level
-
-WARNINGS = {
-    Level.EIGHTY: "Context at 80% capacity. Consider /clear or /save.",
-    Level.NINETY: "Context at 90% capacity. Auto-trimming soon.",
-}
-
 
 # Whatever a model or a file says must not drive the reader's terminal; tabs and line ends may stay.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -10,8 +10,8 @@ from compact.cli.terminal import cell_width
 from compact.repl.saying import STYLES, Canvas, Happening, Kind, Piece, Preparing, Said, clean
 
 if TYPE_CHECKING:
+    from compact.chat import Status
     from compact.cli.terminal import Screen
-    from compact.repl.chat import Status
 
 _FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 
@@ -120,6 +120,7 @@ class TerminalVoice:
     def show(self, happening: Happening) -> None:
         match happening:
             case Preparing(note=note):
+                self.settle()
                 self._reply = ReplyView(self._screen.stream, note)
             case Piece():
                 if self._reply is not None:

@@ -114,7 +114,7 @@ def _greet(context: Context) -> None:
 
 
 def _reopened(chat: Chat, context: Context) -> None:
-    from compact.repl.turns import is_said
+    from compact.chat.turns import is_said
 
     turns = sum(map(is_said, chat.conversation.current))
     if turns:
@@ -132,7 +132,7 @@ def _status(opening: Opening) -> tuple[str, bool]:
     chat = opening.chat
     if chat is None:
         return "starting …", False
-    status = chat.status
+    status = chat.conversation.status
     return status_line(status), status.tokens >= 0.8 * status.window
 
 

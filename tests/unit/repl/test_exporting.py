@@ -163,7 +163,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_converted_turns_are_valid_openai_messages() -> None:
-    from compact.repl.turns import from_message
+    from compact.chat.turns import from_message
 
     for given in (ANTHROPIC["messages"], AI_SDK):
         assert isinstance(given, list)

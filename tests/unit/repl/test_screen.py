@@ -6,8 +6,8 @@ import io
 
 import pytest
 
+from compact.chat import Status
 from compact.cli.terminal import Screen
-from compact.repl.chat import Status
 from compact.repl.plot import plot
 from compact.repl.saying import Kind, Piece, Preparing, Reopened, Said, clean
 from compact.repl.screen import TerminalVoice, settled, short, status_line, warm

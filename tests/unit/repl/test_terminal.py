@@ -19,6 +19,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from compact.chat.drivers import undisturbed
 from compact.cli.commands import chat as command
 from compact.cli.context import Context
 from compact.cli.options import add_output
@@ -26,7 +27,7 @@ from compact.cli.terminal import Screen
 from compact.errors import ConfigError
 from compact.repl import opening
 from compact.repl.background import Opening
-from compact.repl.driving import drive, undisturbed
+from compact.repl.driving import drive
 from compact.repl.marks import Left, Mark, left_behind
 from compact.repl.prompt import PrivateHistory, Prompt, SlashCompleter
 from compact.repl.saying import Happening, Piece, info

@@ -78,9 +78,11 @@ def run(chat: Chat, text: str, canvas: Canvas) -> Iterator[Happening]:
     """Run the command that this line names, or say which one was probably meant."""
     word, _, argument = text.strip().partition(" ")
     name = word[1:].lower()
+    from compact.repl.chat import said
+
     command = COMMANDS.get(_ALSO.get(name, name))
     if command is None:
         yield unknown(name)
         return
-    yield from chat.caught_up()
+    yield from map(said, chat.conversation.catch_up())
     yield from command.run(chat, argument.strip(), canvas)

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compact.chat.turn_log import is_pinned
+from compact.chat.turns import is_said, text_of
 from compact.cli.drawing import as_provider_counts, draw_plan, rows
 from compact.cli.terminal import Screen, one_line, plural
 from compact.errors import CompactError
 from compact.model.plan import Mode
 from compact.model.record import RecordKind
-from compact.repl.chat import Chat, failed
-from compact.repl.conversation import is_pinned
+from compact.repl.chat import Chat, failed, said
 from compact.repl.plot import plot
 from compact.repl.saying import Canvas, Happening, Kind, Said, clean, error, info, result
-from compact.repl.state import trimmed
-from compact.repl.turns import is_said, text_of
 
 _SUMMARY_TOKENS = 400
 
 
 def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     # The running total as the last turn left it: nothing is measured again.
-    usage, conversation = chat.usage, chat.conversation
-    turns = len(conversation.turns) - chat.start
+    conversation = chat.conversation
+    usage, sizes = conversation.usage, conversation.sizes
+    turns = len(conversation.turns) - conversation.start
     shares = {name: tokens for name, tokens in usage.breakdown.items() if tokens or name == "messages"}
     due = usage.trigger - usage.tokens
-    what = "Trim" if chat.trims else "Compaction"
+    what = "Trim" if conversation.trims else "Compaction"
 
     def draw(screen: Screen) -> None:
         percent = f"{usage.tokens / usage.window:.1%}"
@@ -40,16 +40,16 @@ def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         when = f"in {due:,} tokens" if due > 0 else "when the next message is sent"
         share = f"{usage.trigger / usage.window:.0%}"
         screen.line(f"{what} at {usage.trigger:,} tokens ({share}): {when}.")
-        compactions = plural(chat.compactions, "compaction")
-        cost = f", ${chat.cost:.4f}" if chat.cost else ""
+        compactions = plural(conversation.compactions, "compaction")
+        cost = f", ${conversation.cost:.4f}" if conversation.cost else ""
         screen.line(
             f"Session {conversation.id}: {plural(turns, 'message')} since /clear, {compactions}{cost}."
         )
-        if chat.sizes:
+        if sizes:
             top = screen.styled(" window", "dim")
-            for number, row in enumerate(plot(chat.sizes, usage.window, screen.width - 12, screen.blocks)):
+            for number, row in enumerate(plot(sizes, usage.window, screen.width - 12, screen.blocks)):
                 screen.line(f"  │{screen.styled(row, 'cyan')}{top if number == 0 else ''}")
-            replies = "the reply" if len(chat.sizes) == 1 else f"each of {len(chat.sizes):,} replies"
+            replies = "the reply" if len(sizes) == 1 else f"each of {len(sizes):,} replies"
             screen.line(f"  └ context after {replies}")
 
     yield result(
@@ -61,9 +61,9 @@ def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         trigger=usage.trigger,
         budget=usage.budget,
         messages=turns,
-        compactions=chat.compactions,
-        cost=chat.cost,
-        sizes=list(chat.sizes[-1_000:]),
+        compactions=conversation.compactions,
+        cost=conversation.cost,
+        sizes=list(sizes[-1_000:]),
     )
 
 
@@ -77,7 +77,6 @@ def run_clear(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     if record is None:
         yield info("There is nothing to clear.")
         return
-    chat.started_afresh()
     gone = plural(record.messages_replaced, "message")
     text = f"Saved and cleared: {gone} no longer go out. /undo brings them back."
     yield info(text, session_id=conversation.id, messages=record.messages_replaced)
@@ -85,22 +84,15 @@ def run_clear(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
 
 def run_compact(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
-    before = chat.usage.tokens
-    known = {record.id for record in conversation.standing_records()}
     try:
-        chat.manager.manual_compact(conversation.id, conversation.history, note=argument)
-        chat.refresh()
+        record, before = conversation.compact(argument)
     except CompactError as problem:
         yield failed(problem)
         return
-    fresh = [record for record in conversation.standing_records() if record.id not in known]
-    if not fresh:
+    if record is None:
         yield info("Nothing was compacted: what is not always kept would hardly get smaller.")
         return
-    chat.recount()
-    chat.state = trimmed()
-    record = fresh[-1]
-    yield from chat.compacted(before, chat.usage.tokens)
+    yield said(conversation.compacted(before, conversation.usage.tokens))
     if record.summary:
         yield result(clean(record.summary), summary=record.summary)
 
@@ -108,14 +100,15 @@ def run_compact(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
 def run_plan(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
     try:
-        plan = as_provider_counts(chat.manager.plan(conversation.id, conversation.history), chat.refresh())
+        planned = conversation.manager.plan(conversation.id, conversation.history)
+        plan = as_provider_counts(planned, conversation.refresh())
     except CompactError as problem:
         yield failed(problem)
         return
     # As summaries and /recall number them: without the system prompt.
     shown = list(rows(plan, skipped=len(conversation.head)))
     most = 40
-    title = f"{conversation.id} · {chat.config.policy.name} · {chat.model.label}"
+    title = f"{conversation.id} · {conversation.manager.config.policy.name} · {conversation.model.label}"
 
     def draw(screen: Screen) -> None:
         left_out = max(0, len(shown) - most)
@@ -134,7 +127,7 @@ def run_plan(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
 def run_summary(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
     try:
-        records = conversation.standing_records()
+        records = conversation.log.standing_records()
         summary = records[-1].summary if records else ""
         if summary:
             yield result(clean(summary), summary=summary, in_use=True)
@@ -158,41 +151,37 @@ def run_summary(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
 def run_undo(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
     try:
-        records = conversation.standing_records()
-        if not records:
-            yield info("There is nothing to undo: no compaction and no /clear.")
-            return
-        record = records[-1]
-        chat.manager.restore(conversation.id, record.step)
-        chat.reset()
+        record = conversation.undo()
     except CompactError as problem:
         yield failed(problem)
         return
+    if record is None:
+        yield info("There is nothing to undo: no compaction and no /clear.")
+        return
     done = "/clear" if record.kind is RecordKind.CLEAR else f"{record.kind.value} {record.step}"
-    size = f"{chat.usage.tokens:,} tokens"
-    yield info(f"Undone: {done}. The context is {size} again.", step=record.step, tokens=chat.usage.tokens)
-    yield from chat.warnings()
+    tokens = conversation.usage.tokens
+    yield info(f"Undone: {done}. The context is {tokens:,} tokens again.", step=record.step, tokens=tokens)
+    yield from map(said, conversation.warnings())
 
 
 def run_pin(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
-    said = [n for n in range(chat.start, len(conversation.turns)) if is_said(conversation.turns[n])]
+    turns = [n for n in range(conversation.start, len(conversation.turns)) if is_said(conversation.turns[n])]
     position: int | None = None
     if argument.isdigit():
-        position = said[int(argument) - 1] if 0 < int(argument) <= len(said) else None
+        position = turns[int(argument) - 1] if 0 < int(argument) <= len(turns) else None
     elif not argument:
-        users = [n for n in said if conversation.turns[n].get("role") == "user"]
+        users = [n for n in turns if conversation.turns[n].get("role") == "user"]
         position = users[-1] if users else None
     if position is None:
-        yield error(f"Which turn? /pin protects your last message, /pin N turn N of {len(said)}.", 2)
+        yield error(f"Which turn? /pin protects your last message, /pin N turn N of {len(turns)}.", 2)
         return
     pinned = not is_pinned(conversation.turns[position])
     try:
         conversation.pin(position, pinned)
-        chat.refresh()
     except CompactError as problem:
         yield failed(problem)
         return
     text = one_line(text_of(conversation.turns[position]), 60)
     done = "Pinned, it will never be trimmed" if pinned else "No longer pinned"
-    yield Said(Kind.INFO, f"{done}: {text}", {"turn": said.index(position) + 1, "pinned": pinned})
+    yield Said(Kind.INFO, f"{done}: {text}", {"turn": turns.index(position) + 1, "pinned": pinned})

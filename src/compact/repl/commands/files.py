@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compact.chat.turns import is_said
 from compact.cli.terminal import plural
 from compact.errors import CompactError
-from compact.repl.chat import Chat, failed
+from compact.repl.chat import Chat, failed, said
 from compact.repl.exporting import exported, imported, path_of, write
 from compact.repl.saying import Canvas, Happening, error, info
-from compact.repl.turns import is_said
 from compact.wiring import redactor_for
 
 
 def run_export(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     replace = argument.split(maxsplit=1)[:1] in (["-f"], ["--force"])
     name = (argument.split(maxsplit=1)[1:] or [""])[0] if replace else argument
-    redactor = redactor_for(chat.config)
+    redactor = redactor_for(chat.chats.config)
     try:
         path = path_of(name or f"{chat.conversation.id}.json")
         turns = [*chat.conversation.head, *chat.conversation.current]
@@ -24,9 +24,9 @@ def run_export(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
     except CompactError as problem:
         yield failed(problem)
         return
-    said = sum(map(is_said, turns))
+    count = sum(map(is_said, turns))
     how = "redacted" if redactor.enabled else "NOT redacted"
-    yield info(f"{plural(said, 'turn')} written to {path}, {how}.", path=str(path), turns=said)
+    yield info(f"{plural(count, 'turn')} written to {path}, {how}.", path=str(path), turns=count)
 
 
 def run_import(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
@@ -37,12 +37,12 @@ def run_import(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
     try:
         path = path_of(argument)
         head, turns = imported(str(path))
-        chat.usage = conversation.take_in(head, turns, chat.agent, f"imported from {path.name}")
+        conversation.take_in(head, turns, f"imported from {path.name}")
     except CompactError as problem:
         yield failed(problem)
         return
-    said = sum(map(is_said, turns))
-    percent = f"{chat.usage.tokens / chat.usage.window:.0%}"
-    data = {"turns": said, "tokens": chat.usage.tokens, "window": chat.usage.window}
-    yield info(f"{plural(said, 'turn')} imported; the context is {percent} full.", **data)
-    yield from chat.warnings()
+    count, usage = sum(map(is_said, turns)), conversation.usage
+    data = {"turns": count, "tokens": usage.tokens, "window": usage.window}
+    percent = f"{usage.tokens / usage.window:.0%}"
+    yield info(f"{plural(count, 'turn')} imported; the context is {percent} full.", **data)
+    yield from map(said, conversation.warnings())

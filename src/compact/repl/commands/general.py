@@ -11,7 +11,7 @@ from compact.cli.terminal import Screen, fit, one_line
 from compact.errors import CompactError
 from compact.model.event import Event
 from compact.policies import PRESETS
-from compact.repl.chat import Chat, failed
+from compact.repl.chat import Chat, failed, said
 from compact.repl.commands import COMMANDS, unknown
 from compact.repl.saying import Canvas, Happening, Leave, info, result
 from compact.tracing.redacting import redacted_data
@@ -51,7 +51,8 @@ def run_help(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
 
 
 def run_preset(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
-    now = chat.config.policy.name
+    conversation = chat.conversation
+    now = conversation.manager.config.policy.name
     if not argument:
 
         def draw(screen: Screen) -> None:
@@ -63,35 +64,36 @@ def run_preset(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
         yield result(canvas.drawn(draw), preset=now, presets=list(PRESETS))
         return
     try:
-        config = chat.with_preset(argument)
-        chat.use(chat.model, config.model_copy(update={"model": chat.config.model}))
+        conversation.use(preset=argument)
     except CompactError as problem:
         yield failed(problem)
         return
     yield info(f"Preset {argument} from now on; the session stays.", preset=argument)
-    yield from chat.warnings()
+    yield from map(said, conversation.warnings())
 
 
 def run_model(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
+    conversation, manager = chat.conversation, chat.conversation.manager
     if not argument:
-        text = f"{chat.model.label} ({chat.agent}), window {chat.manager.window:,} tokens"
-        yield result(text, model=chat.agent, window=chat.manager.window)
+        text = f"{conversation.model.label} ({conversation.agent}), window {manager.window:,} tokens"
+        yield result(text, model=conversation.agent, window=manager.window)
         return
     try:
-        model = chat.choose(argument)
-        chat.use(model, chat.config.model_copy(update={"model": model.model}))
+        conversation.use(model=argument)
     except CompactError as problem:
         yield failed(problem)
         return
-    text = f"{model.label} answers from now on; window {chat.manager.window:,} tokens."
-    yield info(text, model=chat.agent, window=chat.manager.window)
-    yield from chat.warnings()
+    window = conversation.manager.window
+    text = f"{conversation.model.label} answers from now on; window {window:,} tokens."
+    yield info(text, model=conversation.agent, window=window)
+    yield from map(said, conversation.warnings())
 
 
 def run_trace(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     count = int(argument) if argument.isdigit() else 20
-    own = [event for event in chat.manager.events if event.session_id in ("", chat.conversation.id)]
-    redactor = redactor_for(chat.config)
+    conversation = chat.conversation
+    own = [event for event in conversation.manager.events if event.session_id in ("", conversation.id)]
+    redactor = redactor_for(chat.chats.config)
     events = [replace(event, data=redacted_data(event.data, redactor)) for event in own[-count:]]
     if not events:
         yield info("No events yet; they come with the first message.")

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
+from compact.chat.turns import Turn, is_said, text_of
 from compact.cli.terminal import Screen, fit, one_line, plural
 from compact.engine.inspect import Recalled
 from compact.errors import CompactError
 from compact.ports import Thread
-from compact.repl.chat import Chat, failed
+from compact.repl.chat import Chat, failed, said
 from compact.repl.saying import Canvas, Happening, Reopened, error, info, result
-from compact.repl.turns import Turn, is_said, text_of
 
 _RECALLED_LINES = 6
 _MOST_RECALLED = 5
@@ -21,10 +21,7 @@ _MOST_RECALLED = 5
 def run_save(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
     try:
-        chat.refresh()
-        if argument:
-            conversation.name(argument)
-        conversation.store.put_session(conversation.id)
+        conversation.save(argument)
     except CompactError as problem:
         yield failed(problem)
         return
@@ -85,14 +82,14 @@ def run_resume(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
     conversation = chat.conversation
     turns = sum(map(is_said, conversation.current))
     title = f" “{conversation.title}”" if conversation.title else ""
-    share = f"{chat.usage.tokens / chat.usage.window:.0%}"
+    share = f"{conversation.usage.tokens / conversation.usage.window:.0%}"
     yield info(
         f"Session {conversation.id}{title}: {plural(turns, 'turn')}, the context is {share} full.",
         session_id=conversation.id,
         turns=turns,
     )
     yield Reopened(conversation.draft)
-    yield from chat.warnings()
+    yield from map(said, conversation.warnings())
 
 
 def find(chat: Chat, wanted: str) -> Thread | None:
@@ -120,7 +117,7 @@ def run_recall(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
         yield error("What shall be found? /recall words, or a handle such as r-0123456789", 2)
         return
     try:
-        hits = chat.manager.recall(chat.conversation.id, argument)
+        hits = chat.conversation.manager.recall(chat.conversation.id, argument)
     except CompactError as problem:
         yield failed(problem)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compact.repl.state import Grace, Level, Sending, WindowState, landed, sending, trimmed
+from compact.chat.window import Grace, Level, Sending, WindowState, landed, sending, trimmed
 
 WINDOW, TRIGGER, BUDGET = 1_000, 800, 980
 FRESH = WindowState()

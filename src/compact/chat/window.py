@@ -82,3 +82,9 @@ def sending(
 def trimmed() -> WindowState:
     """After a trim every warning may come again."""
     return WindowState()
+
+
+WARNINGS = {
+    Level.EIGHTY: "Context at 80% capacity. Consider /clear or /save.",
+    Level.NINETY: "Context at 90% capacity. Auto-trimming soon.",
+}

@@ -27,10 +27,11 @@ def stamp(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def user_turn(text: str, at: float, session_id: str, agent: str) -> Turn:
+def user_turn(content: Any, at: float, session_id: str, agent: str) -> Turn:
+    """`content` is text, or parts as OpenAI's chat format writes them."""
     return {
         "role": "user",
-        "content": text,
+        "content": content,
         "timestamp": stamp(at),
         "session_id": session_id,
         "agent": agent,
@@ -70,6 +71,44 @@ def text_of(turn: Mapping[str, Any]) -> str:
         return content
     parts = content if isinstance(content, Sequence) else ()
     return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, Mapping)).strip()
+
+
+def result_turn(call_id: str, text: str, at: float, session_id: str, agent: str, is_error: bool) -> Turn:
+    """What a tool returned."""
+    turn = {"role": "tool", "tool_call_id": call_id, "content": text}
+    told = {"timestamp": stamp(at), "session_id": session_id, "agent": agent}
+    return {**turn, **told} | ({"is_error": True} if is_error else {})
+
+
+NO_RESULT = "[This call was not run: the reply was cut off before.]"
+
+
+def with_results(turns: Sequence[Turn]) -> list[Turn]:
+    """The same turns; a call without a result gets one that says so, or no provider takes the prompt."""
+    whole: list[Turn] = []
+    open_calls: list[str] = []
+
+    def close_calls() -> None:
+        whole.extend({"role": "tool", "tool_call_id": call, "content": NO_RESULT} for call in open_calls)
+        open_calls.clear()
+
+    for turn in turns:
+        if turn.get("role") == "tool":
+            if turn.get("tool_call_id") in open_calls:
+                open_calls.remove(turn["tool_call_id"])
+        else:
+            close_calls()
+            open_calls += calls_of(turn)
+        whole.append(turn)
+    close_calls()
+    return whole
+
+
+def calls_of(turn: Mapping[str, Any]) -> list[str]:
+    """The ids of the tool calls in a turn."""
+    calls = turn.get("tool_calls")
+    found = calls if isinstance(calls, Sequence) and turn.get("role") == "assistant" else ()
+    return [str(call["id"]) for call in found if isinstance(call, Mapping) and call.get("id")]
 
 
 def from_message(message: Message) -> list[Turn]:

@@ -1,12 +1,13 @@
-"""One session on the durable store: its turns, and what stands before them."""
+"""The stored turns of one session: what was said, the system prompt before it, pins and other settings."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
+from compact.chat.turns import Turn, from_message, stamp, text_of, user_turn, with_results
 from compact.engine.inspect import objects_of
 from compact.errors import FormatError
 from compact.formats import recognize
@@ -15,20 +16,26 @@ from compact.model.event import EventName
 from compact.model.message import Message
 from compact.model.outcome import ContextUsage
 from compact.model.record import Record, RecordKind, standing
-from compact.repl.turns import Turn, from_message, stamp, text_of, user_turn
-from compact.stores.sql import SqlStore
+from compact.ports import Store, Threads
 
 FORMAT = "openai-chat"
 _TITLE = 60
 
 
-class Conversation:
-    """Turns are stored when they are finished, by the look that measures them; nothing waits for a save."""
+class ChatStore(Store, Threads, Protocol):
+    """A store that a chat can stand on: the engine's port and the doors' port."""
+
+
+class TurnLog:
+    """Turns are stored when they are finished; nothing waits for a save.
+
+    Several doors may write to one session: what another one added is taken in before anything is stored.
+    """
 
     def __init__(
         self,
         manager: CompactManager,
-        store: SqlStore,
+        store: ChatStore,
         session_id: str,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -42,7 +49,11 @@ class Conversation:
         self.draft = ""
         """A message that was sent and never answered; it is no turn."""
         self.title = ""
+        self.instructions: list[Turn] = []
+        """The custom instructions of the space that the session lives in, as a system turn."""
         self.settings: dict[str, Any] = {}
+        self._unsaved: dict[str, Any] = {}
+        """Settings that are stored with the first message: a session that was only looked at is none."""
         self.came_in = 0
         """Turns that other doors added, and of which nobody was told yet."""
         self._load()
@@ -55,9 +66,10 @@ class Conversation:
             return
         self.title = thread.title
         found = self.store.last_event(self.id, EventName.SETTINGS)
-        self.settings = dict(found.data) if found is not None else {}
+        self.settings = {**(dict(found.data) if found is not None else {}), **self._unsaved}
         self.head = list(self.settings.get("head", []))
-        self.turns = _as_turns(list(self.store.originals(self.id)))
+        self.instructions = self._space_instructions(thread.space)
+        self.turns = with_results(_as_turns(list(self.store.originals(self.id))))
         answered = len(self.turns) <= self.settings.get("imported", 0)
         if self.turns and self.turns[-1].get("role") == "user" and not answered:
             self.draft = text_of(self.turns.pop())
@@ -65,6 +77,11 @@ class Conversation:
             if position < len(self.turns):
                 self.turns[position] = _pinned(self.turns[position], True)
         self._stored = len(self.turns)
+
+    def _space_instructions(self, name: str | None) -> list[Turn]:
+        space = self.store.space(name) if name else None
+        text = space.custom_instructions if space is not None else ""
+        return [{"role": "system", "content": text}] if text else []
 
     def catch_up(self) -> bool:
         """Take in what another door has added meanwhile; says whether there was anything."""
@@ -89,19 +106,21 @@ class Conversation:
             with self.store.exclusively(self.id):
                 self.catch_up()
                 yield
+                if self._unsaved:
+                    self.store.add_event(self.id, EventName.SETTINGS, self.settings)
                 end = self.store.end(self.id)
         except BaseException:
             # The engine may hold for stored what is not.
             self.manager.reload(self.id)
             raise
-        self._end, self._stored = end, len(self.turns)
+        self._end, self._stored, self._unsaved = end, len(self.turns), {}
 
     # -- looking -------------------------------------------------------------------------------------------
 
     @property
     def history(self) -> list[Turn]:
         """All that was told, for the engine: it knows what was cleared or compacted."""
-        return [*self.head, *self.turns]
+        return [*self.instructions, *self.head, *self.turns]
 
     @property
     def start(self) -> int:
@@ -119,27 +138,46 @@ class Conversation:
 
     def usage(self) -> ContextUsage:
         """What would be sent now. Turns that the store does not have yet are stored by this."""
-        if len(self.turns) == self._stored:
-            return self.manager.usage(self.id, self.history)
-        with self._alone():
-            return self.manager.usage(self.id, self.history)
+        if len(self.turns) != self._stored:
+            with self._alone():
+                self._store(self.history)
+        return self.manager.usage(self.id, self.history)
 
-    def ask(self, text: str, agent: str) -> Turn:
-        return user_turn(text, self.clock(), self.id, agent)
+    def _store(self, history: Sequence[Turn]) -> None:
+        self.manager.usage(self.id, history)
 
-    def asked(self, question: Turn) -> list[Turn]:
-        """The history with a question, which is stored by this: after a crash it can be asked again."""
+    def question(self, content: Any, agent: str) -> Turn:
+        return user_turn(content, self.clock(), self.id, agent)
+
+    def asked(self, question: Turn, at: int | None = None) -> list[Turn]:
+        """The history with a question, which is stored by this: after a crash it can be asked again.
+
+        `at`: in place of the turn at this position, and without all that followed it.
+        """
         with self._alone():
-            history = [*self.history, question]
-            self.manager.usage(self.id, history)
+            history = [*self.instructions, *self.head, *self.turns[:at], question]
+            self._store(history)
         return history
 
     # -- changing ------------------------------------------------------------------------------------------
 
-    def keep(self, turns: Sequence[Turn]) -> ContextUsage:
-        """Add finished turns. They stay in memory even where the store fails; the next look tries again."""
+    def keep(self, turns: Sequence[Turn], at: int | None = None) -> ContextUsage:
+        """Add finished turns, or put them in place of all from position `at` on.
+
+        They stay in memory even where the store fails; the next look tries again.
+        """
+        if at is not None:
+            del self.turns[at:]
+            self._stored = min(self._stored, at)
         self.turns += turns
         return self.usage()
+
+    def give_up(self, question: Turn, at: int | None = None) -> None:
+        """A question had no reply: it is no turn. One that took the place of others gives it back."""
+        self.draft = text_of(question)
+        if at is not None:
+            with self._alone():
+                self._store(self.history)
 
     def take_in(
         self, head: Sequence[Turn], turns: Sequence[Turn], agent: str, title: str = ""
@@ -160,12 +198,12 @@ class Conversation:
             title = self.title or _titled(title)
             # A question that ends a file is a turn of it, not one that this session has still to answer.
             settings = {**self.settings, "imported": len(all_turns)} | ({"head": leads} if leading else {})
-            usage = self.manager.usage(self.id, [*leads, *all_turns])
+            self._store([*self.instructions, *leads, *all_turns])
             self.store.add_event(self.id, EventName.SETTINGS, settings)
             self.store.put_session(self.id, title=title)
         self.head, self.turns, self.title, self.settings = leads, all_turns, title, settings
         self._stored = len(all_turns)
-        return usage
+        return self.usage()
 
     def set_head(self, head: Sequence[Turn]) -> None:
         self.head = list(head)
@@ -192,11 +230,15 @@ class Conversation:
         self.title = title
 
     def remember(self, **settings: Any) -> None:
-        """Keep settings of the session; the newest count."""
+        """Keep settings; the newest count. A new session stores them with its first message."""
         changed = {**self.settings, **settings}
-        if changed != self.settings:
+        if changed == self.settings:
+            return
+        if self._end[0] == 0 and self.store.session(self.id) is None:
+            self._unsaved |= settings
+        else:
             self.store.add_event(self.id, EventName.SETTINGS, changed)
-            self.settings = changed
+        self.settings = changed
 
 
 def _titled(text: str) -> str:

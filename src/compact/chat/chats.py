@@ -1,0 +1,136 @@
+"""All conversations of one store: opening them with their remembered settings, listing, deleting."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from compact.chat.conversation import Conversation
+from compact.chat.listening import Listening, listening
+from compact.chat.tools import Toolbox, ToolRunner
+from compact.chat.turn_log import FORMAT, ChatStore, TurnLog
+from compact.config import CompactConfig
+from compact.manager import CompactManager
+from compact.model.event import Event, EventName
+from compact.ports import Archive, ChatModel
+from compact.tracing.stream import AnyExporter
+
+Configure = Callable[[CompactConfig, Mapping[str, Any]], CompactConfig]
+
+
+class Chats:
+    """What a door holds. One serves many conversations, threads and tasks.
+
+    `models` gives the chat model of a name; the name of the default one is `config.model`. `configure` turns
+    the remembered settings of a session (`preset`, `policy`) into the configuration for it.
+    """
+
+    def __init__(
+        self,
+        config: CompactConfig,
+        store: ChatStore,
+        models: Callable[[str], ChatModel],
+        *,
+        tools: ToolRunner | None = None,
+        offers_recall: bool = False,
+        max_steps: int = 20,
+        delays_trim: bool = False,
+        summarizer: Any = None,
+        archive: Archive | None = None,
+        exporters: Sequence[AnyExporter] = (),
+        configure: Configure | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.config = config
+        self.store = store
+        self.models = models
+        self.tools: ToolRunner = tools if tools is not None else Toolbox()
+        self.offers_recall = offers_recall
+        """Whether the model may look up what was compacted away."""
+        self.max_steps = max_steps
+        """Model calls in one exchange."""
+        self.delays_trim = delays_trim
+        """The terminal's S1.10: a due trim waits for one further turn at 90 %."""
+        self._early: list[Event] = []
+        """What the engine said while it was put together; the first conversation hears it."""
+        with listening(self._early.append):
+            self._base = CompactManager(
+                config,
+                summarizer=summarizer,
+                store=store,
+                archive=archive,
+                exporters=(*exporters, Listening()),
+                format=FORMAT,
+            )
+        self._configure = configure or configured
+        self._clock = clock
+        self._managers: dict[str, CompactManager] = {}
+        self._models: dict[str, ChatModel] = {}
+
+    def open(self, session_id: str) -> Conversation:
+        """The conversation of this id; a new one is stored with its first message."""
+        settings = self.settings_of(session_id)
+        model = self.model(settings.get("model") or self.config.model)
+        early, self._early = self._early, []
+        with listening(early.append):
+            manager = self.manager(settings, model.model)
+        log = TurnLog(manager, self.store, session_id, self._clock)
+        return Conversation(self, log, model, manager, early)
+
+    async def aopen(self, session_id: str) -> Conversation:
+        return await asyncio.to_thread(self.open, session_id)
+
+    def settings_of(self, session_id: str) -> Mapping[str, Any]:
+        found = self.store.last_event(session_id, EventName.SETTINGS)
+        return found.data if found is not None else {}
+
+    def model(self, name: str) -> ChatModel:
+        """The model of that name, made once."""
+        if name not in self._models:
+            self._models[name] = self.models(name)
+        return self._models[name]
+
+    def manager(self, settings: Mapping[str, Any], model: str) -> CompactManager:
+        """The manager for these settings; conversations with equal ones share it."""
+        config = self._configure(self.config, settings)
+        key = f"{model} {config.preset} {config.max_context_tokens} {config.policy.model_dump_json()}"
+        if key not in self._managers:
+            self._managers[key] = self._base.for_model(
+                model,
+                max_context_tokens=config.max_context_tokens,
+                preset=config.preset,
+                policy=config.policy,
+            )
+        return self._managers[key]
+
+    def delete(self, session_id: str) -> bool:
+        """Remove a session with all that belongs to it; says whether it was there."""
+        for manager in self._managers.values():
+            manager.reload(session_id)
+        return self.store.delete_session(session_id)
+
+    def close(self) -> None:
+        """Deliver the events that wait, and stop what models run. The store stays open: it is the door's."""
+        self._base.close()
+        for model in self._models.values():
+            stop(model)
+
+
+def configured(config: CompactConfig, settings: Mapping[str, Any]) -> CompactConfig:
+    """The settings of a session on top of the configuration."""
+    preset, policy = settings.get("preset"), settings.get("policy") or {}
+    if not preset and not policy:
+        return config
+    given = {name: getattr(config, name) for name in config.model_fields_set if name != "policy"}
+    if not preset or preset == config.preset:
+        policy = {**config.policy.model_dump(), **policy}
+    return CompactConfig(**{**given, "preset": preset or config.preset, "policy": policy})
+
+
+def stop(model: ChatModel) -> None:
+    """Stop what a model runs, such as a server of its own."""
+    close = getattr(model, "close", None)
+    if callable(close):
+        close()

@@ -1,0 +1,313 @@
+"""One conversation: its turns, the model that answers, and the state of its window. Nothing here prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compact.chat.events import Notice, Severity, Topic
+from compact.chat.exchange import Exchange
+from compact.chat.listening import listening
+from compact.chat.tools import Tool, Toolbox, ToolRunner
+from compact.chat.turn_log import TurnLog
+from compact.chat.turns import Turn, context_of
+from compact.chat.window import WARNINGS, Level, landed, trimmed
+from compact.errors import CompactError, NotFound
+from compact.manager import CompactManager
+from compact.model.event import Event, EventName
+from compact.model.outcome import ContextUsage
+from compact.model.policy import Rest
+from compact.model.record import Record, RecordKind
+from compact.ports import ChatModel
+from compact.recall import DESCRIPTION, NAME, handle_recall, recall_tool
+
+if TYPE_CHECKING:
+    from compact.chat.chats import Chats
+
+_ADVICE = "Save with /save, start fresh with /clear, or shrink it now with /compact."
+_COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
+
+
+@dataclass(frozen=True)
+class Status:
+    """A conversation in one line."""
+
+    model: str
+    tokens: int
+    window: int
+    compactions: int
+    cost: float
+
+
+class Conversation:
+    """Open one with `Chats.open`. Exchanges of one conversation object come one after the other.
+
+    All methods but the exchanges are synchronous, and quick unless the store is slow: an event loop calls
+    them with `asyncio.to_thread`.
+    """
+
+    def __init__(
+        self,
+        chats: Chats,
+        log: TurnLog,
+        model: ChatModel,
+        manager: CompactManager,
+        early: Iterable[Event] = (),
+    ) -> None:
+        self.chats = chats
+        self.log = log
+        self.model = model
+        self.manager = manager
+        self.engine_warnings: list[str] = []
+        """Warnings of the engine that no notice was made of yet."""
+        self.compaction_words = ""
+        """What the last compaction has to say, in the engine's words (S1.11)."""
+        self.completed = 0
+        """Compactions that the engine completed since this was opened."""
+        for event in early:
+            self.hear(event)
+        with listening(self.hear):
+            log.usage()
+            self.cost = sum(_number(turn.get("cost")) for turn in log.turns)
+            self.reset()
+
+    # -- what it is ----------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        return self.log.id
+
+    @property
+    def title(self) -> str:
+        return self.log.title
+
+    @property
+    def turns(self) -> list[Turn]:
+        """All turns, in OpenAI's chat format with timestamp, session_id and agent; position 0 first."""
+        return self.log.turns
+
+    @property
+    def current(self) -> list[Turn]:
+        """The turns since the last clear."""
+        return self.log.current
+
+    @property
+    def head(self) -> list[Turn]:
+        """The system prompt: it stands before the turns, and a clear leaves it."""
+        return self.log.head
+
+    @property
+    def draft(self) -> str:
+        """A message that was sent and never answered."""
+        return self.log.draft
+
+    @property
+    def history(self) -> list[Turn]:
+        """What the engine is given: instructions of the space, system prompt, all turns."""
+        return self.log.history
+
+    @property
+    def agent(self) -> str:
+        return self.model.model
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What is remembered with the session: preset, policy, model, pins, …"""
+        return self.log.settings
+
+    @property
+    def trims(self) -> bool:
+        """Whether the policy discards, as the `window` preset does: then a due trim can wait."""
+        return self.manager.config.policy.rest is Rest.DISCARD
+
+    @property
+    def status(self) -> Status:
+        return Status(self.model.label, self.usage.tokens, self.usage.window, self.compactions, self.cost)
+
+    @property
+    def tools(self) -> ToolRunner:
+        """The door's tools, and recall where the door offers it."""
+        tools = self.chats.tools
+        if self.chats.offers_recall and isinstance(tools, Toolbox):
+            return tools.with_tools(self._recall_tool())
+        return tools
+
+    def _recall_tool(self) -> Tool:
+        def recall(**arguments: Any) -> str:
+            return handle_recall(self.manager, self.id, arguments)
+
+        return Tool(NAME, DESCRIPTION, recall, recall_tool()["function"]["parameters"])
+
+    # -- exchanges -----------------------------------------------------------------------------------------
+
+    def send(self, content: Any) -> Exchange:
+        """Send a message: text, or parts in OpenAI's chat format. Iterate over what is returned."""
+        return Exchange(self, self.log.question(content, self.agent))
+
+    def retry(self) -> Exchange:
+        """Ask for another reply to the last message; the earlier one stays until a new one is there."""
+        position = self._last_question()
+        return Exchange(self, self.turns[position], at=position)
+
+    def edit(self, position: int, content: Any) -> Exchange:
+        """Send another message in place of the one at `position`; what followed it is left behind."""
+        if not 0 <= position < len(self.turns) or self.turns[position].get("role") != "user":
+            raise NotFound(
+                f"Message {position} is none of yours, so it cannot be edited. Nothing was changed."
+            )
+        return Exchange(self, self.log.question(content, self.agent), at=position)
+
+    def _last_question(self) -> int:
+        for position in range(len(self.turns) - 1, -1, -1):
+            if self.turns[position].get("role") == "user":
+                return position
+        raise NotFound("There is no message to retry yet. Nothing was changed.")
+
+    # -- the state of the window ---------------------------------------------------------------------------
+
+    def hear(self, event: Event) -> None:
+        """Take in an event of the engine."""
+        self.completed += event.name is EventName.COMPLETE
+        if event.name is not EventName.WARNING:
+            return
+        message = str(event.data.get("message"))
+        if event.step:
+            # It belongs to a compaction, and is told with it.
+            self.compaction_words = message
+        elif message not in self.engine_warnings:
+            self.engine_warnings.append(message)
+
+    def reset(self) -> None:
+        """Look at the session anew: turns came in, or a compaction was undone."""
+        self.state = trimmed()
+        self.start = self.log.start
+        self.sizes = [size for turn in self.turns[self.start :] if (size := context_of(turn))]
+        self.refresh()
+        self.recount()
+
+    def refresh(self) -> ContextUsage:
+        with listening(self.hear):
+            self.usage = self.log.usage()
+        return self.usage
+
+    def reread(self) -> None:
+        self.refresh()
+        self.recount()
+
+    def recount(self) -> None:
+        """Compactions that stand; asked of the store only when there may be another one."""
+        self.compactions = sum(r.kind in _COMPACTIONS for r in self.log.standing_records())
+
+    def catch_up(self) -> list[Notice]:
+        """Take in what another door has added to this session meanwhile."""
+        log = self.log
+        # A store that cannot be read now is told of by what needs it.
+        with suppress(CompactError):
+            if log.catch_up() or log.came_in:
+                came, log.came_in = log.came_in, 0
+                self.reset()
+                if came:
+                    text = f"The session went on elsewhere: {came:,} message{'s' * (came != 1)} came in."
+                    return [Notice(Severity.INFO, Topic.CAME_IN, text)]
+        return []
+
+    def compacted(self, before: int, after: int) -> Notice:
+        """What a compaction that was just made says: the engine's own words where it has any (S1.11)."""
+        words = self.compaction_words or f"Context compacted: {before:,} → {after:,} tokens."
+        self.compaction_words = ""
+        return Notice(Severity.INFO, Topic.COMPACTED, words, {"tokens_before": before, "tokens_after": after})
+
+    def warnings(self) -> Iterator[Notice]:
+        """The warnings that the context as it is now calls for, once a crossing, and those of the engine."""
+        self.state, level = landed(self.state, self.usage.tokens, self.usage.window)
+        data = {"percent": int(level), "tokens": self.usage.tokens, "window": self.usage.window}
+        if level is Level.EIGHTY:
+            yield Notice(Severity.WARNING, Topic.CAPACITY, WARNINGS[level], data)
+        elif level is Level.NINETY:
+            text = WARNINGS[level] if self.trims else WARNINGS[level].replace("trimming", "compacting")
+            yield Notice(Severity.ALERT, Topic.CAPACITY, text, {**data, "action": _ADVICE})
+            yield Notice(Severity.ALERT, Topic.CAPACITY, _ADVICE)
+        while self.engine_warnings:
+            yield Notice(Severity.WARNING, Topic.ENGINE, self.engine_warnings.pop(0))
+
+    # -- changing ------------------------------------------------------------------------------------------
+
+    def instruct(self, text: str) -> None:
+        """Set the system prompt."""
+        self.log.instruct(text, self.agent)
+        self.refresh()
+
+    def clear(self) -> Record | None:
+        """Start fresh; None where there is nothing to clear. `undo` brings the turns back."""
+        with listening(self.hear):
+            record = self.log.clear()
+        if record is not None:
+            self.start = len(self.turns)
+            self.state = trimmed()
+            self.sizes = []
+            self.refresh()
+        return record
+
+    def compact(self, focus: str = "") -> tuple[Record | None, int]:
+        """Compact now; the record, or None where there was nothing to shrink, and the tokens before."""
+        before = self.usage.tokens
+        known = {record.id for record in self.log.standing_records()}
+        with listening(self.hear):
+            self.manager.manual_compact(self.id, self.history, note=focus)
+        self.refresh()
+        fresh = [record for record in self.log.standing_records() if record.id not in known]
+        if not fresh:
+            return None, before
+        self.recount()
+        self.state = trimmed()
+        return fresh[-1], before
+
+    def undo(self) -> Record | None:
+        """Undo the last compaction or clear; None where there is none."""
+        records = self.log.standing_records()
+        if not records:
+            return None
+        self.manager.restore(self.id, records[-1].step)
+        self.reset()
+        return records[-1]
+
+    def pin(self, position: int, pinned: bool = True) -> None:
+        """Protect the message at this position, or no longer."""
+        self.log.pin(position, pinned)
+        self.refresh()
+
+    def rename(self, title: str) -> None:
+        self.log.name(title)
+
+    def save(self, title: str = "") -> None:
+        """Make sure that all is stored, and give it a title."""
+        self.refresh()
+        if title:
+            self.log.name(title)
+        self.log.store.put_session(self.id)
+
+    def take_in(self, head: Sequence[Turn], turns: Sequence[Turn], title: str = "") -> None:
+        """Append turns from elsewhere, all or none; a session without a title gets this one."""
+        with listening(self.hear):
+            self.usage = self.log.take_in(head, turns, self.agent, title)
+
+    def use(self, *, model: str | None = None, **settings: Any) -> None:
+        """Another model, `preset` or `policy` from now on, remembered with the session.
+
+        Where that cannot be had, the error says why and all is as it was.
+        """
+        changed = {**self.settings, **settings, **({"model": model} if model else {})}
+        with listening(self.hear):
+            answering = self.chats.model(model) if model else self.model
+            manager = self.chats.manager(changed, answering.model)
+            self.usage = manager.usage(self.id, self.history)
+        self.model, self.manager, self.log.manager = answering, manager, manager
+        self.log.remember(**changed)
+        self.state = trimmed()
+        self.recount()
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

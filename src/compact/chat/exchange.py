@@ -1,0 +1,369 @@
+"""One exchange: a message comes in, the model answers and calls tools, and all of it becomes turns.
+
+    stored → [preflight → model stream → tools → stored] for each step → end of the turn
+
+The flow is a generator without input or output: it yields events for the door and needs for a driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from compact.chat import drivers
+from compact.chat.events import (
+    Accepted,
+    ChatEvent,
+    Failed,
+    Finish,
+    Finished,
+    Notice,
+    ReasoningDelta,
+    Severity,
+    StepStarted,
+    Stored,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    Topic,
+    UsageReported,
+)
+from compact.chat.needs import (
+    Need,
+    NeedClose,
+    NeedEndTurn,
+    NeedPiece,
+    NeedPrepared,
+    NeedResults,
+    NeedStream,
+    NeedWork,
+    Stop,
+)
+from compact.chat.tools import ToolOutput
+from compact.chat.turns import Turn, context_of, reply_turn, result_turn, text_of
+from compact.chat.window import Sending, sending, trimmed
+from compact.errors import CompactError, ContextOverflow, InsufficientBudget
+from compact.model import outcome
+from compact.model.chat import CallMade, FinishReason, ReasoningPiece, ReplyEnd, TextPiece
+from compact.model.message import ToolCall, Usage
+from compact.model.outcome import Prepared
+from compact.models.limits import limits_for
+
+if TYPE_CHECKING:
+    from compact.chat.conversation import Conversation
+
+Flow = Generator[ChatEvent | Need, Any, None]
+_SHORTEST_REPLY = 64
+_NOT_RUN = "[This call was not run: {}.]"
+
+
+class Exchange:
+    """Iterate over it once, with `for` or with `async for`; the events come as they happen."""
+
+    def __init__(self, conversation: Conversation, question: Turn, at: int | None = None) -> None:
+        self.conversation = conversation
+        self.question = question
+        self.control = drivers.Control()
+        self._at = at
+        self._state = conversation.state
+        """The state of the window once this is answered."""
+        self._asked: list[Turn] = []
+        """The history with the question, and with the steps since."""
+        self._kept = False
+        """The question is a turn: a reply or a step of one was stored with it."""
+        self._notices: list[Notice] = []
+        self._waits = False
+        """A due trim waits for the end of this turn (S1.10)."""
+        self._retried = False
+        self._new_step()
+
+    def __iter__(self) -> Iterator[ChatEvent]:
+        return drivers.run(self._flow(), self.conversation, self.control)
+
+    def __aiter__(self) -> AsyncIterator[ChatEvent]:
+        return drivers.arun(self._flow(), self.conversation, self.control)
+
+    def stop(self) -> None:
+        """Stop, from any thread: what was said so far is kept as interrupted."""
+        self.control.stop()
+
+    # -- the flow ------------------------------------------------------------------------------------------
+
+    def _flow(self) -> Flow:
+        finish = Finish.STOP
+        problem: CompactError | None = None
+        try:
+            yield from self._accepted()
+            finish = yield from self._steps()
+        except (Stop, KeyboardInterrupt):
+            finish = Finish.STOPPED
+        except CompactError as error:
+            finish, problem = Finish.FAILED, error
+        if self._stream is not None:
+            yield NeedClose(self._stream)
+        kept = yield from self._ended(finish, problem)
+        if finish is Finish.STOPPED:
+            text = "Stopped; what came is kept." if kept else "Stopped; nothing was added."
+            yield Notice(Severity.INFO, Topic.STOPPED, text)
+        elif problem is not None:
+            yield Failed(problem, kept)
+        elif not kept:
+            finish = Finish.EMPTY
+            yield Notice(Severity.INFO, Topic.EMPTY_REPLY, "The model said nothing; nothing was added.")
+        yield from self._end_turn()
+        yield from self._notices
+        yield from self.conversation.warnings()
+        yield Finished(finish, "" if self._kept else text_of(self.question))
+
+    def _accepted(self) -> Flow:
+        conversation = self.conversation
+        yield from (yield NeedWork(conversation.catch_up))
+        self._asked = yield NeedWork(lambda: conversation.log.asked(self.question, self._at))
+        yield from (yield NeedWork(conversation.catch_up))
+        self._state = conversation.state
+        position = len(conversation.turns) if self._at is None else self._at
+        yield Accepted(self.question, position)
+
+    def _steps(self) -> Generator[ChatEvent | Need, Any, Finish]:
+        """Model calls until the reply calls no more tools."""
+        most = self.conversation.chats.max_steps
+        for step in range(1, most + 1):
+            self._new_step()
+            yield StepStarted(step, self.conversation.model.label)
+            yield from self._replied(step)
+            if not self._calls:
+                return _FINISHES.get(self._end.reason, Finish.STOP) if self._end else Finish.STOP
+            if step == most:
+                break
+            yield from self._ran_tools()
+        text = f"The model still called tools after {most:,} steps; the last calls were not run."
+        self._notices.append(Notice(Severity.WARNING, Topic.STEP_LIMIT, text))
+        return Finish.STEP_LIMIT
+
+    def _new_step(self) -> None:
+        self._said = ""
+        self._end: ReplyEnd | None = None
+        self._calls: list[ToolCall] = []
+        self._stream: Any = None
+
+    # -- out and in ----------------------------------------------------------------------------------------
+
+    def _replied(self, step: int) -> Flow:
+        tools = self.conversation.tools.schemas or None
+        prepared = yield from self._prepared(tools, step)
+        try:
+            yield from self._pieces(prepared, tools)
+        except ContextOverflow as overflow:
+            if self._said or self._retried:
+                raise
+            # The server counts more than was estimated. One hard compaction, one more try, never a loop.
+            self._retried = True
+            again = yield from self._compacted_hard(overflow, prepared, tools)
+            yield from self._pieces(again, tools)
+
+    def _prepared(self, tools: Any, step: int) -> Generator[ChatEvent | Need, Any, Prepared]:
+        """What goes out now: a due trim runs, or waits for its one further turn where the door wants that."""
+        conversation = self.conversation
+        if conversation.chats.delays_trim and conversation.trims and (step == 1 or self._waits):
+            view: Prepared | None = yield NeedWork(lambda: self._waiting_view(tools, step))
+            if view is not None:
+                return view
+        self._waits = False
+        return self._noted((yield NeedPrepared(self._asked, tools)))
+
+    def _waiting_view(self, tools: Any, step: int) -> Prepared | None:
+        """The prompt as it is, where the due trim may wait (S1.10)."""
+        conversation = self.conversation
+        try:
+            view = conversation.manager.view(conversation.id, self._asked, tools)
+        except InsufficientBudget:
+            return None
+        usage = conversation.usage
+        if step == 1:
+            self._state, how = sending(
+                conversation.state, usage.tokens, view.tokens.final, usage.trigger, usage.budget
+            )
+            self._waits = how is not Sending.COMPACT
+        else:
+            self._waits = view.tokens.final <= usage.budget
+        return view if self._waits else None
+
+    def _noted(self, prepared: Prepared) -> Prepared:
+        """Remember what preparing did, to be told after the reply."""
+        conversation = self.conversation
+        if prepared.was_compacted or prepared.was_pruned:
+            # It is so whatever becomes of the reply.
+            conversation.state = self._state = trimmed()
+            conversation.recount()
+            self._notices.append(conversation.compacted(prepared.tokens.before, prepared.tokens.final))
+        elif isinstance(prepared.outcome, outcome.Failed):
+            stage, cause = prepared.outcome.stage.value, prepared.outcome.cause
+            text = f"The context could not be made smaller ({stage} failed: {cause})"
+            text = f"{text.rstrip('.')}. It went out as it was."
+            self._notices.append(Notice(Severity.WARNING, Topic.NOT_COMPACTED, text))
+        return prepared
+
+    def _compacted_hard(
+        self, overflow: ContextOverflow, before: Prepared, tools: Any
+    ) -> Generator[ChatEvent | Need, Any, Prepared]:
+        conversation = self.conversation
+        if overflow.tokens is not None:
+            tokens = overflow.tokens
+            yield NeedWork(lambda: conversation.manager.observe(conversation.id, self._asked, tokens, tools))
+            prepared: Prepared = yield NeedPrepared(self._asked, tools)
+            if prepared.was_compacted or prepared.was_pruned:
+                return self._noted(prepared)
+        prepared = yield NeedPrepared(self._asked, tools, hard=True)
+        if prepared.tokens.final >= before.tokens.final:
+            raise overflow
+        return self._noted(prepared)
+
+    def _pieces(self, prepared: Prepared, tools: Any) -> Flow:
+        conversation = self.conversation
+        config = conversation.manager.config
+        limits = limits_for(config.model, config.models)
+        room = max(_SHORTEST_REPLY, conversation.manager.window - prepared.tokens.final)
+        sent = prepared.tools if prepared.tools is not None else tools
+        self._stream = yield NeedStream(prepared.messages, sent, min(limits.max_output, room))
+        while (piece := (yield NeedPiece(self._stream))) is not None:
+            match piece:
+                case TextPiece(text=text):
+                    self._said += text
+                    yield TextDelta(text)
+                case ReasoningPiece(text=text):
+                    yield ReasoningDelta(text)
+                case CallMade(call=call):
+                    self._calls.append(call)
+                    yield ToolCalled(call)
+                case ReplyEnd(usage=usage):
+                    self._end = piece
+                    if usage is not None:
+                        yield UsageReported(usage, _price(conversation.agent, usage))
+        self._stream = None
+
+    def _ran_tools(self) -> Flow:
+        """Run the calls, then store the step: calls are stored with their results, or not at all."""
+        outputs: list[ToolOutput] = yield NeedResults(self._calls)
+        for call, output in zip(self._calls, outputs, strict=True):
+            yield ToolReturned(call.call_id, call.name, output.text, output.is_error)
+        yield from self._store(self._answer(None, None), outputs)
+        self._new_step()
+
+    # -- what becomes of it --------------------------------------------------------------------------------
+
+    def _ended(self, finish: Finish, problem: CompactError | None) -> Generator[ChatEvent | Need, Any, bool]:
+        """Store what came; says whether there is any reply."""
+        answer = self._answer("interrupted" if finish is Finish.STOPPED else None, problem)
+        if answer is not None:
+            reason = "the step limit was reached" if finish is Finish.STEP_LIMIT else "the reply was stopped"
+            outputs = [ToolOutput(_NOT_RUN.format(reason), True) for _ in answer.get("tool_calls") or ()]
+            yield from self._store(answer, outputs)
+        elif not self._kept:
+            yield NeedWork(self._given_up, firm=True)
+        return self._kept
+
+    def _answer(self, finish: str | None, problem: CompactError | None) -> Turn | None:
+        """The reply as a turn; one with nothing in it is none (S2.11)."""
+        end, conversation = self._end, self.conversation
+        message: Mapping[str, Any] = {"role": "assistant", "content": self._said}
+        if end is not None:
+            message = end.message
+        elif self._calls:
+            message = {**message, "tool_calls": [_wire_call(call) for call in self._calls]}
+        if not (message.get("content") or "").strip() and not message.get("tool_calls"):
+            return None
+        usage = end.usage if end is not None else None
+        return reply_turn(
+            message,
+            conversation.log.clock(),
+            conversation.id,
+            conversation.agent,
+            usage,
+            finish_reason=finish or (end.reason.value if end is not None else None),
+            error=str(problem) if problem is not None else None,
+            cost=_price(conversation.agent, usage),
+        )
+
+    def _store(self, answer: Turn | None, outputs: Sequence[ToolOutput]) -> Flow:
+        """Add the reply, and what its tools returned; before the first reply the question too."""
+        assert answer is not None
+        conversation = self.conversation
+        turns = [answer, *self._results(answer, outputs)]
+        fresh = turns if self._kept else [self.question, *turns]
+        conversation.state = self._state
+        conversation.cost += answer.get("cost") or 0.0
+        position = len(conversation.turns) if self._at is None or self._kept else self._at
+        self._kept = True
+        notices = yield NeedWork(lambda: self._stored(answer, fresh), firm=True)
+        yield from notices
+        conversation.sizes.append(context_of(answer) or conversation.usage.tokens)
+        yield Stored(tuple(fresh), position, conversation.usage)
+
+    def _results(self, answer: Turn, outputs: Sequence[ToolOutput]) -> list[Turn]:
+        log, agent = self.conversation.log, self.conversation.agent
+        ids = [call["id"] for call in answer.get("tool_calls") or ()]
+        return [
+            result_turn(own_id, output.text, log.clock(), log.id, agent, output.is_error)
+            for own_id, output in zip(ids, outputs, strict=True)
+        ]
+
+    def _stored(self, answer: Turn, fresh: Sequence[Turn]) -> list[Notice]:
+        conversation, log = self.conversation, self.conversation.log
+        # Another chat may have been answered meanwhile: these turns come after its, not in their place.
+        notices = conversation.catch_up()
+        log.draft = ""
+        at = self._at if fresh[0] is self.question else None
+        try:
+            if "usage" in answer and not notices:
+                conversation.manager.observe(log.id, self._asked, answer["usage"])
+            conversation.usage = log.keep(fresh, at)
+            notices += conversation.catch_up()
+            if not log.title:
+                log.name(text_of(self.question))
+        except CompactError as problem:
+            text = f"{problem} The turn is kept in memory; /export writes it to a file."
+            notices.append(Notice(Severity.ERROR, Topic.NOT_STORED, text))
+        self._asked = log.history
+        return notices
+
+    def _given_up(self) -> None:
+        """A message without a reply is no turn: it goes back to its writer; the session is as it was."""
+        log = self.conversation.log
+        try:
+            log.give_up(self.question, self._at if self._asked else None)
+            self.conversation.refresh()
+            # The question is stored, and the session listed: by what was asked.
+            if not log.title and self._asked:
+                log.name(text_of(self.question))
+        except CompactError:
+            pass  # what failed before is the news
+
+    def _end_turn(self) -> Flow:
+        """Old tool outputs are cleared where that saves enough, also after a failure (S2.9)."""
+        conversation = self.conversation
+        try:
+            before = conversation.completed
+            yield NeedEndTurn(conversation.history)
+            if conversation.completed > before:
+                yield NeedWork(conversation.reread)
+        except (CompactError, Stop):
+            pass  # the next preflight tries again
+
+
+_FINISHES = {FinishReason.LENGTH: Finish.LENGTH, FinishReason.REFUSAL: Finish.REFUSAL}
+
+
+def _wire_call(call: ToolCall) -> dict[str, Any]:
+    return {
+        "id": call.call_id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
+
+
+def _price(model: str, usage: Usage | None) -> float | None:
+    if usage is None:
+        return None
+    from compact.models.prices import cost
+
+    return float(cost(model, usage) or 0) or None
