@@ -15,9 +15,9 @@ from pathlib import Path
 import before_after
 
 from compact import CompactConfig, CompactManager
+from compact.chat.turn_log import TurnLog
 from compact.cli import main as compact
 from compact.cli.stored import DEFAULT_URL
-from compact.repl.conversation import Conversation
 from compact.stores import open_store
 
 DEMO = Path(__file__).with_name("demo_chat.json")
@@ -54,7 +54,7 @@ def seed() -> None:
     with open_store(DEFAULT_URL) as store:
         if store.session("demo") is None:
             manager = CompactManager(CompactConfig(preset="window"), store=store, format="openai-chat")
-            demo = Conversation(manager, store, "demo")
+            demo = TurnLog(manager, store, "demo")
             demo.take_in([], turns, "demo")
             demo.name("A week in the cottage")
 
