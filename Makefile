@@ -14,10 +14,15 @@ STAMP := $(VENV)/.setup-stamp
 OTEL_VENV := .venv-otel
 WORKERS ?= 2
 SOURCES := $(wildcard src tests benchmarks examples scripts)
+# The studio: built into the package, so that the server and the wheel have it.
+WEB_OUT := src/compact/server/static/index.html
+WEB_MODULES := web/node_modules/.package-lock.json
+WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
+CHROMIUM ?= /usr/bin/chromium
 # Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
-.PHONY: help setup run test quick test-model test-otel check format spec bench lock clean
+.PHONY: help setup web web-check browser run test quick test-model test-otel check format spec bench lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -37,10 +42,32 @@ $(STAMP): pyproject.toml $(LOCK) $(NODEPS)
 		echo "$$key" > $@; \
 	else touch $@; fi
 
+web: $(WEB_OUT)  ## build the studio (needs Node 20 or newer)
+	@:
+
+$(WEB_MODULES): web/package.json web/package-lock.json
+	@command -v npm > /dev/null || { echo "The studio is built with Node 20 or newer: install nodejs and npm." >&2; exit 1; }
+	@echo "Installing the studio's packages ..." >&2
+	@cd web && npm ci --no-audit --no-fund --loglevel=error > /dev/null
+	@touch $@
+
+$(WEB_OUT): $(WEB_MODULES) $(WEB_SOURCES)
+	@echo "Building the studio ..." >&2
+	@cd web && npx --no vite build --logLevel error
+	@touch $@
+
+web-check: $(WEB_MODULES)
+	@cd web && npx --no tsc -- --noEmit && npx --no eslint -- --max-warnings 0 src dev && npx --no vitest -- run --silent --reporter=dot > /dev/null
+
+# The browser tests drive Debian's Chromium; without it they are skipped, and say so.
+browser:
+	@test -x $(CHROMIUM) || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && echo "Installing Chromium ..." >&2 && \
+		apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } || echo "No Chromium: browser tests are skipped." >&2
+
 run: setup  ## show a compaction, then chat in the terminal with the local demo model
 	@$(BIN)/python examples/try_chat.py
 
-test: setup  ## all tests, with coverage
+test: setup web browser  ## all tests, with coverage
 	@echo "All tests: about nine minutes on two cores." >&2
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
@@ -64,12 +91,13 @@ check: setup  ## format, lint, types, room contracts
 	@$(BIN)/ruff check --quiet $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(MAKE) web-check
 
 format: setup  ## rewrite the sources as `check` wants them
 	@$(BIN)/ruff format $(SOURCES)
 	@$(BIN)/ruff check --fix $(SOURCES)
 
-spec: setup  ## one line for every requirement: id, tests, state
+spec: setup web browser  ## one line for every requirement: id, tests, state
 	@echo "The tests of every requirement: up to nine minutes on two cores; the lines come at the end." >&2
 	@mkdir -p build; rm -f build/spec.tsv; \
 	if $(BIN)/python -m pytest -m spec -n $(WORKERS) -q --spec-report=build/spec.tsv > build/spec.log 2>&1; \
@@ -92,4 +120,4 @@ lock: setup  ## resolve the versions that are tested
 		--no-emit-index-url --extra dev pyproject.toml -o $(LOCK)
 
 clean:  ## remove everything that make made
-	@rm -rf $(VENV) $(OTEL_VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(OTEL_VENV) web/node_modules src/compact/server/static build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,126 @@
+import { ChartLine, ChartNoAxesGantt, Columns3, FoldVertical, Keyboard, MessageSquare, Plus, Settings as Gear, SunMoon } from "lucide-react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { useLocation } from "wouter";
+import { useKeys } from "./lib/keys";
+import { nextTheme, setPreference, usePreferences } from "./lib/preferences";
+import { Home } from "./sessions/home";
+import { viewPath, type View } from "./sessions/session-header";
+import { SessionPage } from "./sessions/session-page";
+import { Sidebar } from "./sessions/sidebar";
+import { createSession, loadSessions, loadSettings, useSessions } from "./sessions/store";
+import { Announcer } from "./ui/announcer";
+import { Dialog } from "./ui/dialog";
+import { ErrorBoundary } from "./ui/error-boundary";
+import { KeysDialog } from "./ui/keys-dialog";
+import { Palette, type Command } from "./ui/palette";
+import { ToastList } from "./ui/toasts";
+
+const TracesPage = lazy(() => import("./traces/traces-page"));
+const SettingsPage = lazy(() => import("./settings/settings-page"));
+
+interface Place {
+  session: string;
+  view: View;
+  page: "home" | "session" | "traces" | "settings";
+}
+
+/** What an address means. Unknown ones lead home. */
+export function placeOf(path: string): Place {
+  const session = /^\/s\/([^/]+)(?:\/(what-if|figures))?\/?$/.exec(path);
+  if (session) return { page: "session", session: decodeURIComponent(session[1] as string), view: (session[2] as View | undefined) ?? "chat" };
+  const page = path.startsWith("/traces") ? "traces" : path === "/settings" ? "settings" : "home";
+  return { page, session: "", view: "chat" };
+}
+
+export function App() {
+  const [path, go] = useLocation();
+  const place = placeOf(path);
+  const { sessions, tracesOnly } = useSessions();
+  const [palette, setPalette] = useState(false);
+  const [keys, setKeys] = useState(false);
+  const [drawer, setDrawer] = useState(false);
+  const [compactOpen, setCompactOpen] = useState(false);
+  const theme = usePreferences((state) => state.theme);
+
+  useEffect(() => {
+    void loadSettings().then(() => {
+      if (!useSessions.getState().tracesOnly) void loadSessions();
+    });
+  }, []);
+
+  // Where only traces are served, every address shows them.
+  const page = tracesOnly ? "traces" : place.page;
+  const current = place.session || sessions[0]?.id || "";
+
+  const commands = useMemo<Command[]>(() => {
+    const create = async () => {
+      const session = await createSession();
+      if (session) go(viewPath(session.id, "chat"));
+    };
+    const here: Command[] = place.session
+      ? [
+          { id: "compact", group: "This session", label: "Compact now", words: "focus summarize", icon: <FoldVertical size={14} aria-hidden />, keys: ["⇧", "C"], run: () => setCompactOpen(true) },
+          { id: "chat", group: "This session", label: "Chat", icon: <MessageSquare size={14} aria-hidden />, keys: ["G", "C"], run: () => go(viewPath(place.session, "chat")) },
+          { id: "whatif", group: "This session", label: "Compare presets", words: "what if", icon: <Columns3 size={14} aria-hidden />, keys: ["G", "W"], run: () => go(viewPath(place.session, "what-if")) },
+          { id: "figures", group: "This session", label: "Figures", icon: <ChartLine size={14} aria-hidden />, keys: ["G", "F"], run: () => go(viewPath(place.session, "figures")) },
+          { id: "records", group: "This session", label: "Records and undo", words: "restore history", run: () => go(`${viewPath(place.session, "chat")}?panel=records`) },
+          { id: "debug", group: "This session", label: "Debug panel", words: "events context management", run: () => go(`${viewPath(place.session, "chat")}?panel=debug`) },
+        ]
+      : [];
+    return [
+      ...here,
+      { id: "new", group: "Go to", label: "New session", icon: <Plus size={14} aria-hidden />, keys: ["N"], run: () => void create() },
+      { id: "traces", group: "Go to", label: "Traces", icon: <ChartNoAxesGantt size={14} aria-hidden />, keys: ["G", "T"], run: () => go("/traces") },
+      { id: "settings", group: "Go to", label: "Settings", words: "spaces models", icon: <Gear size={14} aria-hidden />, run: () => go("/settings") },
+      { id: "theme", group: "Go to", label: `Theme: ${nextTheme(theme)}`, words: "dark light", icon: <SunMoon size={14} aria-hidden />, run: () => setPreference({ theme: nextTheme(theme) }) },
+      { id: "keys", group: "Go to", label: "Keys", words: "shortcuts keyboard help", icon: <Keyboard size={14} aria-hidden />, keys: ["?"], run: () => setKeys(true) },
+      ...sessions.map((session): Command => ({
+        id: `s-${session.id}`, group: "Sessions", label: session.title || "New session", words: session.space ?? "",
+        icon: <MessageSquare size={14} aria-hidden />, run: () => go(viewPath(session.id, "chat")),
+      })),
+    ];
+  }, [go, place.session, sessions, theme]);
+  const command = (id: string) => () => commands.find((entry) => entry.id === id)?.run();
+
+  useKeys({
+    "mod+k": () => setPalette(true),
+    "/": () => (page === "traces" ? document.getElementById("trace-search")?.focus() : setPalette(true)),
+    "?": () => setKeys(true),
+    n: page === "traces" ? () => undefined : command("new"),
+    "g c": () => current && go(viewPath(current, "chat")),
+    "g w": () => current && go(viewPath(current, "what-if")),
+    "g f": () => current && go(viewPath(current, "figures")),
+    "g t": () => go("/traces"),
+  });
+
+  const sidebar = <Sidebar currentId={place.session} onSearch={() => { setDrawer(false); setPalette(true); }} onOpen={() => setDrawer(false)} />;
+  return (
+    <>
+      <a href="#main" className="sr-only z-50 rounded-[8px] bg-surface p-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2">Skip to the content</a>
+      <div className="flex h-dvh min-h-0">
+        {page !== "traces" && <aside aria-label="Sessions" className="hidden w-[248px] flex-none border-r border-line lg:block xl:w-[264px]">{sidebar}</aside>}
+        <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col bg-surface outline-none">
+          <ErrorBoundary key={path}>
+          <Suspense fallback={<p className="p-6 text-text-3">Loading…</p>}>
+            {page === "session" && (
+              <SessionPage id={place.session} view={place.view} compactOpen={compactOpen} onCompactOpen={setCompactOpen} onDrawer={() => setDrawer(true)} />
+            )}
+            {page === "home" && <Home onDrawer={() => setDrawer(true)} />}
+            {page === "traces" && <TracesPage onPalette={() => setPalette(true)} />}
+            {page === "settings" && <SettingsPage onDrawer={() => setDrawer(true)} />}
+          </Suspense>
+          </ErrorBoundary>
+        </main>
+      </div>
+      {drawer && (
+        <Dialog title="Sessions" hideTitle onClose={() => setDrawer(false)}>
+          <div className="h-[80dvh]">{sidebar}</div>
+        </Dialog>
+      )}
+      {palette && <Palette commands={commands} onClose={() => setPalette(false)} />}
+      {keys && <KeysDialog onClose={() => setKeys(false)} />}
+      <ToastList />
+      <Announcer />
+    </>
+  );
+}

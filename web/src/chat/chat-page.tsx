@@ -1,0 +1,270 @@
+import { useCallback, useEffect, useState, type ReactNode } from "react";
+import { useLocation, useSearch } from "wouter";
+import { isRunning } from "../context/compaction";
+import { CompactDialog } from "../context/compact-dialog";
+import { ErrorBanner } from "../context/error-banner";
+import { Panel, type PanelTab } from "../context/panel";
+import { StatusRow } from "../context/status-row";
+import { UsageBar } from "../context/usage-bar";
+import { useUsage } from "../context/usage";
+import { api, BUSY_TEXT, errorText, sessionPath } from "../lib/api";
+import { setPreference, usePreferences } from "../lib/preferences";
+import { useIsWide } from "../lib/screen";
+import type { CompactionRecord, Message, Session } from "../lib/types";
+import { UndoDialog } from "../records/undo-dialog";
+import { exportSession } from "../sessions/export";
+import { createSession, markUnread, useSessions } from "../sessions/store";
+import { Dialog } from "../ui/dialog";
+import { ErrorBoundary } from "../ui/error-boundary";
+import { showToast } from "../ui/toasts";
+import { Composer } from "./composer";
+import { draftText, emptyDraft } from "./drafts";
+import { EmptyThread } from "./empty-thread";
+import { messageText } from "./message-view";
+import { cancelCompaction, compactNow, isRolling, jumpTo, loadRecords, openSession, pinMessage, refreshHistory, useOpenSession } from "./open-session";
+import { useSessionEvents } from "./session-events";
+import { Thread } from "./thread";
+import { useChatKeys } from "./use-chat-keys";
+import { useChatSession } from "./use-chat-session";
+import { useDraft } from "./use-draft";
+
+interface Props {
+  session: Session;
+  header: ReactNode;
+  compactOpen: boolean;
+  onCompactOpen: (open: boolean) => void;
+}
+
+function panelTab(search: URLSearchParams): PanelTab | null {
+  const value = search.get("panel");
+  return value === "context" || value === "records" || value === "debug" ? value : null;
+}
+
+/** One session: the bar, the thread, the status or the banner, the composer, the panel. */
+export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props) {
+  const { id } = session;
+  const open = useOpenSession();
+  const usage = useUsage((state) => state.bySession[id]);
+  const settings = useSessions((state) => state.settings);
+  const panelOpen = usePreferences((state) => state.panelOpen);
+  const wide = useIsWide();
+  const chat = useChatSession(id);
+  const { draft, setDraft, draftUsage } = useDraft(id);
+  const [undoing, setUndoing] = useState<CompactionRecord | null>(null);
+  const [openCards, setOpenCards] = useState<Set<number>>(new Set());
+  const [, go] = useLocation();
+  const query = useSearch();
+  const search = new URLSearchParams(query);
+  const tab = panelTab(search);
+
+  useEffect(() => {
+    void openSession(id).then(() => {
+      const wanted = new URLSearchParams(window.location.search).get("m");
+      if (wanted !== null && /^\d+$/.test(wanted)) jumpTo(Number(wanted));
+    });
+    markUnread(id, false);
+  }, [id]);
+
+  const { status, follow } = chat;
+  const onMessage = useCallback(() => {
+    if (status === "ready") void refreshHistory().catch(() => undefined);
+  }, [status]);
+  const onSession = useCallback(
+    (changed: Session) => {
+      if (changed.streaming) follow();
+    },
+    [follow],
+  );
+  useSessionEvents(id, { onMessage, onSession });
+
+  const setTab = (next: PanelTab | null) => {
+    const params = new URLSearchParams(window.location.search);
+    if (next) params.set("panel", next);
+    else params.delete("panel");
+    const text = params.toString();
+    go(`/s/${encodeURIComponent(id)}${text ? `?${text}` : ""}`, { replace: true });
+  };
+  const closePanel = () => {
+    setTab(null);
+    setPreference({ panelOpen: false });
+  };
+  const togglePanel = () => {
+    if (wide ? panelOpen : tab) return closePanel();
+    setPreference({ panelOpen: true });
+    if (!tab) setTab("context");
+  };
+
+  const rolling = isRolling(id);
+  const running = isRunning(open.compaction) || session.compacting;
+  const streaming = chat.status === "submitted" || chat.status === "streaming";
+  const sendOff = running && !rolling;
+
+  const send = () => {
+    const text = draftText(draft);
+    setDraft(emptyDraft);
+    chat.send(text);
+  };
+  // A send that failed gives the text back; nothing typed is lost.
+  useEffect(() => {
+    if (chat.problem && chat.unsent.current) {
+      setDraft({ text: chat.unsent.current, pasted: [] });
+      chat.unsent.current = null;
+    }
+  }, [chat.problem, chat.unsent, setDraft]);
+
+  const lastMessage = (role: Message["role"]) =>
+    [...open.history.known.values()].filter((message): message is Message => message?.role === role).sort((a, b) => b.position - a.position)[0];
+  const retryReply = () => {
+    const last = lastMessage("user");
+    if (last) chat.retry(messageText(last.parts));
+  };
+  const edit = async (position: number, text: string) => {
+    try {
+      await api.post(sessionPath(id, `/messages/${position}/edit`), { text });
+      await Promise.all([refreshHistory(true), loadRecords(id)]);
+      chat.retry(text);
+    } catch (error) {
+      showToast("error", "Not changed", errorText(error));
+    }
+  };
+  const editLast = () => {
+    const last = lastMessage("user");
+    const row = last && document.querySelector<HTMLElement>(`[data-position="${last.position}"] [aria-label="Edit message"]`);
+    row?.click();
+  };
+  const startNew = async () => {
+    const fresh = await createSession({ space: session.space || undefined, preset: session.preset, model: session.model });
+    if (fresh) go(`/s/${encodeURIComponent(fresh.id)}`);
+  };
+  const toggleCard = (step: number) =>
+    setOpenCards((before) => {
+      const next = new Set(before);
+      if (!next.delete(step)) next.add(step);
+      return next;
+    });
+  const showRecord = (record: CompactionRecord) => {
+    if (record.last_position === null) return;
+    setOpenCards((before) => new Set(before).add(record.step));
+    jumpTo(record.last_position);
+    if (!wide) setTab(null);
+  };
+  const newestSummary = [...open.records].reverse().find((record) => record.kind === "summary" && !record.undone);
+  const undoStep = (step: number) => {
+    const record = open.records.find((entry) => entry.step === step);
+    if (record) setUndoing(record);
+  };
+  const retryCompaction = () => {
+    useOpenSession.setState({ bannerClosed: true });
+    // A message that could not go out waits as a draft: sending it compacts first.
+    if (draftText(draft)) send();
+    else void compactNow();
+  };
+
+  useChatKeys({
+    togglePanel,
+    compact: () => onCompactOpen(true),
+    pin: (position) => {
+      const message = open.history.known.get(position);
+      if (message) void pinMessage(position, !message.pinned);
+    },
+    openSummary: () => newestSummary && showRecord(newestSummary),
+    boundaries: open.records.filter((record) => record.in_force && record.last_position !== null).map((record) => record.last_position as number),
+  });
+
+  const panel = (
+    <ErrorBoundary><Panel session={session} tab={tab ?? "context"} onTab={setTab} onClose={closePanel} onUndo={setUndoing} onShow={showRecord} onJump={(position) => { jumpTo(position); if (!wide) setTab(null); }} /></ErrorBoundary>
+  );
+  const failed = open.compaction.phase === "failed" && !open.bannerClosed;
+  const empty = open.loaded && open.history.total === 0 && chat.messages.length === 0;
+  return (
+    <div className="flex min-h-0 flex-1">
+      <div className="flex min-w-0 flex-1 flex-col">
+        {header}
+        <section aria-label="Context" className="flex-none border-b border-line px-3.5 pb-3 md:px-5">
+          <UsageBar usage={usage} draftUsage={draftUsage} compacting={running && !rolling} />
+          {!wide && (
+            <button type="button" className="sr-only focus:not-sr-only" onClick={() => setTab("context")}>Open the context panel</button>
+          )}
+        </section>
+        {!wide && <TapBar onTap={() => setTab("context")} />}
+        {open.problem ? (
+          <p role="alert" className="m-5 text-dense text-red">{open.problem}</p>
+        ) : empty ? (
+          <EmptyThread preset={settings?.presets.find((preset) => preset.name === session.preset)} onStart={(text) => setDraft({ text, pasted: [] })} />
+        ) : (
+          <Thread
+            key={id}
+            sessionId={id}
+            chat={chat}
+            openCards={openCards}
+            onToggleCard={toggleCard}
+            onPin={(position, pinned) => void pinMessage(position, pinned)}
+            onEdit={(position, text) => void edit(position, text)}
+            onRetry={retryReply}
+            onUndo={setUndoing}
+            onCompactAgain={() => onCompactOpen(true)}
+          />
+        )}
+        <div className="flex-none px-2.5 pb-2.5 md:px-5 md:pb-4">
+          <div className="mx-auto grid w-full max-w-[780px] gap-2">
+            {failed ? (
+              <ErrorBanner
+                state={open.compaction}
+                onDismiss={() => useOpenSession.setState({ bannerClosed: true })}
+                onRetry={retryCompaction}
+                onPrune={() => { useOpenSession.setState({ bannerClosed: true }); void compactNow({ mode: "prune" }); }}
+                onNewSession={() => void startNew()}
+                onReviewPins={() => { setPreference({ panelOpen: true }); setTab("context"); }}
+                onExport={() => void exportSession(id, session.title)}
+              />
+            ) : (
+              <StatusRow
+                state={open.compaction}
+                rolling={rolling}
+                onCancel={() => void cancelCompaction()}
+                onViewSummary={() => newestSummary && showRecord(newestSummary)}
+                onUndo={undoStep}
+              />
+            )}
+            <Composer
+              session={session}
+              presets={settings?.presets ?? []}
+              models={settings?.models ?? []}
+              draft={draft}
+              onDraft={setDraft}
+              draftUsage={draftUsage}
+              compacting={sendOff}
+              streaming={streaming && !sendOff}
+              problem={chat.problem === BUSY_TEXT && !running ? "" : chat.problem}
+              onSend={send}
+              onStop={() => void chat.stopReply()}
+              onEditLast={editLast}
+            />
+            <p className="hidden justify-center gap-3.5 text-meta text-text-3 md:flex">
+              <span>Enter to send</span>
+              <span>Shift Enter for a new line</span>
+              <span>Esc to stop</span>
+            </p>
+          </div>
+        </div>
+      </div>
+      {wide && panelOpen && <aside aria-label="Panel" className="w-[348px] flex-none border-l border-line">{panel}</aside>}
+      {!wide && tab && (
+        <Dialog title="Panel" hideTitle sheet onClose={() => setTab(null)}>
+          <div className="h-[70dvh]">{panel}</div>
+        </Dialog>
+      )}
+      {compactOpen && <CompactDialog sessionId={id} onClose={() => onCompactOpen(false)} />}
+      {undoing && <UndoDialog sessionId={id} record={undoing} onClose={() => setUndoing(null)} onShow={jumpTo} />}
+    </div>
+  );
+}
+
+/** On narrow screens a tap on the bar opens the panel. The bar itself stays a picture. */
+function TapBar({ onTap }: { onTap: () => void }) {
+  return (
+    <div className="relative h-0">
+      <button type="button" aria-label="Open the context panel" onClick={onTap} className="absolute inset-x-0 -top-12 h-12 bg-transparent" />
+    </div>
+  );
+}

@@ -1,0 +1,215 @@
+/** The session on the screen: history, records, events, the running compaction. The server is the truth. */
+import { create } from "zustand";
+import { eventKey, idle, isRunning, phaseText, reduceCompaction, replay, type CompactionState } from "../context/compaction";
+import { useUsage } from "../context/usage";
+import { api, ApiError, BUSY_TEXT, errorText, sessionPath } from "../lib/api";
+import type { CompactionEvent, CompactionRecord, CompactResult, Message, MessagePage, Notice, Session, Usage } from "../lib/types";
+import { changeSession, refreshSession, rememberSession, sessionById } from "../sessions/store";
+import { announce } from "../ui/announcer";
+import { showToast } from "../ui/toasts";
+import { emptyHistory, firstUnknown, withMessage, withPage, type History } from "./history";
+
+interface OpenSession {
+  id: string;
+  loaded: boolean;
+  problem: string;
+  history: History;
+  records: CompactionRecord[];
+  events: CompactionEvent[];
+  compaction: CompactionState;
+  bannerClosed: boolean;
+  /** Where a citation or a link asks the thread to go; the number makes each jump a new one. */
+  jump: { position: number; request: number } | null;
+}
+
+const blank: Omit<OpenSession, "id"> = {
+  loaded: false,
+  problem: "",
+  history: emptyHistory,
+  records: [],
+  events: [],
+  compaction: idle,
+  bannerClosed: false,
+  jump: null,
+};
+
+export const useOpenSession = create<OpenSession>(() => ({ id: "", ...blank }));
+const { setState, getState } = useOpenSession;
+
+const PAGE = 60;
+const DONE_MS = 6000;
+const fetching = new Set<number>();
+
+function isOpen(id: string): boolean {
+  return getState().id === id;
+}
+
+export async function openSession(id: string) {
+  fetching.clear();
+  setState({ id, ...blank });
+  try {
+    const [session, page, stored] = await Promise.all([
+      api.get<Session>(sessionPath(id)),
+      api.get<MessagePage>(sessionPath(id, `/messages?limit=${PAGE}`)),
+      api.get<{ events: { type: string; data: unknown }[] }>(sessionPath(id, "/events?after=0&format=json")),
+    ]);
+    if (!isOpen(id)) return;
+    rememberSession(session);
+    const events = stored.events.filter((event) => event.type === "data-compaction").map((event) => event.data as CompactionEvent);
+    setState({
+      loaded: true,
+      history: withPage(emptyHistory, page, null),
+      events: merged([], events),
+      compaction: replay(events, session.compacting),
+    });
+    await loadRecords(id);
+  } catch (error) {
+    if (isOpen(id)) setState({ loaded: true, problem: errorText(error) });
+  }
+}
+
+function merged(known: CompactionEvent[], added: CompactionEvent[]): CompactionEvent[] {
+  const byKey = new Map(known.map((event) => [eventKey(event), event]));
+  for (const event of added) byKey.set(eventKey(event), event);
+  return [...byKey.values()].sort((a, b) => a.at - b.at);
+}
+
+export async function loadRecords(id: string) {
+  const { records } = await api.get<{ records: CompactionRecord[] }>(sessionPath(id, "/records"));
+  if (isOpen(id)) setState({ records });
+}
+
+/** Fetches what is not known between two positions, one page at a time. */
+export async function loadRange(from: number, to: number) {
+  const { id, history } = getState();
+  const start = firstUnknown(history, from, to);
+  if (start === null || fetching.has(start)) return;
+  fetching.add(start);
+  try {
+    const page = await api.get<MessagePage>(sessionPath(id, `/messages?after=${start - 1}&limit=${PAGE}`));
+    if (isOpen(id)) setState((state) => ({ history: withPage(state.history, page, start) }));
+  } catch (error) {
+    if (isOpen(id)) showToast("warning", "Messages not loaded", errorText(error));
+  } finally {
+    fetching.delete(start);
+  }
+}
+
+/** Reads the newest page again; `all` also forgets older pages, whose state a compaction changed. */
+export async function refreshHistory(all = false) {
+  const { id } = getState();
+  const page = await api.get<MessagePage>(sessionPath(id, `/messages?limit=${PAGE}`));
+  if (!isOpen(id)) return;
+  setState((state) => ({ history: withPage(all ? emptyHistory : state.history, page, null) }));
+}
+
+export function replaceMessage(message: Message) {
+  setState((state) => ({ history: withMessage(state.history, message) }));
+}
+
+export function applyUsage(id: string, usage: Usage) {
+  useUsage.getState().set(id, usage);
+}
+
+export function applyNotice(notice: Notice) {
+  const [title, ...rest] = notice.text.split(/(?<=\.)\s+/);
+  showToast(notice.level, (title ?? notice.text).replace(/\.$/, ""), rest.join(" ") || undefined);
+}
+
+export function applyCompactionEvent(id: string, event: CompactionEvent) {
+  if (event.event === "compaction-start") changeSession(id, { compacting: true });
+  if (event.event === "compaction-complete" || event.event === "compaction-error") changeSession(id, { compacting: false });
+  const state = getState();
+  if (state.id !== id) return;
+  if (state.events.some((known) => eventKey(known) === eventKey(event))) return;
+  const compaction = reduceCompaction(state.compaction, event);
+  setState({ events: merged(state.events, [event]), compaction, bannerClosed: false });
+  if (compaction.phase !== state.compaction.phase) announce(phaseText(compaction, isRolling(id)) || compaction.error);
+  if (event.event === "compaction-complete") afterCompaction(id, compaction);
+}
+
+export function isRolling(id: string): boolean {
+  return sessionById(id)?.preset === "rolling";
+}
+
+function afterCompaction(id: string, done: CompactionState) {
+  void refreshAll(id);
+  setTimeout(() => {
+    if (isOpen(id) && getState().compaction === done) setState({ compaction: idle });
+  }, DONE_MS);
+}
+
+async function refreshAll(id: string) {
+  try {
+    await Promise.all([loadRecords(id), refreshHistory(true), refreshSession(id)]);
+  } catch (error) {
+    showToast("warning", "Not up to date", errorText(error));
+  }
+}
+
+export function jumpTo(position: number) {
+  setState((state) => ({ jump: { position, request: (state.jump?.request ?? 0) + 1 } }));
+}
+
+export async function compactNow(body: { focus?: string; mode?: "auto" | "prune" } = {}) {
+  const { id } = getState();
+  try {
+    const result = await api.post<CompactResult>(sessionPath(id, "/compact"), body);
+    reportResult(id, result);
+  } catch (error) {
+    reportFailure(id, error);
+  }
+}
+
+/** What Compact now, Prune only and Apply end with: the usage, and a word if nothing changed. */
+export function reportResult(id: string, result: CompactResult) {
+  if (result.usage) applyUsage(id, result.usage);
+  if (!result.record) {
+    showToast("info", "Nothing was changed", result.reason ?? "There is nothing to compact.");
+    if (isOpen(id) && isRunning(getState().compaction)) setState({ compaction: idle });
+    changeSession(id, { compacting: false });
+  } else if (isOpen(id)) void refreshAll(id);
+}
+
+function reportFailure(id: string, error: unknown) {
+  if (!isOpen(id)) return;
+  if (error instanceof ApiError && error.status === 409) return showToast("info", BUSY_TEXT);
+  // The stream reports a failed compaction with more detail; this is for when it could not even begin.
+  if (getState().compaction.phase !== "failed") {
+    setState((state) => ({
+      compaction: { ...state.compaction, phase: "failed", error: errorText(error), canRetry: true, suggestNewSession: false },
+      bannerClosed: false,
+    }));
+  }
+}
+
+export async function cancelCompaction() {
+  const { id } = getState();
+  try {
+    await api.post(sessionPath(id, "/compact/cancel"));
+    if (isOpen(id)) setState({ compaction: idle });
+    changeSession(id, { compacting: false });
+    showToast("info", "Compaction canceled", "The conversation is as it was.");
+  } catch (error) {
+    showToast("warning", "Not canceled", errorText(error));
+  }
+}
+
+export async function restoreRecord(step: number) {
+  const { id } = getState();
+  const { usage } = await api.post<{ usage: Usage | null }>(sessionPath(id, `/records/${step}/restore`));
+  if (usage) applyUsage(id, usage);
+  setState({ compaction: idle });
+  await refreshAll(id);
+}
+
+export async function pinMessage(position: number, pinned: boolean) {
+  const { id } = getState();
+  try {
+    const message = await api.put<Message>(sessionPath(id, `/pins/${position}`), { pinned });
+    if (isOpen(id)) replaceMessage(message);
+    void refreshSession(id);
+  } catch (error) {
+    showToast("error", pinned ? "Not pinned" : "Not unpinned", errorText(error));
+  }
+}

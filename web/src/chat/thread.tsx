@@ -1,0 +1,223 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown } from "lucide-react";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { CompactionRecord, MessagePart } from "../lib/types";
+import { Button } from "../ui/button";
+import { holder } from "./history";
+import { MessageView, type Shown } from "./message-view";
+import { loadRange, useOpenSession } from "./open-session";
+import { RecordsAfter } from "./records-after";
+import type { ChatSession } from "./use-chat-session";
+
+interface Props {
+  sessionId: string;
+  chat: ChatSession;
+  onPin: (position: number, pinned: boolean) => void;
+  onEdit: (position: number, text: string) => void;
+  onRetry: () => void;
+  onUndo: (record: CompactionRecord) => void;
+  onCompactAgain: () => void;
+  openCards: Set<number>;
+  onToggleCard: (step: number) => void;
+}
+
+const NEAR_END = 48;
+const GUESS = 120;
+
+/** The whole history, one row a message; only the rows on the screen exist. */
+export function Thread(props: Props) {
+  const { sessionId, chat, openCards } = props;
+  const history = useOpenSession((state) => state.history);
+  const records = useOpenSession((state) => state.records);
+  const jump = useOpenSession((state) => state.jump);
+  const scroller = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  const [away, setAway] = useState(false);
+  const [flash, setFlash] = useState<number | null>(null);
+  const returnTo = useRef<number | null>(null);
+  const [canReturn, setCanReturn] = useState(false);
+
+  const upTo = chat.storedUpTo === null ? history.last : Math.min(chat.storedUpTo, history.last);
+  const stored = Math.max(0, upTo - history.first + 1);
+  const live = chat.messages.filter((message) => !isStored(history.known, message.id));
+  const busy = chat.status === "submitted" || chat.status === "streaming";
+  const rows = stored + live.length;
+
+  const virtual = useVirtualizer({
+    count: rows,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => (index < stored && history.known.get(history.first + index) === null ? 0 : GUESS),
+    getItemKey: (index) => (index < stored ? history.first + index : (live[index - stored]?.id ?? index)),
+    overscan: 6,
+    paddingStart: 18,
+    paddingEnd: 24,
+  });
+  const items = virtual.getVirtualItems();
+  const size = virtual.getTotalSize();
+
+  const from = items[0]?.index ?? 0;
+  const to = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (stored > 0) void loadRange(history.first + Math.max(0, from - 10), history.first + Math.min(stored - 1, to + 10));
+  }, [from, to, stored, history]);
+
+  const goToEnd = useCallback(() => {
+    const element = scroller.current;
+    if (element) element.scrollTop = element.scrollHeight;
+  }, []);
+
+  // Stay at the end only if the reader was there.
+  useLayoutEffect(() => {
+    if (atEnd.current) goToEnd();
+  }, [size, rows, goToEnd]);
+
+  // The status row and the composer change the room; the end stays in view.
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const watcher = new ResizeObserver(() => {
+      if (atEnd.current) goToEnd();
+    });
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, [goToEnd]);
+
+  const onScroll = () => {
+    const element = scroller.current;
+    if (!element) return;
+    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    setAway(!atEnd.current);
+  };
+
+  useEffect(() => {
+    if (!jump || stored === 0) return;
+    const element = scroller.current;
+    returnTo.current = element?.scrollTop ?? null;
+    setCanReturn(true);
+    atEnd.current = false;
+    let stopped = false;
+    const go = async () => {
+      await loadRange(jump.position - 20, jump.position + 20);
+      const target = holder(useOpenSession.getState().history, jump.position) ?? jump.position;
+      const index = Math.max(0, target - history.first);
+      // Rows above are measured on the way; a second look lands on the spot.
+      for (let look = 0; look < 3 && !stopped; look += 1) {
+        virtual.scrollToIndex(index, { align: "start" });
+        await new Promise((done) => setTimeout(done, 60));
+      }
+      if (stopped) return;
+      setFlash(target);
+      setTimeout(() => setFlash((now) => (now === target ? null : now)), 1200);
+    };
+    void go();
+    return () => {
+      stopped = true;
+    };
+    // A jump is an event: only a new request moves the thread.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [jump?.request, stored > 0]);
+
+  return (
+    <div className="relative flex min-h-0 flex-1 flex-col">
+      <div
+        ref={scroller}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        aria-busy={busy}
+        tabIndex={0}
+        onScroll={onScroll}
+        className="min-h-0 flex-1 overflow-auto px-3.5 -outline-offset-2 [overflow-anchor:none] md:px-5"
+      >
+        <div className="relative mx-auto w-full max-w-[780px]" style={{ height: size }}>
+          {items.map((item) => {
+            const position = history.first + item.index;
+            const message = item.index < stored ? history.known.get(position) : undefined;
+            if (item.index < stored && message === null) return null;
+            const shown: Shown | undefined =
+              item.index < stored ? message ?? undefined : liveShown(live[item.index - stored], busy && item.index === rows - 1);
+            const last = item.index === stored - 1 || isLastMessage(history.known, position, upTo);
+            return (
+              <div
+                key={item.key}
+                ref={virtual.measureElement}
+                data-index={item.index}
+                className={`absolute inset-x-0 top-0 ${flash === position && item.index < stored ? "flash" : ""}`}
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                {shown ? (
+                  <MessageView
+                    message={shown}
+                    sessionId={sessionId}
+                    onPin={props.onPin}
+                    onEdit={props.onEdit}
+                    onRetry={last && !busy && shown.role === "assistant" ? props.onRetry : undefined}
+                  />
+                ) : (
+                  <div className="h-[102px] pb-4"><div className="h-full rounded-[10px] bg-sunk" /></div>
+                )}
+                {item.index < stored && (
+                  <RecordsAfter
+                    records={records}
+                    history={history}
+                    position={position}
+                    openCards={openCards}
+                    onToggle={props.onToggleCard}
+                    onUndo={props.onUndo}
+                    onCompactAgain={props.onCompactAgain}
+                  />
+                )}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {(away || canReturn) && (
+        <div className="pointer-events-none absolute inset-x-0 bottom-3 flex justify-center gap-2">
+          {canReturn && (
+            <Button
+              small
+              className="pointer-events-auto"
+              onClick={() => {
+                if (scroller.current && returnTo.current !== null) scroller.current.scrollTop = returnTo.current;
+                setCanReturn(false);
+              }}
+            >
+              Back to summary
+            </Button>
+          )}
+          {away && (
+            <Button
+              small
+              icon
+              aria-label="Go to the newest message"
+              className="pointer-events-auto"
+              onClick={() => {
+                virtual.scrollToIndex(rows - 1, { align: "end" });
+                requestAnimationFrame(goToEnd);
+                setCanReturn(false);
+              }}
+            >
+              <ArrowDown size={14} aria-hidden />
+            </Button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function isStored(known: Map<number, { id: string } | null>, id: string): boolean {
+  for (const message of known.values()) if (message?.id === id) return true;
+  return false;
+}
+
+function isLastMessage(known: Map<number, unknown>, position: number, upTo: number): boolean {
+  for (let at = position + 1; at <= upTo; at += 1) if (known.get(at) !== null) return false;
+  return true;
+}
+
+function liveShown(message: { id: string; role: string; parts: unknown[] } | undefined, streaming: boolean): Shown | undefined {
+  if (!message) return undefined;
+  return { id: message.id, role: message.role, parts: message.parts as MessagePart[], streaming: streaming && message.role === "assistant" };
+}

@@ -1,0 +1,111 @@
+/** The live exchange: useChat holds only what is being said now; everything older comes from the server. */
+import { useChat } from "@ai-sdk/react";
+import { DefaultChatTransport, type UIMessage } from "ai";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { api, BUSY_TEXT, OFFLINE_TEXT, problemText, sessionPath } from "../lib/api";
+import type { CompactionEvent, Notice, Usage } from "../lib/types";
+import { changeSession, refreshSession } from "../sessions/store";
+import { announce } from "../ui/announcer";
+import { applyCompactionEvent, applyNotice, applyUsage, refreshHistory, useOpenSession } from "./open-session";
+
+const transport = new DefaultChatTransport<UIMessage>({
+  api: "/api/chat",
+  // The server has the history: only the newest message travels.
+  prepareSendMessagesRequest: ({ id, messages, trigger, messageId }) => ({
+    body: { id, messages: messages.slice(-1), trigger, ...(messageId ? { messageId } : {}) },
+  }),
+  prepareReconnectToStreamRequest: ({ id }) => ({ api: `/api/chat/${encodeURIComponent(id)}/stream` }),
+});
+
+/** What a failed send means: the server's own sentence, or that there is no server. */
+export function sendProblem(error: Error): string {
+  if (/^(Failed to fetch|NetworkError|Load failed|network error)/i.test(error.message)) return OFFLINE_TEXT;
+  if (error.message.startsWith("{")) return problemText(0, error.message).text;
+  return error.message;
+}
+
+export function useChatSession(id: string) {
+  const [problem, setProblem] = useState("");
+  /** The newest stored position when the exchange began: newer rows are the live ones until it ends. */
+  const [storedUpTo, setStoredUpTo] = useState<number | null>(null);
+  const unsent = useRef<string | null>(null);
+
+  const onData = useCallback(
+    (part: { type: string; data: unknown }) => {
+      if (part.type === "data-context-usage") applyUsage(id, part.data as Usage);
+      if (part.type === "data-compaction") applyCompactionEvent(id, part.data as CompactionEvent);
+      if (part.type === "data-notice") applyNotice(part.data as Notice);
+    },
+    [id],
+  );
+
+  const chat = useChat<UIMessage>({
+    id,
+    transport,
+    resume: true,
+    experimental_throttle: 32,
+    onData: (part) => onData(part as { type: string; data: unknown }),
+    onFinish: ({ isAbort, isError, isDisconnect }) => {
+      if (!isError && !isDisconnect) {
+        unsent.current = null;
+        announce(isAbort ? "Reply stopped" : "Reply finished");
+      }
+      void settle();
+    },
+    onError: (error) => setProblem(sendProblem(error)),
+  });
+  const { setMessages, sendMessage, regenerate, stop, resumeStream, status } = chat;
+
+  /** The exchange is over: its messages come from the store from now on. */
+  const settle = useCallback(async () => {
+    changeSession(id, { streaming: false });
+    try {
+      await refreshHistory();
+      setMessages([]);
+      setStoredUpTo(null);
+    } catch {
+      // Without the server the live messages stay on the screen.
+    }
+    void refreshSession(id);
+  }, [id, setMessages]);
+
+  const begin = useCallback(() => {
+    setProblem("");
+    setStoredUpTo(useOpenSession.getState().history.last);
+  }, []);
+
+  const send = useCallback(
+    (text: string) => {
+      begin();
+      unsent.current = text;
+      void sendMessage({ text });
+    },
+    [begin, sendMessage],
+  );
+
+  const retry = useCallback(
+    (text: string) => {
+      begin();
+      setMessages([{ id: "retry", role: "user", parts: [{ type: "text", text }] }]);
+      void regenerate();
+    },
+    [begin, regenerate, setMessages],
+  );
+
+  const stopReply = useCallback(async () => {
+    await api.post(sessionPath(id, "/stop")).catch(() => undefined);
+    void stop();
+  }, [id, stop]);
+
+  const follow = useCallback(() => {
+    if (status === "ready") void resumeStream();
+  }, [resumeStream, status]);
+
+  return useMemo(
+    () => ({ messages: chat.messages, status, problem, setProblem, storedUpTo, send, retry, stopReply, follow, settle, unsent }),
+    [chat.messages, follow, problem, retry, send, settle, status, stopReply, storedUpTo],
+  );
+}
+
+export type ChatSession = ReturnType<typeof useChatSession>;
+export { BUSY_TEXT };

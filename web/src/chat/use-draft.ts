@@ -1,0 +1,38 @@
+import { useCallback, useEffect, useState } from "react";
+import { api, sessionPath } from "../lib/api";
+import type { Usage } from "../lib/types";
+import { draftText, readDraft, saveDraft, type Draft } from "./drafts";
+
+const WAIT_MS = 350;
+
+/** The draft of a session, saved as it is typed, and the size the server says it would give. */
+export function useDraft(id: string) {
+  const [draft, keep] = useState<Draft>(() => readDraft(id));
+  const [draftUsage, setDraftUsage] = useState<Usage | null>(null);
+  const text = draftText(draft);
+
+  const setDraft = useCallback(
+    (next: Draft) => {
+      keep(next);
+      saveDraft(id, next);
+    },
+    [id],
+  );
+
+  useEffect(() => {
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      if (!text) return setDraftUsage(null);
+      api
+        .post<Usage>(sessionPath(id, "/usage"), { draft: text }, stop.signal)
+        .then(setDraftUsage)
+        .catch(() => undefined);
+    }, text ? WAIT_MS : 0);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [id, text]);
+
+  return { draft, setDraft, draftUsage: text ? draftUsage : null };
+}

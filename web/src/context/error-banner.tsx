@@ -1,0 +1,50 @@
+import { CircleAlert, Download, RotateCw, X } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button } from "../ui/button";
+import type { CompactionState } from "./compaction";
+
+interface Props {
+  state: CompactionState;
+  onDismiss: () => void;
+  onRetry: () => void;
+  onPrune: () => void;
+  onNewSession: () => void;
+  onReviewPins: () => void;
+  onExport: () => void;
+}
+
+/** What happened, that nothing is lost and why, and what can be done. The first action is the primary one. */
+export function ErrorBanner({ state, onDismiss, onRetry, onPrune, onNewSession, onReviewPins, onExport }: Props) {
+  const actions: { label: string; run: () => void; icon?: ReactNode }[] = [];
+  if (state.canRetry) {
+    actions.push({ label: "Retry", run: onRetry, icon: <RotateCw size={13} aria-hidden /> });
+    actions.push({ label: "Prune only", run: onPrune });
+  }
+  if (state.suggestNewSession) {
+    actions.push({ label: "Start New Session", run: onNewSession });
+    actions.push({ label: "Review pins", run: onReviewPins });
+  }
+  actions.push({ label: "Export", run: onExport, icon: <Download size={13} aria-hidden /> });
+  const title = state.suggestNewSession ? "This conversation no longer fits" : "Compaction failed";
+  return (
+    <div role="alert" className="grid grid-cols-[18px_minmax(0,1fr)_auto] gap-x-2.5 gap-y-0.5 rounded-[12px] border border-red-line bg-red-soft px-3 py-3">
+      <CircleAlert size={16} aria-hidden className="mt-0.5 text-red" />
+      <h2 className="text-ui font-semibold text-red">{title}</h2>
+      <Button variant="ghost" icon small aria-label="Dismiss" onClick={onDismiss}>
+        <X size={14} aria-hidden />
+      </Button>
+      <p className="col-start-2 text-dense break-words text-text-2">
+        {state.error} <b className="font-medium text-text">Nothing is lost:</b> the conversation is as it was, and what you typed is
+        saved as a draft.
+      </p>
+      <div className="col-start-2 mt-2 flex flex-wrap gap-2">
+        {actions.map((action, index) => (
+          <Button key={action.label} small variant={index === 0 ? "primary" : "plain"} onClick={action.run}>
+            {action.icon}
+            {action.label}
+          </Button>
+        ))}
+      </div>
+    </div>
+  );
+}

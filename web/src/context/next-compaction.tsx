@@ -1,0 +1,132 @@
+import { useEffect, useState } from "react";
+import { api, errorText, sessionPath } from "../lib/api";
+import { count, percent, plural } from "../lib/format";
+import type { Plan, Session, Usage } from "../lib/types";
+import { patchSession, useSessions } from "../sessions/store";
+import { Button, LinkButton } from "../ui/button";
+import { Select } from "../ui/select";
+import { showToast } from "../ui/toasts";
+
+/** The numbers of a policy that people change, by the names the policy has. */
+const KEEP_FIELDS = ["keep_recent_turns", "keep_tool_io_pairs", "keep_recent_messages", "keep_first", "keep_last"];
+
+function numbers(policy: Record<string, unknown>): { name: string; value: number }[] {
+  return KEEP_FIELDS.filter((name) => typeof policy[name] === "number").map((name) => ({ name, value: policy[name] as number }));
+}
+
+const fieldLabel = (name: string) => name.replace(/_/g, " ").replace("io pairs", "steps").replace(/^./, (letter) => letter.toUpperCase());
+
+export function planText(plan: Plan): string {
+  const joins = plan.steps.filter((step) => /summar/i.test(step.action)).length;
+  const cleared = plan.steps.filter((step) => /clear|shorten/i.test(step.action)).length;
+  const dropped = plan.steps.filter((step) => /drop/i.test(step.action)).length;
+  const parts = [
+    joins > 0 && `${plural(joins, "message")} would join the summary`,
+    cleared > 0 && `${plural(cleared, "output")} would be cleared`,
+    dropped > 0 && `${plural(dropped, "message")} would be dropped`,
+  ].filter(Boolean);
+  return parts.length ? `${parts.join(", ")}.` : "Nothing would change.";
+}
+
+function usePlan(id: string, body: Record<string, unknown>, tokens: number | undefined) {
+  const [plan, setPlan] = useState<Plan | null>(null);
+  const [problem, setProblem] = useState("");
+  const key = JSON.stringify(body);
+  useEffect(() => {
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      api
+        .post<Plan>(sessionPath(id, "/plan"), JSON.parse(key), stop.signal)
+        .then((answer) => {
+          setPlan(answer);
+          setProblem("");
+        })
+        .catch((error: unknown) => {
+          if (!stop.signal.aborted) setProblem(errorText(error));
+        });
+    }, 250);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [id, key, tokens]);
+  return { plan, problem };
+}
+
+/** Preset, trigger and keep-counts; each change shows its plan before Apply does anything. */
+export function NextCompaction({ session, usage }: { session: Session; usage: Usage | undefined }) {
+  const presets = useSessions((state) => state.settings)?.presets ?? [];
+  const [preset, setPreset] = useState(session.preset);
+  const chosen = presets.find((entry) => entry.name === preset);
+  const policy: Record<string, unknown> = { ...chosen?.policy, ...(preset === session.preset ? session.policy : {}) };
+  const [changes, setChanges] = useState<Record<string, number>>({});
+  const [showSteps, setShowSteps] = useState(false);
+  const changed = preset !== session.preset || Object.keys(changes).length > 0;
+  const body = changed ? { preset, ...(Object.keys(changes).length ? { policy: changes } : {}) } : {};
+  const { plan, problem } = usePlan(session.id, body, usage?.tokens);
+
+  const trigger = changes.trigger_pct ?? (policy.trigger_pct as number | undefined) ?? chosen?.trigger_pct;
+  const change = (name: string, value: number) => setChanges((before) => ({ ...before, [name]: value }));
+  const apply = async () => {
+    await patchSession(session.id, { preset, ...(Object.keys(changes).length ? { policy: changes } : {}) });
+    setChanges({});
+    showToast("info", "Saved", "It holds from the next message on.");
+  };
+  const input = "h-7 w-16 rounded-[7px] border border-line-2/60 bg-surface px-2 text-right text-dense font-medium";
+  return (
+    <div>
+      {usage && (
+        <p className="mb-2 text-dense text-text-2">
+          At {count(usage.trigger)} tokens, {percent(usage.trigger / usage.window)} of the window.
+        </p>
+      )}
+      <div className="grid gap-1 text-dense">
+        <div className="flex items-center justify-between gap-2">
+          <span>Preset</span>
+          <Select label="Compaction preset" value={preset} options={presets.map((entry) => ({ value: entry.name, label: entry.name }))} onChange={(name) => { setPreset(name); setChanges({}); }} />
+        </div>
+        {trigger !== undefined && (
+          <label className="flex items-center justify-between gap-2">
+            <span>Trigger, % of the window</span>
+            <input type="number" min={1} max={100} value={Math.round(trigger * 100)} className={input} onChange={(event) => change("trigger_pct", Number(event.target.value) / 100)} />
+          </label>
+        )}
+        {numbers(policy).map((field) => (
+          <label key={field.name} className="flex items-center justify-between gap-2">
+            <span>{fieldLabel(field.name)}</span>
+            <input type="number" min={0} max={1000} value={changes[field.name] ?? field.value} className={input} onChange={(event) => change(field.name, Number(event.target.value))} />
+          </label>
+        ))}
+      </div>
+      <div aria-live="polite" className="mt-2.5 rounded-[8px] border border-line bg-surface px-[11px] py-2 text-meta text-text-2">
+        {problem ? (
+          <span className="text-red">{problem}</span>
+        ) : plan ? (
+          <>
+            If compacted now: <b className="font-semibold text-text">{count(plan.before)} → {count(plan.after)} tokens</b>. {planText(plan)}
+          </>
+        ) : (
+          "Reading the plan…"
+        )}
+        {plan && plan.steps.length > 0 && (
+          <div>
+            <LinkButton aria-expanded={showSteps} onClick={() => setShowSteps(!showSteps)}>{showSteps ? "Hide plan" : "Show plan"}</LinkButton>
+          </div>
+        )}
+        {showSteps && plan && (
+          <ol className="max-h-52 overflow-auto font-mono text-axis" tabIndex={0} aria-label="Plan">
+            {plan.steps.slice(0, 300).map((step, index) => (
+              <li key={index}>{step.position === null ? "" : `m${step.position} `}{step.action}{step.tool ? ` ${step.tool}` : ""}{step.saves ? ` −${count(step.saves)}` : ""}</li>
+            ))}
+          </ol>
+        )}
+      </div>
+      {changed && (
+        <div className="mt-2 flex gap-2">
+          <Button small variant="primary" onClick={() => void apply()}>Apply</Button>
+          <Button small onClick={() => { setPreset(session.preset); setChanges({}); }}>Reset</Button>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Usage } from "../lib/types";
+import { level, useUsage, usedText } from "./usage";
+
+const usage: Usage = {
+  tokens: 70_656, window: 128_000, trigger: 108_800, reserve: 1_500, percent: 0.552, exact: true, compacts_next: false,
+  parts: { system: 1_840, tools: 7_216, summary: 3_902, messages: 57_698 },
+};
+
+describe("the usage store", () => {
+  beforeEach(() => useUsage.setState({ bySession: {} }));
+  it("keeps one entry a session and ignores an unknown size", () => {
+    useUsage.getState().set("a", usage);
+    useUsage.getState().set("b", { ...usage, tokens: 1 });
+    useUsage.getState().set("a", null);
+    expect(useUsage.getState().bySession.a?.tokens).toBe(70_656);
+    expect(useUsage.getState().bySession.b?.tokens).toBe(1);
+  });
+});
+
+describe("levels", () => {
+  it.each([
+    [102_400, "normal"],
+    [102_401, "high"],
+    [121_600, "high"],
+    [121_601, "full"],
+    [128_001, "over"],
+  ])("%i tokens of 128,000 are %s", (tokens, expected) => {
+    expect(level({ ...usage, tokens })).toBe(expected);
+  });
+  it("says about for an estimate", () => {
+    expect(usedText(usage)).toBe("55% used");
+    expect(usedText({ ...usage, exact: false })).toBe("about 55% used");
+  });
+});

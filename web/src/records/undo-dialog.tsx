@@ -1,0 +1,100 @@
+import { TriangleAlert } from "lucide-react";
+import { useEffect, useState } from "react";
+import { restoreRecord } from "../chat/open-session";
+import { Strip } from "../context/usage-bar";
+import { useUsage } from "../context/usage";
+import { api, errorText, sessionPath } from "../lib/api";
+import { percent, plural } from "../lib/format";
+import type { CompactionRecord, RestorePreview, Usage } from "../lib/types";
+import { Button } from "../ui/button";
+import { Dialog, DialogActions } from "../ui/dialog";
+import { showToast } from "../ui/toasts";
+
+export function recordName(record: CompactionRecord): string {
+  if (record.kind === "summary") return `Summary v${record.version ?? record.step}`;
+  if (record.kind === "prune") return `Cleared ${plural(record.outputs_cleared, "output")}`;
+  if (record.kind === "trim") return "Context trimmed";
+  if (record.kind === "clear") return "Conversation cleared";
+  return `Restored ${record.reason ?? ""}`.trim();
+}
+
+function Row({ label, usage, tokens }: { label: string; usage: Usage; tokens: number }) {
+  const parts = { ...usage.parts, messages: Math.max(0, tokens - usage.parts.system - usage.parts.tools), summary: 0 };
+  return (
+    <div className="grid grid-cols-[44px_minmax(0,1fr)_44px] items-center gap-2 text-dense">
+      <span className="text-text-2">{label}</span>
+      <Strip usage={{ ...usage, tokens, parts, over_by: Math.max(0, tokens - usage.window) }} label={`Context ${label.toLowerCase()}`} />
+      <b className="text-right font-semibold">{percent(tokens / usage.window)}</b>
+    </div>
+  );
+}
+
+/** What comes back, the size now and after, and whether the next message would compact again. */
+export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: string; record: CompactionRecord; onClose: () => void; onShow: (position: number) => void }) {
+  const [preview, setPreview] = useState<RestorePreview | null>(null);
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const usage = useUsage((state) => state.bySession[sessionId]);
+  useEffect(() => {
+    api
+      .get<RestorePreview>(sessionPath(sessionId, `/records/${record.step}/restore`))
+      .then(setPreview)
+      .catch((error: unknown) => setProblem(errorText(error)));
+  }, [record.step, sessionId]);
+
+  const undo = async () => {
+    setBusy(true);
+    try {
+      await restoreRecord(record.step);
+      showToast("undo", `${recordName(record)} undone`, back(preview));
+      onClose();
+    } catch (error) {
+      setProblem(errorText(error));
+      setBusy(false);
+    }
+  };
+
+  const name = recordName(record);
+  return (
+    <Dialog title={`Undo ${name[0]?.toLowerCase()}${name.slice(1)}?`} onClose={onClose} description={preview ? `${back(preview)} The turns since then stay.` : "Reading what comes back…"}>
+      {usage && preview && (
+        <div className="mt-4 grid gap-2.5">
+          <Row label="Now" usage={usage} tokens={preview.tokens_now} />
+          <Row label="After" usage={usage} tokens={preview.tokens_after} />
+        </div>
+      )}
+      {preview?.compacts_again && usage && (
+        <p className="mt-3 flex gap-1.5 text-dense text-yellow">
+          <TriangleAlert size={14} aria-hidden className="mt-0.5 flex-none" />
+          Over {percent(usage.trigger / usage.window)}: your next message compacts again.
+        </p>
+      )}
+      {problem && <p role="alert" className="mt-3 text-dense text-red">{problem}</p>}
+      <DialogActions>
+        {record.first_position !== null && (
+          <Button
+            variant="ghost"
+            className="mr-auto"
+            onClick={() => {
+              onClose();
+              onShow(record.first_position as number);
+            }}
+          >
+            Show the messages
+          </Button>
+        )}
+        <Button onClick={onClose}>Keep</Button>
+        <Button variant="primary" disabled={busy || !preview} onClick={() => void undo()}>Undo</Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function back(preview: RestorePreview | null): string {
+  if (!preview) return "";
+  const parts = [
+    preview.messages_back > 0 && `${plural(preview.messages_back, "message")} come back word for word.`,
+    preview.outputs_back > 0 && `${plural(preview.outputs_back, "tool output")} come back in full.`,
+  ].filter(Boolean);
+  return parts.join(" ") || "The prompt goes back to what it was.";
+}

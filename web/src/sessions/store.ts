@@ -1,0 +1,139 @@
+/** Sessions, spaces and settings, as the server has them. */
+import { create } from "zustand";
+import { useUsage } from "../context/usage";
+import { api, errorText, sessionPath } from "../lib/api";
+import type { Session, Settings, Space } from "../lib/types";
+import { showToast } from "../ui/toasts";
+
+interface SessionsStore {
+  sessions: Session[];
+  spaces: Space[];
+  settings: Settings | null;
+  loaded: boolean;
+  /** True where only the trace viewer is served. */
+  tracesOnly: boolean;
+  problem: string;
+  unread: Record<string, boolean>;
+}
+
+export const useSessions = create<SessionsStore>(() => ({
+  sessions: [],
+  spaces: [],
+  settings: null,
+  loaded: false,
+  tracesOnly: false,
+  problem: "",
+  unread: {},
+}));
+
+const { setState, getState } = useSessions;
+
+export function rememberSession(session: Session) {
+  if (session.usage) useUsage.getState().set(session.id, session.usage);
+  setState((state) => {
+    const known = state.sessions.some((other) => other.id === session.id);
+    const sessions = known
+      ? state.sessions.map((other) => (other.id === session.id ? { ...other, ...session } : other))
+      : [session, ...state.sessions];
+    return { sessions };
+  });
+}
+
+export function changeSession(id: string, change: Partial<Session>) {
+  setState((state) => ({
+    sessions: state.sessions.map((session) => (session.id === id ? { ...session, ...change } : session)),
+  }));
+}
+
+export async function loadSettings() {
+  try {
+    setState({ settings: await api.get<Settings>("/api/settings") });
+  } catch (error) {
+    const missing = (error as { status?: number }).status === 404;
+    setState({ tracesOnly: missing, problem: missing ? "" : errorText(error), loaded: true });
+  }
+}
+
+export async function loadSessions() {
+  try {
+    const [page, spaces] = await Promise.all([
+      api.get<{ sessions: Session[]; next_cursor: string | null }>("/api/sessions?limit=200"),
+      api.get<{ spaces: Space[] }>("/api/spaces"),
+    ]);
+    for (const session of page.sessions) if (session.usage) useUsage.getState().set(session.id, session.usage);
+    setState({ sessions: page.sessions, spaces: spaces.spaces, loaded: true, problem: "" });
+    if (page.next_cursor) void loadMore(page.next_cursor);
+  } catch (error) {
+    setState({ problem: errorText(error), loaded: true });
+  }
+}
+
+async function loadMore(cursor: string) {
+  for (let next: string | null = cursor; next; ) {
+    const page: { sessions: Session[]; next_cursor: string | null } = await api.get(
+      `/api/sessions?limit=200&cursor=${encodeURIComponent(next)}`,
+    );
+    for (const session of page.sessions) if (session.usage) useUsage.getState().set(session.id, session.usage);
+    setState((state) => ({ sessions: [...state.sessions, ...page.sessions] }));
+    next = page.next_cursor;
+  }
+}
+
+export async function refreshSession(id: string) {
+  try {
+    rememberSession(await api.get<Session>(sessionPath(id)));
+  } catch {
+    // The list keeps what it knew; the open session shows its own error.
+  }
+}
+
+export async function createSession(body: Record<string, unknown> = {}): Promise<Session | null> {
+  try {
+    const session = await api.post<Session>("/api/sessions", body);
+    rememberSession(session);
+    return session;
+  } catch (error) {
+    showToast("error", "No new session", errorText(error));
+    return null;
+  }
+}
+
+export async function patchSession(id: string, change: Partial<Session>) {
+  try {
+    rememberSession(await api.patch<Session>(sessionPath(id), change));
+  } catch (error) {
+    showToast("error", "Not changed", errorText(error));
+  }
+}
+
+export async function deleteSession(id: string) {
+  try {
+    await api.delete(sessionPath(id));
+    setState((state) => ({ sessions: state.sessions.filter((session) => session.id !== id) }));
+  } catch (error) {
+    showToast("error", "Not deleted", errorText(error));
+  }
+}
+
+export function sessionById(id: string): Session | undefined {
+  return getState().sessions.find((session) => session.id === id);
+}
+
+export function markUnread(id: string, unread: boolean) {
+  setState((state) => {
+    const others = Object.fromEntries(Object.entries(state.unread).filter(([other]) => other !== id));
+    return { unread: unread ? { ...others, [id]: true } : others };
+  });
+}
+
+/** Sessions by space, newest first, in the order of the spaces; unknown spaces after them. */
+export function bySpace(sessions: Session[], spaces: Space[]): { name: string; title: string; sessions: Session[] }[] {
+  const groups = new Map(spaces.map((space) => [space.name, { name: space.name, title: space.title, sessions: [] as Session[] }]));
+  for (const session of sessions) {
+    const name = session.space ?? "default";
+    if (!groups.has(name)) groups.set(name, { name, title: name === "default" ? "Sessions" : name, sessions: [] });
+    groups.get(name)?.sessions.push(session);
+  }
+  for (const group of groups.values()) group.sessions.sort((a, b) => b.updated_at - a.updated_at);
+  return [...groups.values()].filter((group) => group.sessions.length > 0);
+}

@@ -1,0 +1,54 @@
+import { useEffect, useRef, type ReactNode } from "react";
+
+interface Props {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  /** Shown under the title, in smaller words. */
+  description?: ReactNode;
+  wide?: boolean;
+  /** From the bottom edge, for narrow screens. */
+  sheet?: boolean;
+  hideTitle?: boolean;
+}
+
+/** The browser's own modal dialog: it traps focus, closes on Escape and gives focus back. */
+export function Dialog({ title, onClose, children, description, wide, sheet, hideTitle }: Props) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement as HTMLElement | null;
+    if (dialog && !dialog.open) dialog.showModal();
+    return () => {
+      dialog?.close();
+      before?.focus?.();
+    };
+  }, []);
+  const place = sheet
+    ? "mb-0 mt-auto w-full max-w-none rounded-t-[14px] max-h-[85dvh]"
+    : `rounded-[14px] max-h-[85dvh] ${wide ? "w-[min(560px,calc(100vw-24px))]" : "w-[min(400px,calc(100vw-24px))]"}`;
+  return (
+    <dialog
+      ref={ref}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose();
+      }}
+      className={`overflow-auto border border-line bg-surface p-0 text-text shadow-float ${place}`}
+    >
+      <div className={hideTitle ? "" : "p-4"}>
+        {!hideTitle && <h2 className="text-header font-semibold">{title}</h2>}
+        {description && <p className="mt-1 text-dense text-text-2">{description}</p>}
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+export function DialogActions({ children }: { children: ReactNode }) {
+  return <div className="mt-4 flex flex-wrap items-center justify-end gap-2">{children}</div>;
+}
