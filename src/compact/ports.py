@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
@@ -278,6 +278,21 @@ class ChatModel(Protocol):
 
         Closing the iterator stops the reply at the server too.
         """
+        ...
+
+
+@runtime_checkable
+class AsyncChatModel(Protocol):
+    """A ChatModel with a stream for event loops. Others are read in a thread."""
+
+    def astream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> AsyncIterator[ReplyPiece]:
+        """The pieces that `stream` gives. `aclose()` stops the reply at the server too."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 import threading
@@ -321,3 +322,19 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> N
     for client in (OpenAIChatModel("tiny"), AnthropicChatModel("tiny")):
         with pytest.raises(MissingExtra, match=rf"compact-context\[{client.needs}\]"):
             list(client.stream(ASK))
+
+
+@both
+async def test_a_reply_streams_into_an_event_loop_and_can_be_closed(make: Make, wire: Any) -> None:
+    with serving(wire.stream(ANSWER)) as server:
+        pieces = [piece async for piece in make(server).astream(ASK)]
+    assert isinstance(pieces[-1], ReplyEnd) and pieces[-1].message["content"] == ANSWER
+    silent = then(*wire.chunks(ANSWER), silence=b": still there\n\n", named=named(wire))
+    with serving(silent) as server:
+        reply = make(server).astream(ASK)
+        assert [type(await anext(reply)) for _ in range(2)] == [TextPiece, TextPiece]
+        waiting = asyncio.ensure_future(anext(reply))
+        await asyncio.sleep(0.05)
+        await reply.aclose()
+        with pytest.raises((StopAsyncIteration, ChatError)):
+            await asyncio.wait_for(waiting, 10)

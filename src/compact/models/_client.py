@@ -13,6 +13,8 @@ from compact.errors import ChatError
 from compact.model.chat import ReplyPiece
 from compact.models._address import Address, NotTaken
 from compact.models._line import Line, Reply
+from compact.models._surrogates import mended
+from compact.models.streaming import AsyncReply
 
 _UNSUPPORTED = re.compile(
     r"unsupported|not support|not allowed|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|"
@@ -73,6 +75,15 @@ class ChatClient(ABC):
     ) -> Reply:
         return Reply(lambda line: self.pieces(line, messages, tools or (), max_tokens))
 
+    def astream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> AsyncReply:
+        return AsyncReply(lambda: self.stream(messages, tools=tools, max_tokens=max_tokens))
+
     def pieces(
         self,
         line: Line,
@@ -86,7 +97,7 @@ class ChatClient(ABC):
             payload = self._without(payload, rejected)
         while True:
             try:
-                yield from self._address.reply(payload, line, self._read)
+                yield from self._address.reply(payload, line, self._read_whole)
                 return
             except NotTaken as error:
                 name = self._blamed(payload, error.detail)
@@ -94,6 +105,15 @@ class ChatClient(ABC):
                     raise
                 self._rejected.append(name)
                 payload = self._without(payload, name)
+
+    def _read_whole(self, events: Iterator[Any]) -> Iterator[ReplyPiece]:
+        """What `_read` makes of the events, in whole characters; a form that it does not know is an error."""
+        try:
+            yield from mended(self._read(events))
+        except UnicodeError:
+            raise  # of an address that is none
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            raise self._address.error("sent an event in no form that is known", retryable=True) from None
 
     def _blamed(self, payload: Mapping[str, Any], detail: str) -> str | None:
         """The parameter that this server does not take, by its own words."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from compact.model.chat import ReplyPiece
-from compact.ports import ChatModel
+from compact.ports import AsyncChatModel, ChatModel
 
 
 def astream_of(
@@ -19,10 +19,8 @@ def astream_of(
     max_tokens: int | None = None,
 ) -> AsyncIterator[ReplyPiece]:
     """The pieces of a reply. `aclose()` stops it at the server too."""
-    own = getattr(model, "astream", None)
-    if own is not None:
-        stream: AsyncIterator[ReplyPiece] = own(messages, tools=tools, max_tokens=max_tokens)
-        return stream
+    if isinstance(model, AsyncChatModel):
+        return model.astream(messages, tools=tools, max_tokens=max_tokens)
     return AsyncReply(lambda: model.stream(messages, tools=tools, max_tokens=max_tokens))
 
 

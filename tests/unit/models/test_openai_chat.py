@@ -263,3 +263,38 @@ def test_an_overflow_without_counts_is_one_too() -> None:
     with serving(status(400, said)) as server, pytest.raises(ContextOverflow) as caught:
         list(model(server).stream(ASK))
     assert (caught.value.tokens, caught.value.window) == (None, None)
+
+
+def test_an_emoji_cut_in_two_pieces_arrives_whole() -> None:
+    # Servers that count UTF-16 units cut surrogate pairs; JSON carries each half by itself.
+    deltas = [{"content": "a \ud83d"}, {"content": "\ude00 b"}, {"content": "\ud83d"}]
+    raw = b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in WIRE.streamed(*deltas)[:-1])
+    with serving(dripping(raw + b"data: [DONE]\n\n", 4_096)) as server:
+        *pieces, end = model(server).stream(ASK)
+    assert "".join(piece.text for piece in pieces if isinstance(piece, TextPiece)) == "a 😀 b\ufffd"
+    assert isinstance(end, ReplyEnd) and end.message["content"] == "a 😀 b\ufffd"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"choices": [{"delta": 5}]},
+        {"choices": [5]},
+        {"choices": [{"delta": {"tool_calls": 5}}]},
+        {"choices": [{"delta": {"tool_calls": ["x"]}}]},
+        {"choices": [{"delta": {"tool_calls": [{"index": [], "function": "x"}]}}]},
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name": 5}}]}}]},
+        {"choices": [{"delta": {}, "finish_reason": {"a": 1}}]},
+        {"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": "x"}},
+    ],
+)
+def test_an_event_of_no_known_form_is_a_chat_error_or_is_skipped(event: dict[str, Any]) -> None:
+    first, *_ = WIRE.streamed({"content": "It began"})
+    got: list[ReplyPiece] = []
+    with serving(events(first, event)) as server, pytest.raises(ChatError) as caught:
+        for piece in model(server).stream(ASK):
+            got.append(piece)
+        assert isinstance(got[-1], ReplyEnd)
+        raise ChatError("none was needed")
+    assert got[0] == TextPiece("It began")
+    assert "\n" not in str(caught.value)
