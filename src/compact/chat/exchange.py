@@ -190,18 +190,21 @@ class Exchange:
 
     def _noted(self, prepared: Prepared) -> Prepared:
         """Remember what preparing did, to be told after the reply."""
-        conversation = self.conversation
         if prepared.was_compacted or prepared.was_pruned:
-            # It is so whatever becomes of the reply.
-            conversation.state = self._state = trimmed()
-            conversation.recount()
-            self._notices.append(conversation.compacted(prepared.tokens.before, prepared.tokens.final))
+            self._note_compaction(prepared.tokens.before, prepared.tokens.final)
         elif isinstance(prepared.outcome, outcome.Failed):
             stage, cause = prepared.outcome.stage.value, prepared.outcome.cause
             text = f"The context could not be made smaller ({stage} failed: {cause})"
             text = f"{text.rstrip('.')}. It went out as it was."
             self._notices.append(Notice(Severity.WARNING, Topic.NOT_COMPACTED, text))
         return prepared
+
+    def _note_compaction(self, before: int, after: int) -> None:
+        conversation = self.conversation
+        # It is so whatever becomes of the reply.
+        conversation.state = self._state = trimmed()
+        conversation.recount()
+        self._notices.append(conversation.compacted(before, after))
 
     def _compacted_hard(
         self, overflow: ContextOverflow, before: Prepared, tools: Any
@@ -216,7 +219,8 @@ class Exchange:
         prepared = yield NeedPrepared(self._asked, tools, hard=True)
         if prepared.tokens.final >= before.tokens.final:
             raise overflow
-        return self._noted(prepared)
+        self._note_compaction(before.tokens.final, prepared.tokens.final)
+        return prepared
 
     def _pieces(self, prepared: Prepared, tools: Any) -> Flow:
         conversation = self.conversation

@@ -144,7 +144,7 @@ class TurnLog:
         return self.manager.usage(self.id, self.history)
 
     def _store(self, history: Sequence[Turn]) -> None:
-        self.manager.usage(self.id, history)
+        self.manager.append(self.id, history)
 
     def question(self, content: Any, agent: str) -> Turn:
         return user_turn(content, self.clock(), self.id, agent)
@@ -176,6 +176,8 @@ class TurnLog:
         """A question had no reply: it is no turn. One that took the place of others gives it back."""
         self.draft = text_of(question)
         if at is not None:
+            # The engine holds the earlier turns for stored, and they are: on a line that is not the current.
+            self.manager.reload(self.id)
             with self._alone():
                 self._store(self.history)
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from compact import CompactConfig, lint
 from compact.chat import (
     Accepted,
     ChatEvent,
+    Compacting,
     Conversation,
     Exchange,
+    Failed,
     Finish,
     Finished,
+    Notice,
     StepStarted,
     Stored,
     TextDelta,
@@ -22,7 +27,12 @@ from compact.chat import (
     Toolbox,
     ToolCalled,
     ToolReturned,
+    Topic,
 )
+from compact.errors import ChatError, ContextOverflow, NotFound
+from compact.model.chat import ReplyPiece, TextPiece
+from compact.model.event import EventName
+from compact.model.record import RecordKind
 from support.scripted_model import Calls
 
 Drive = Callable[[Exchange], "Any"]
@@ -82,3 +92,285 @@ async def test_a_call_nobody_can_run_gets_an_error_as_its_result(make_chats: Any
     (returned,) = [e for e in events if isinstance(e, ToolReturned)]
     assert returned.is_error and "teleport" in returned.text
     assert [turn["role"] for turn in chats.open("talk").turns] == ["user", "assistant", "tool", "assistant"]
+
+
+def roles(conversation: Conversation) -> list[str]:
+    return [turn["role"] for turn in conversation.turns]
+
+
+def notices(events: list[ChatEvent]) -> list[Topic]:
+    return [event.topic for event in events if isinstance(event, Notice)]
+
+
+# -- what fails ----------------------------------------------------------------------------------------------
+
+
+@both
+async def test_a_message_without_a_reply_is_no_turn_and_comes_back(make_chats: Any, how: str) -> None:
+    chats = make_chats([ChatError("nobody there"), "Here I am."])
+    talk = chats.open("talk")
+    events = await driven(talk.send("Hello?"), how)
+    assert [e.error.args[0] for e in events if isinstance(e, Failed)] == ["nobody there"]
+    assert events[-1] == Finished(Finish.FAILED, "Hello?")
+    assert talk.turns == [] and chats.open("talk").draft == "Hello?"
+    await driven(talk.send("Hello?"), how)
+    assert texts(chats.open("talk")) == [("user", "Hello?"), ("assistant", "Here I am.")]
+
+
+@both
+async def test_a_reply_that_breaks_off_is_kept_with_its_error(make_chats: Any, how: str) -> None:
+    def broken(_: Any) -> Iterator[ReplyPiece]:
+        yield TextPiece("It began")
+        raise ChatError("cut off")
+
+    chats = make_chats([broken])
+    events = await driven(chats.open("talk").send("Go on"), how)
+    (failed,) = [e for e in events if isinstance(e, Failed)]
+    assert failed.kept and events[-1] == Finished(Finish.FAILED)
+    last = chats.open("talk").turns[-1]
+    assert last["content"] == "It began" and last["error"] == "cut off"
+
+
+@both
+async def test_a_model_that_says_nothing_adds_nothing(make_chats: Any, how: str) -> None:
+    events = await driven(make_chats([""]).open("talk").send("Hm?"), how)
+    assert notices(events) == [Topic.EMPTY_REPLY] and events[-1] == Finished(Finish.EMPTY, "Hm?")
+
+
+@both
+@pytest.mark.parametrize("tokens", [9_000, None], ids=["counted", "uncounted"])
+async def test_a_prompt_that_is_too_long_is_compacted_hard_once(
+    make_chats: Any, how: str, tokens: int | None
+) -> None:
+    config = CompactConfig(
+        counter="chars4", archive={"adapter": "none"}, preset="chat", max_context_tokens=10_000
+    )
+    script = ["fine"] * 12 + [ContextOverflow("too long", tokens=tokens, window=8_000), "It fits now."]
+    chats = make_chats(script, config)
+    talk = chats.open("talk")
+    for number in range(12):
+        await driven(talk.send(f"{number} " + "words and more " * 60), how)
+    events = await driven(talk.send("And now?"), how)
+    model = talk.model
+    first, second = model.prompts[-2], model.prompts[-1]  # type: ignore[attr-defined]
+    assert len(str(second)) < len(str(first)) and Topic.COMPACTED in notices(events)
+    assert events[-1] == Finished(Finish.STOP) and talk.turns[-1]["content"] == "It fits now."
+
+
+@both
+async def test_a_prompt_that_stays_too_long_is_tried_twice_at_most(make_chats: Any, how: str) -> None:
+    config = CompactConfig(
+        counter="chars4", archive={"adapter": "none"}, preset="chat", max_context_tokens=10_000
+    )
+    script = ["fine"] * 12 + [ContextOverflow("too long")] * 2
+    chats = make_chats(script, config)
+    talk = chats.open("talk")
+    for number in range(12):
+        await driven(talk.send(f"{number} " + "words and more " * 60), how)
+    events = await driven(talk.send("And now?"), how)
+    assert [str(e.error) for e in events if isinstance(e, Failed)] == ["too long"]
+    assert len(talk.model.prompts) == 14 and talk.draft == "And now?"  # type: ignore[attr-defined]
+
+
+# -- stopping ------------------------------------------------------------------------------------------------
+
+
+def endless(_: Any) -> Iterator[ReplyPiece]:
+    while True:
+        yield TextPiece("word ")
+        time.sleep(0.001)
+
+
+@both
+async def test_stop_keeps_what_was_said_as_interrupted(make_chats: Any, how: str) -> None:
+    chats = make_chats([endless])
+    exchange = chats.open("talk").send("Talk!")
+
+    def seen(event: ChatEvent) -> ChatEvent:
+        if isinstance(event, TextDelta):
+            exchange.stop()
+        return event
+
+    if how == "sync":
+        events = await asyncio.to_thread(lambda: [seen(event) for event in exchange])
+    else:
+        events = [seen(event) async for event in exchange]
+    assert events[-1] == Finished(Finish.STOPPED) and notices(events) == [Topic.STOPPED]
+    last = chats.open("talk").turns[-1]
+    assert last["content"].startswith("word") and last["finish_reason"] == "interrupted"
+
+
+async def test_a_task_that_is_cancelled_keeps_what_was_said(make_chats: Any) -> None:
+    chats = make_chats([endless])
+    began = asyncio.Event()
+
+    async def read() -> None:
+        async for event in chats.open("talk").send("Talk!"):
+            if isinstance(event, TextDelta):
+                began.set()
+
+    task = asyncio.ensure_future(read())
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert chats.open("talk").turns[-1]["finish_reason"] == "interrupted"
+
+
+@both
+async def test_a_reader_that_leaves_keeps_what_was_said(make_chats: Any, how: str) -> None:
+    chats = make_chats([endless])
+    if how == "sync":
+
+        def leave() -> None:
+            events = iter(chats.open("talk").send("Talk!"))
+            while not isinstance(next(events), TextDelta):
+                pass
+            events.close()  # type: ignore[attr-defined]
+
+        await asyncio.to_thread(leave)
+    else:
+        stream = aiter(chats.open("talk").send("Talk!"))
+        while not isinstance(await anext(stream), TextDelta):
+            pass
+        await stream.aclose()  # type: ignore[attr-defined]
+    assert chats.open("talk").turns[-1]["finish_reason"] == "interrupted"
+
+
+async def test_tools_that_are_stopped_leave_a_valid_history(make_chats: Any) -> None:
+    async def forever() -> str:
+        exchange.stop()
+        await asyncio.sleep(60)
+        return "never"
+
+    tools = Toolbox([Tool("wait", "Waits.", forever)])
+    chats = make_chats([Calls(("wait", {}), text="One moment.")], tools=tools)
+    exchange = chats.open("talk").send("Wait!")
+    events = [event async for event in exchange]
+    assert events[-1] == Finished(Finish.STOPPED)
+    again = chats.open("talk")
+    assert roles(again) == ["user", "assistant", "tool"]
+    assert "not run" in again.turns[-1]["content"]
+
+
+# -- the rest of the flow ------------------------------------------------------------------------------------
+
+
+@both
+async def test_calls_past_the_step_limit_get_a_result(make_chats: Any, how: str) -> None:
+    tools = Toolbox([Tool("clock", "The time.", lambda: "12:00")])
+    chats = make_chats([Calls(("clock", {}))] * 2, tools=tools, max_steps=2)
+    events = await driven(chats.open("talk").send("What time is it?"), how)
+    assert events[-1] == Finished(Finish.STEP_LIMIT) and Topic.STEP_LIMIT in notices(events)
+    assert roles(chats.open("talk")) == ["user", "assistant", "tool", "assistant", "tool"]
+
+
+@pytest.mark.spec("S2.6", part="engine")
+@both
+async def test_the_prompt_is_checked_before_each_call_of_a_tool_loop(make_chats: Any, how: str) -> None:
+    config = CompactConfig(
+        counter="chars4", archive={"adapter": "none"}, preset="agent", max_context_tokens=8_000
+    )
+    tools = Toolbox([Tool("read", "Reads.", lambda: "lines of output " * 300)])
+    chats = make_chats([*[Calls(("read", {}))] * 12, "Done."], config, tools=tools)
+    talk = chats.open("talk")
+    events = await driven(talk.send("Read it all."), how)
+    sizes = [sum(len(str(m.get("content"))) for m in prompt) // 4 for prompt in talk.model.prompts]  # type: ignore[attr-defined]
+    assert max(sizes) < 8_000 < sum(len(str(turn["content"])) for turn in talk.turns) // 4
+    phases = [event.event.name for event in events if isinstance(event, Compacting)]
+    assert EventName.START in phases and EventName.COMPLETE in phases
+    # Each compaction is announced before the call that it makes room for.
+    assert phases.count(EventName.START) == phases.count(EventName.COMPLETE)
+    assert lint(talk.turns, provider="openai") == []
+
+
+@pytest.mark.spec("S2.9", part="engine")
+@both
+@pytest.mark.parametrize("last", ["Done.", ChatError("nobody there")], ids=["answered", "failed"])
+async def test_every_turn_ends_with_end_turn_also_one_that_failed(
+    make_chats: Any, how: str, last: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = CompactConfig(
+        counter="chars4", archive={"adapter": "none"}, preset="agent", max_context_tokens=200_000
+    )
+    tools = Toolbox([Tool("read", "Reads.", lambda: "lines of output " * 4_000)])
+    chats = make_chats([Calls(("read", {}))] * 10 + ["So far."] + [last], config, tools=tools, max_steps=12)
+    talk = chats.open("talk")
+    await driven(talk.send("Read it all."), how)
+    events = await driven(talk.send("And now?"), how)
+    kinds = [record.kind for record in talk.manager.records("talk")]
+    assert RecordKind.PRUNE in kinds
+    assert isinstance(events[-1], Finished)
+
+
+@both
+async def test_retry_replaces_the_reply_once_there_is_another(make_chats: Any, how: str) -> None:
+    chats = make_chats(["First try.", ChatError("nobody there"), "Second try.", "After it."])
+    talk = chats.open("talk")
+    await driven(talk.send("Write a line."), how)
+    await driven(talk.retry(), how)
+    assert texts(chats.open("talk"))[-1] == ("assistant", "First try.")
+    await driven(talk.retry(), how)
+    assert (
+        texts(talk) == texts(chats.open("talk")) == [("user", "Write a line."), ("assistant", "Second try.")]
+    )
+    await driven(talk.send("Next."), how)
+    assert [m["content"] for m in talk.model.prompts[-1]] == ["Write a line.", "Second try.", "Next."]  # type: ignore[attr-defined]
+
+
+@both
+async def test_edit_takes_the_place_of_a_message_and_of_all_behind_it(make_chats: Any, how: str) -> None:
+    chats = make_chats(["One.", "Two.", ChatError("nobody there"), "Another two."])
+    talk = chats.open("talk")
+    await driven(talk.send("first"), how)
+    await driven(talk.send("second"), how)
+    whole = texts(talk)
+    events = await driven(talk.edit(2, "another second"), how)
+    assert events[-1] == Finished(Finish.FAILED, "another second")
+    assert texts(talk) == texts(chats.open("talk")) == whole  # nothing came, so nothing went
+    events = await driven(talk.edit(2, "another second"), how)
+    assert [e.position for e in events if isinstance(e, Accepted | Stored)] == [2, 2]
+    assert (
+        texts(talk)
+        == texts(chats.open("talk"))
+        == [*whole[:2], ("user", "another second"), ("assistant", "Another two.")]
+    )
+    with pytest.raises(NotFound):
+        talk.edit(1, "not mine")
+
+
+async def test_a_call_stored_without_a_result_does_not_spoil_the_next_prompt(make_chats: Any) -> None:
+    chats = make_chats(["Fine."])
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    dangling = [
+        {"role": "user", "content": "Look!"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    chats.manager({}, "gpt-4o").append("talk", dangling)
+    talk = chats.open("talk")
+    await driven(talk.send("Well?"), "async")
+    assert lint(talk.model.prompts[-1], provider="openai") == []  # type: ignore[attr-defined]
+    assert roles(chats.open("talk")) == ["user", "assistant", "tool", "user", "assistant"]
+
+
+async def test_the_engine_s_events_come_while_it_works(make_chats: Any) -> None:
+    """A page shows the phases of a compaction while it runs, not after it."""
+    released = asyncio.Event()
+
+    async def slowly(request: Any) -> str:
+        await asyncio.wait_for(released.wait(), 30)
+        return "The user counts numbers and wants short replies. " * 10
+
+    config = CompactConfig(
+        counter="chars4", archive={"adapter": "none"}, preset="chat", max_context_tokens=4_000
+    )
+    chats = make_chats(["fine"] * 20, config, summarizer=slowly)
+    talk = chats.open("talk")
+    heard: list[EventName] = []
+    for number in range(20):
+        async for event in talk.send(f"{number} " + "words and more " * 60):
+            if isinstance(event, Compacting):
+                heard.append(event.event.name)
+                if event.event.name is EventName.SUMMARIZE:
+                    released.set()  # only a reader that hears of it meanwhile can let it go on
+    assert released.is_set() and EventName.COMPLETE in heard and EventName.ERROR not in heard
