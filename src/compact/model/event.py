@@ -22,6 +22,8 @@ class EventName(StrEnum):
     RECALL = "compact.recall"
     LEASE = "compact.lease"
     SETTINGS = "session-settings"
+    DOOR = "session-event"
+    """What a front door reports of a session to those who follow it; in the store only."""
     START = "compaction-start"
     PRUNE = "compaction-prune"
     SUMMARIZE = "compaction-summarize"

@@ -213,6 +213,16 @@ class Settings(_Data):
     model_config = ConfigDict(extra="allow")
 
 
+class Door(_Data):
+    """What the chat server streams to those who follow a session. Kept in the store only."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(
+        description="`data-compaction`, `data-context-usage`, `data-notice`, `message` or `session`."
+    )
+
+
 DATA: dict[EventName, type[_Data]] = {
     EventName.TOKEN_ESTIMATE: TokenEstimate,
     EventName.TRIGGER_DECISION: TriggerDecision,
@@ -226,6 +236,7 @@ DATA: dict[EventName, type[_Data]] = {
     EventName.RECALL: Recall,
     EventName.LEASE: Lease,
     EventName.SETTINGS: Settings,
+    EventName.DOOR: Door,
     EventName.START: Start,
     EventName.PRUNE: Prune,
     EventName.SUMMARIZE: Summarize,

@@ -1,0 +1,137 @@
+"""The HTTP surface of the chat server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from compact.errors import CompactError
+from compact.server.http.guard import App, Guard, Message, Receive, Send
+from compact.server.http.problems import Problem
+from compact.server.studio import pages
+from compact.server.studio.catalog import Catalog, catalog_for
+from compact.server.studio.routes import chat, compaction, service, sessions
+from compact.server.studio.settings import StudioSettings
+from compact.server.studio.studio import Studio
+from compact.server.studio.workspace import as_problem
+
+_log = logging.getLogger("compact")
+# The store is asked in threads; the default pool is sized for computing, not for waiting.
+_THREADS = 32
+_DESCRIPTION = """Conversations that go on for weeks, with the context kept right.
+
+Answers are JSON, errors are `application/problem+json`. With tokens, every path but health and readiness
+needs `Authorization: Bearer TOKEN`. Replies come as the AI SDK's UI message stream."""
+
+
+def create_app(
+    settings: StudioSettings,
+    catalog: Catalog | None = None,
+    started: Callable[[Studio], None] = lambda _: None,
+) -> App:
+    """The server as an ASGI application, with its guard."""
+    app = api(settings, catalog, started)
+    return Guard(_counted(app), settings.guard)
+
+
+def api(
+    settings: StudioSettings,
+    catalog: Catalog | None = None,
+    started: Callable[[Studio], None] = lambda _: None,
+) -> FastAPI:
+    """The application without its guard; also what docs/openapi.json is made from."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        pool = ThreadPoolExecutor(_THREADS, "compact-studio")
+        asyncio.get_running_loop().set_default_executor(pool)
+        studio = Studio(settings, catalog if catalog is not None else catalog_for(settings))
+        app.state.studio = studio
+        await studio.start()
+        started(studio)
+        try:
+            yield
+        finally:
+            await studio.close()
+
+    # No page with scripts from elsewhere: the description itself is enough.
+    app = FastAPI(
+        title="Compact",
+        description=_DESCRIPTION,
+        version="1",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        separate_input_output_schemas=False,
+    )
+    for router in (service.router, sessions.router, chat.router, compaction.router):
+        app.include_router(router)
+    pages.add(app, settings)
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(CompactError, _compact_error)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _defect)
+    return app
+
+
+def _counted(app: FastAPI) -> App:
+    """Counts answers by their status."""
+
+    async def counting(scope: Message, receive: Receive, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                studio: Studio = app.state.studio
+                studio.metrics.request(scope["method"], message["status"])
+            await send(message)
+
+        await app(scope, receive, sending if scope["type"] == "http" else send)
+
+    return counting
+
+
+def _answer(problem: Problem) -> Response:
+    return Response(problem.body, problem.status, headers=problem.headers)
+
+
+async def _problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    return _answer(error)
+
+
+async def _compact_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, CompactError)
+    return _answer(as_problem(error))
+
+
+async def _not_valid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found: list[dict[str, Any]] = [
+        {"field": ".".join(str(part) for part in one["loc"]), "problem": one["msg"]}
+        for one in error.errors()[:20]
+    ]
+    first = f"{found[0]['field']}: {found[0]['problem']}" if found else "It is not valid"
+    return _answer(Problem(422, "not-valid", f"{first}. Nothing was changed.", errors=found))
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = {404: "not-found", 405: "method-not-allowed", 400: "not-valid"}.get(error.status_code, "refused")
+    return _answer(Problem(error.status_code, code, str(error.detail)))
+
+
+async def _defect(request: Request, error: Exception) -> Response:
+    # What went wrong inside stays inside.
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    detail = "Something went wrong on the server. The session is as it was; its log has the reason."
+    return _answer(Problem(500, "internal", detail))

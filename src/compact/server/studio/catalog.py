@@ -1,0 +1,74 @@
+"""The models that can be chosen, and how one is reached."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compact.chat.tools import Toolbox, ToolRunner
+from compact.errors import ConfigError
+from compact.models.choose import available, chat_model
+from compact.ports import ChatModel
+from compact.server.studio.settings import StudioSettings
+
+_NOTES = {
+    "local": "A small model on this machine. It answers simple questions and invents much.",
+    "demo": "No model: it answers from this conversation alone, so that you can watch the context.",
+}
+
+
+@dataclass(frozen=True)
+class Offered:
+    id: str
+    label: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """`make` gives the model of a name that is offered."""
+
+    offered: Sequence[Offered]
+    default: str
+    make: Callable[[str], ChatModel]
+    tools: ToolRunner = field(default_factory=Toolbox)
+    close: Callable[[], None] = lambda: None
+
+    def model(self, name: str) -> ChatModel:
+        if name not in {one.id for one in self.offered}:
+            # A session may remember a model that is not offered any more.
+            name = self.default
+        return self.make(name)
+
+
+def catalog_for(settings: StudioSettings, environ: Mapping[str, str] = os.environ) -> Catalog:
+    """What the settings and the environment offer; the demo assistant comes last, and is always there."""
+    names = [*_named(settings), *available(environ)]
+    offered = [_offered(name) for name in dict.fromkeys(names)]
+    if not offered:
+        raise ConfigError("No model can be used. Nothing was started; name one with --model.", "model")
+
+    def make(name: str) -> ChatModel:
+        own = name == settings.model and settings.base_url is not None
+        model = chat_model(
+            name,
+            environ,
+            base_url=settings.base_url if own else None,
+            api_key_env=settings.api_key_env if own else None,
+        )
+        start = getattr(model, "start", None)
+        if callable(start):
+            start()
+        return model
+
+    return Catalog(offered, offered[0].id, make)
+
+
+def _named(settings: StudioSettings) -> list[str]:
+    return [settings.model] if settings.model else []
+
+
+def _offered(name: str) -> Offered:
+    source = name.split("/")[0]
+    return Offered(name, name, _NOTES.get(source, ""))

@@ -1,0 +1,102 @@
+"""A session in figures: size over turns, what it cost, what compaction saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compact.chat.conversation import Conversation
+from compact.functions import count_tokens
+from compact.model.message import Usage
+from compact.model.record import Record, RecordKind
+from compact.models.prices import cost
+from compact.server.studio import schemas
+from compact.server.studio.messages import grouped, seconds_of
+from compact.server.studio.showing import shown_survival
+
+_COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
+
+
+def figures_of(conversation: Conversation) -> schemas.Figures:
+    records = [r for r in conversation.log.standing_records() if r.kind in _COMPACTIONS]
+    turns = _turns(conversation, records)
+    reported = [_usage(turn.get("usage")) for turn in conversation.turns]
+    known = [usage for usage in reported if usage is not None]
+    prices = cost(conversation.agent, Usage(input=1_000)) is not None
+    saved = sum(max(0, one.tokens_without - one.tokens) for one in turns)
+    spent = sum(one.cost or 0.0 for one in turns)
+    return schemas.Figures(
+        turns=turns,
+        totals=schemas.FigureTotals(
+            turns=len(turns),
+            compactions=len(records),
+            input_tokens=sum(usage.input for usage in known),
+            output_tokens=sum(usage.output for usage in known),
+            cached_tokens=sum(usage.cache_read for usage in known),
+            cost=spent if prices else None,
+            tokens_saved=saved,
+            cost_saved=_price(conversation.agent, saved) if prices else None,
+        ),
+        survival=[
+            schemas.SurvivalFigure(step=record.step, **survived.model_dump())
+            for record in records
+            if (survived := shown_survival(record.kept)) is not None
+        ],
+        prices_known=prices,
+    )
+
+
+def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Figure]:
+    """One figure for each reply. `tokens_without` is what the whole history would have taken there."""
+    config = conversation.manager.config
+    figures: list[schemas.Figure] = []
+    whole = 0
+    for group in grouped(conversation.turns):
+        turn = group.turns[0]
+        usage = _usage(turn.get("usage"))
+        if turn.get("role") == "assistant":
+            # What was sent for this reply: as the provider counted it, else all that came before it.
+            sent = usage.input if usage is not None else whole
+            figures.append(
+                schemas.Figure(
+                    turn=group.number,
+                    position=group.position,
+                    at=seconds_of(turn.get("timestamp")),
+                    tokens=sent,
+                    tokens_without=max(whole, sent),
+                    cost=turn.get("cost"),
+                    cached_tokens=usage.cache_read if usage is not None else 0,
+                    compaction=_compaction_before(records, seconds_of(turn.get("timestamp")), figures),
+                )
+            )
+        whole += count_tokens(group.turns, config.model, counter=config.counter, format="openai-chat")
+    return figures
+
+
+def _compaction_before(records: list[Record], at: float | None, earlier: list[schemas.Figure]) -> int | None:
+    """The compaction that came between the reply before and this one."""
+    if at is None:
+        return None
+    since = next((one.at for one in reversed(earlier) if one.at is not None), 0.0)
+    return next((r.step for r in reversed(records) if since < r.created_at <= at), None)
+
+
+def _usage(reported: Any) -> Usage | None:
+    if not isinstance(reported, Mapping):
+        return None
+    details = reported.get("prompt_tokens_details")
+    cached = details.get("cached_tokens", 0) if isinstance(details, Mapping) else 0
+    return Usage(
+        input=_number(reported.get("prompt_tokens")),
+        output=_number(reported.get("completion_tokens")),
+        cache_read=_number(cached),
+    )
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _price(model: str, tokens: int) -> float | None:
+    found = cost(model, Usage(input=tokens))
+    return float(found) if found is not None else None

@@ -1,0 +1,135 @@
+"""Lists of sessions, and changes to one."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from compact.chat.conversation import Conversation
+from compact.ports import Thread
+from compact.server.http.problems import Problem
+from compact.server.studio import schemas
+from compact.server.studio.sample import sample_turns
+from compact.server.studio.showing import shown_session, shown_usage
+from compact.server.studio.workspace import Workspace
+
+
+async def listed(
+    here: Workspace, space: str | None, query: str, limit: int, cursor: str | None
+) -> schemas.SessionList:
+    before = _before(cursor)
+
+    def looked() -> list[schemas.Session]:
+        threads = here.store.sessions(limit, before=before, space=space, query=query)
+        return [_session(here, thread) for thread in threads]
+
+    found = await asyncio.to_thread(looked)
+    more = len(found) == limit
+    return schemas.SessionList(sessions=found, next_cursor=_cursor(found[-1]) if more else None)
+
+
+async def one(here: Workspace, session_id: str) -> schemas.Session:
+    """With its usage as it is now, and an unanswered message."""
+
+    def looked(conversation: Conversation) -> schemas.Session:
+        thread = here.store.session(session_id)
+        if thread is None:
+            raise Problem(404, "no-session", f"There is no session {session_id[:80]!r}.")
+        return shown_session(
+            thread,
+            conversation.settings,
+            _defaults(here, thread),
+            streaming=here.is_streaming(session_id),
+            usage=shown_usage(conversation),
+            draft=conversation.draft,
+        )
+
+    return await here.look(session_id, looked)
+
+
+async def created(here: Workspace, wanted: schemas.NewSession) -> str:
+    session_id = here.new_id()
+    await asyncio.to_thread(_put, here, session_id, wanted.title, wanted.space)
+    settings = {"preset": wanted.preset, "model": wanted.model, "policy": wanted.policy}
+    try:
+        await _configured(here, session_id, settings, wanted.system)
+        if wanted.demo:
+            turns = sample_turns()
+            await here.change(session_id, lambda found: found.take_in([], turns))
+    except BaseException:
+        await here.delete(session_id)
+        raise
+    return session_id
+
+
+async def changed(here: Workspace, session_id: str, change: schemas.SessionChange) -> None:
+    await here.thread(session_id)
+    settings = {"preset": change.preset, "model": change.model, "policy": change.policy}
+    if any(value is not None for value in settings.values()) or change.system is not None:
+        await _configured(here, session_id, settings, change.system)
+    if change.title is not None or change.space is not None:
+        await asyncio.to_thread(_put, here, session_id, change.title, change.space)
+        await here.reopen(session_id)
+    await here.events.astore(session_id, {"type": "session", "data": {"id": session_id}})
+
+
+async def _configured(
+    here: Workspace, session_id: str, settings: Mapping[str, Any], system: str | None
+) -> None:
+    given = {name: value for name, value in settings.items() if value is not None}
+    if "preset" in given and "policy" not in given:
+        given["policy"] = None  # the policy belonged to the preset before
+
+    def remembered(conversation: Conversation) -> None:
+        if given:
+            conversation.use(**given)
+        if system is not None:
+            conversation.instruct(system)
+
+    if given or system is not None:
+        await here.change(session_id, remembered)
+
+
+def _put(here: Workspace, session_id: str, title: str | None, space: str | None) -> None:
+    if space and here.store.space(space) is None:
+        raise Problem(404, "no-space", f"There is no space {space!r}. Nothing was changed.")
+    here.store.put_session(session_id, title=title, space=space)
+
+
+def _session(here: Workspace, thread: Thread) -> schemas.Session:
+    """As the list shows it: the usage is what the last turn left."""
+    return shown_session(
+        thread,
+        here.chats.settings_of(thread.session_id),
+        _defaults(here, thread),
+        streaming=here.is_streaming(thread.session_id),
+        usage=_last_usage(thread),
+    )
+
+
+def _last_usage(thread: Thread) -> schemas.Usage | None:
+    found = thread.settings.get("usage")
+    return schemas.Usage(**found) if found else None
+
+
+def _defaults(here: Workspace, thread: Thread) -> tuple[str, str]:
+    space = here.store.space(thread.space) if thread.space else None
+    preset = space.settings.get("preset") if space is not None else None
+    return preset or here.chats.config.preset, here.chats.config.model
+
+
+def _cursor(last: schemas.Session) -> str:
+    return base64.urlsafe_b64encode(json.dumps([last.updated_at, last.id]).encode()).decode().rstrip("=")
+
+
+def _before(cursor: str | None) -> tuple[float, str] | None:
+    if not cursor:
+        return None
+    try:
+        at, session_id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        return float(at), str(session_id)
+    except (ValueError, TypeError):
+        raise Problem(422, "bad-cursor", "The cursor is none of ours; begin without one.") from None

@@ -1,0 +1,115 @@
+"""Tells other processes on the same database that a session has something new."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+_log = logging.getLogger("compact")
+_CHANNEL = "compact_sessions"
+_LONGEST = 7_000
+"""PostgreSQL takes 8,000 bytes in a notification."""
+Ring = Callable[[str, str], None]
+
+
+class Notifier(Protocol):
+    async def start(self) -> None: ...
+
+    def notify(self, tenant: str, session_id: str) -> None:
+        """From any thread; never waits. One that is lost is made up for by polling."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class NoNotifier:
+    """One process, or a database that cannot notify: followers poll."""
+
+    async def start(self) -> None:
+        pass
+
+    def notify(self, tenant: str, session_id: str) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+def notifier_for(url: str, loop: asyncio.AbstractEventLoop, ring: Ring) -> Notifier:
+    return PostgresNotifier(url, loop, ring) if url.startswith("postgres") else NoNotifier()
+
+
+class PostgresNotifier:
+    """LISTEN and NOTIFY on two connections of their own, each with a thread.
+
+    A lost connection is opened again; until then followers see new events by polling.
+    """
+
+    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, ring: Ring) -> None:
+        scheme, _, rest = url.partition("://")
+        self._url = f"postgresql://{rest}" if "+" in scheme else url
+        self._loop = loop
+        self._ring = ring
+        self._outgoing: queue.SimpleQueue[tuple[str, str] | None] = queue.SimpleQueue()
+        self._closed = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._listening, name="compact-listen", daemon=True),
+            threading.Thread(target=self._notifying, name="compact-notify", daemon=True),
+        ]
+        self.listening = threading.Event()
+
+    async def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def notify(self, tenant: str, session_id: str) -> None:
+        self._outgoing.put((tenant, session_id))
+
+    async def close(self) -> None:
+        self._closed.set()
+        self._outgoing.put(None)
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join, 3.0)
+
+    def _listening(self) -> None:
+        while not self._closed.is_set():
+            try:
+                with self._connected() as connection:
+                    connection.execute(f"LISTEN {_CHANNEL}")
+                    self.listening.set()
+                    while not self._closed.is_set():
+                        for notice in connection.notifies(timeout=0.5):
+                            self._heard(notice.payload)
+            except Exception as error:
+                self._wait(error)
+
+    def _heard(self, payload: str) -> None:
+        tenant, session_id = json.loads(payload)
+        self._loop.call_soon_threadsafe(self._ring, tenant, session_id)
+
+    def _notifying(self) -> None:
+        while not self._closed.is_set():
+            try:
+                with self._connected() as connection:
+                    while (news := self._outgoing.get()) is not None:
+                        payload = json.dumps(news)
+                        if len(payload) <= _LONGEST:
+                            connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, payload))
+                    return
+            except Exception as error:
+                self._wait(error)
+
+    def _connected(self) -> Any:
+        import psycopg
+
+        return psycopg.connect(self._url, autocommit=True, application_name="compact-notify")
+
+    def _wait(self, error: Exception) -> None:
+        if not self._closed.is_set():
+            _log.warning("notifications are interrupted (%s); followers poll", type(error).__name__)
+            self._closed.wait(1.0)

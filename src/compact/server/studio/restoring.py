@@ -1,0 +1,60 @@
+"""Undoing a compaction, and what would come back."""
+
+from __future__ import annotations
+
+from compact.chat.conversation import Conversation
+from compact.model.record import Cleared, Record, RecordKind
+from compact.server.http.problems import Problem
+from compact.server.studio import schemas
+from compact.server.studio.compaction import copied
+from compact.server.studio.showing import replaced_positions, shown_usage
+
+
+def previewed(conversation: Conversation, step: int) -> schemas.RestorePreview:
+    """Tried on a copy of the session in memory."""
+    record = _standing(conversation, step)
+    with copied(conversation, conversation.manager.config) as manager:
+        # The copy learns the history first, so that there is something to come back to.
+        before = {one.id for one in conversation.log.standing_records()}
+        manager.append(conversation.id, conversation.history)
+        manager.restore(conversation.id, step)
+        after = manager.usage(conversation.id, conversation.history)
+        left = {one.revokes for one in manager.records(conversation.id) if one.revokes}
+    undone = [one for one in conversation.log.standing_records() if one.id in before & left]
+    cleared = {
+        (entry.position, call)
+        for one in undone
+        for entry in one.entries
+        if isinstance(entry, Cleared)
+        for call in entry.call_ids
+    }
+    positions = {at for one in undone for at in replaced_positions(one)} - {at for at, _ in cleared}
+    now = conversation.usage
+    return schemas.RestorePreview(
+        messages_back=len(positions),
+        outputs_back=len(cleared),
+        tokens_now=now.tokens,
+        tokens_after=after.tokens,
+        compacts_again=after.tokens >= after.trigger,
+        steps_undone=sorted(one.step for one in undone) or [record.step],
+    )
+
+
+def restored(conversation: Conversation, step: int) -> schemas.Usage:
+    _standing(conversation, step)
+    conversation.manager.restore(conversation.id, step)
+    conversation.reset()
+    return shown_usage(conversation)
+
+
+def _standing(conversation: Conversation, step: int) -> Record:
+    found = [one for one in conversation.manager.records(conversation.id) if one.step == step]
+    standing = {one.id for one in conversation.log.standing_records()}
+    for record in found:
+        if record.id in standing:
+            return record
+    if any(record.kind is not RecordKind.RESTORE for record in found):
+        raise Problem(409, "already-undone", f"Compaction {step} was undone before. Nothing was changed.")
+    raise Problem(
+        404, "no-compaction", f"There is no compaction {step} in this session. Nothing was changed."
+    )

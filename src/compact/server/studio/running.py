@@ -1,0 +1,45 @@
+"""Starts and stops the chat server on a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from compact.server.http.running import Service, bound, on_a_thread
+from compact.server.studio.app import create_app
+from compact.server.studio.catalog import Catalog
+from compact.server.studio.settings import StudioSettings
+from compact.server.studio.studio import Studio
+
+
+def serve(settings: StudioSettings, ready: Callable[[str], None], catalog: Catalog | None = None) -> None:
+    """Serves until it is interrupted; `ready` gets the URL once requests are answered."""
+    with bound(settings.host, settings.port) as listening, suppress(KeyboardInterrupt):
+        service(settings, ready, catalog).run(sockets=[listening])
+
+
+@contextmanager
+def serving(settings: StudioSettings, catalog: Catalog | None = None) -> Iterator[str]:
+    """The server on a thread of this process; gives its URL. For tests and notebooks."""
+    with on_a_thread(lambda ready: service(settings, ready, catalog), settings.host, settings.port) as url:
+        yield url
+
+
+def service(
+    settings: StudioSettings, ready: Callable[[str], None], catalog: Catalog | None = None
+) -> Service:
+    studios: list[Studio] = []
+
+    def stopping() -> None:
+        for studio in studios:
+            studio.stop_streams()
+
+    return Service(
+        create_app(settings, catalog, studios.append),
+        settings.host,
+        ready=ready,
+        stopping=stopping,
+        # Chat streams end when their turns do; those may take as long as a stop allows.
+        stop_seconds=settings.stop_seconds + 5,
+        header_seconds=settings.header_seconds,
+    )

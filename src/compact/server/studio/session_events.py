@@ -1,0 +1,112 @@
+"""What happens in a session, stored in order and followed by whoever wants to see it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any
+
+from compact.model.event import Event, EventName
+from compact.ports import Threads
+from compact.server.http.bell import Bell
+from compact.server.studio.metrics import Metrics
+from compact.server.studio.ui_stream import compaction_part, encoded
+
+_SHOWN = frozenset(
+    {
+        EventName.START,
+        EventName.PRUNE,
+        EventName.SUMMARIZE,
+        EventName.PROGRESS,
+        EventName.COMPLETE,
+        EventName.FAILED,
+        EventName.OVERFLOW,
+    }
+)
+_PAGE = 200
+
+
+class SessionEvents:
+    """The events of all sessions of one tenant, in its store. Also an exporter: the engine's own go in too.
+
+    The number of an event in its session is its id on the stream, so a reader that comes back goes on
+    exactly behind the last one it saw.
+    """
+
+    def __init__(self, store: Threads, loop: asyncio.AbstractEventLoop, metrics: Metrics) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._loop = loop
+        self._bells: dict[str, tuple[Bell, int]] = {}
+        self.closed = False
+        self.on_stored: Callable[[str], None] = lambda _: None
+        """Called with the session's id, in the thread that stored."""
+
+    def export(self, event: Event) -> None:
+        if event.name in _SHOWN and event.session_id:
+            self._metrics.engine_event(event.name)
+            self.store(event.session_id, compaction_part(event))
+
+    def store(self, session_id: str, data: Mapping[str, Any]) -> int:
+        """Keep an event; blocks as long as the store does."""
+        number = self._store.add_event(session_id, EventName.DOOR, data)
+        self.on_stored(session_id)
+        self._loop.call_soon_threadsafe(self.ring, session_id)
+        return number
+
+    async def astore(self, session_id: str, data: Mapping[str, Any]) -> int:
+        return await asyncio.to_thread(self.store, session_id, data)
+
+    def ring(self, session_id: str) -> None:
+        """Something is new in this session; called in the loop."""
+        if session_id in self._bells:
+            self._bells[session_id][0].ring()
+
+    def close(self) -> None:
+        """Followers go."""
+        self.closed = True
+        for bell, _ in self._bells.values():
+            bell.close()
+
+    def page(self, session_id: str, after: int, limit: int = _PAGE) -> tuple[list[Event], int]:
+        """The next events behind that number, and the number reached by looking."""
+        looked = list(self._store.events(session_id, after, limit))
+        reached = looked[-1].sequence if looked else after
+        return [event for event in looked if event.name is EventName.DOOR], reached
+
+    async def follow(
+        self, session_id: str, after: int, heartbeat: float, poll: float
+    ) -> AsyncIterator[bytes]:
+        """Stored events behind that number, then whatever comes."""
+        bell, readers = self._bells.get(session_id, (Bell(), 0))
+        self._bells[session_id] = (bell, readers + 1)
+        try:
+            yield b"retry: 1000\n\n"
+            quiet = 0.0
+            while not self.closed:
+                rung = bell.listen()
+                found, reached = await asyncio.to_thread(self.page, session_id, after)
+                if found:
+                    yield b"".join(_lines(found))
+                if reached > after:
+                    after, quiet = reached, 0.0
+                    continue
+                try:
+                    async with asyncio.timeout(poll):
+                        await rung.wait()
+                except TimeoutError:
+                    quiet += poll
+                    if quiet >= heartbeat:
+                        quiet = 0.0
+                        yield b": heartbeat\n\n"
+        finally:
+            bell, readers = self._bells[session_id]
+            if readers == 1:
+                del self._bells[session_id]
+            else:
+                self._bells[session_id] = (bell, readers - 1)
+
+
+def _lines(events: list[Event]) -> Iterator[bytes]:
+    for event in events:
+        yield encoded(event.data, str(event.sequence))

@@ -1,0 +1,105 @@
+"""What can be set about the chat server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compact.config import CompactConfig
+from compact.server.http.settings import JSON, MEGABYTE, GuardSettings
+
+PORT = 5180
+DATABASE = "studio.db"
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        # The studio sets sizes of bars and columns in style attributes.
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudioSettings:
+    """`tokens` maps each secret to the tenant that it opens; without any there is one tenant."""
+
+    store: str
+    """`sqlite:///…` or `postgresql://…`."""
+    host: str = "127.0.0.1"
+    port: int = PORT
+    tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
+    allowed_hosts: Sequence[str] = ()
+    allowed_origins: Sequence[str] = ()
+    config: CompactConfig = field(default_factory=CompactConfig)
+    model: str | None = None
+    """None: the first that can be used, the demo assistant where there is none."""
+    base_url: str | None = None
+    api_key_env: str | None = None
+    upstream_hosts: Sequence[str] = ()
+    """Hosts that models may be asked at, besides those that the environment names."""
+    private_upstreams: bool = False
+    """Whether a host may resolve to a private address though nobody named it by one."""
+    demo: bool = False
+    max_steps: int = 100
+    """Model calls in one reply."""
+    max_body_bytes: int = 16 * MEGABYTE
+    body_seconds: float = 30.0
+    header_seconds: float = 10.0
+    requests_per_second: float = 100.0
+    burst: int = 400
+    max_streams: int = 1_000
+    max_conversations: int = 200
+    """Kept open in memory; others are read from the store when they are asked for."""
+    heartbeat_seconds: float = 15.0
+    poll_seconds: float = 1.0
+    """How often a follower looks where no notification comes."""
+    stop_seconds: float = 10.0
+    """How long a stop waits for open turns before they are parked."""
+    static: Path | None = None
+    """The built studio; None: the one in this package."""
+
+    @property
+    def guard(self) -> GuardSettings:
+        return GuardSettings(
+            host=self.host,
+            tokens=self.tokens,
+            allowed_hosts=self.allowed_hosts,
+            allowed_origins=self.allowed_origins,
+            # The page itself holds nothing; what it shows comes from /api, with the token.
+            open_paths=("/", "/index.html", "/api/health", "/api/ready", "/assets/*", "/favicon.svg", "/s/*"),
+            content_types=(JSON,),
+            content_security_policy=CONTENT_SECURITY_POLICY,
+            max_body_bytes=self.max_body_bytes,
+            body_seconds=self.body_seconds,
+            requests_per_second=self.requests_per_second,
+            burst=self.burst,
+        )
+
+    def __post_init__(self) -> None:
+        _ = self.guard  # refuses another host without a token before anything is started
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.store.startswith("sqlite")
+
+
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where a user's sessions live on this kind of system."""
+    if os.name == "nt":
+        base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
+    elif environ.get("XDG_DATA_HOME"):
+        base = Path(environ["XDG_DATA_HOME"])
+    elif (mac := Path.home() / "Library/Application Support").is_dir():
+        base = mac
+    else:
+        base = Path.home() / ".local/share"
+    return base / "compact"

@@ -1,0 +1,161 @@
+"""Sessions, usage and records as the API shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compact.chat.conversation import Conversation
+from compact.model import record as records
+from compact.model import sections
+from compact.model.outcome import ContextUsage
+from compact.model.record import RecordKind
+from compact.models.limits import limits_for
+from compact.ports import Thread
+from compact.server.studio import schemas
+
+_KINDS = {
+    RecordKind.COMPACTION: "summary",
+    RecordKind.PRUNE: "prune",
+    RecordKind.TRIM: "trim",
+    RecordKind.CLEAR: "clear",
+    RecordKind.RESTORE: "restore",
+}
+
+
+def shown_usage(conversation: Conversation, usage: ContextUsage | None = None) -> schemas.Usage:
+    usage = usage or conversation.usage
+    config = conversation.manager.config
+    source = limits_for(config.model, config.models).source.value
+    parts = usage.breakdown
+    above = config.policy.trigger_above
+    return schemas.Usage(
+        tokens=usage.tokens,
+        window=usage.window,
+        window_source="setting" if config.max_context_tokens is not None else source,
+        trigger=usage.trigger,
+        budget=usage.budget,
+        reserve=usage.window - usage.budget,
+        percent=usage.percent,
+        exact=usage.exact,
+        margin=getattr(usage, "margin", 1.0),
+        over_by=max(0, usage.tokens - usage.budget),
+        parts=schemas.UsageParts(
+            system=parts.get("system", 0) + parts.get("developer", 0),
+            tools=parts.get("tools", 0),
+            summary=parts.get("summary", 0),
+            messages=parts.get("messages", 0),
+        ),
+        compacts_next=usage.tokens > usage.trigger if above else usage.tokens >= usage.trigger,
+    )
+
+
+def shown_session(
+    thread: Thread,
+    settings: Mapping[str, Any],
+    defaults: tuple[str, str],
+    *,
+    streaming: bool,
+    usage: schemas.Usage | None,
+    draft: str = "",
+) -> schemas.Session:
+    """`defaults` are preset and model where the session has none of its own."""
+    return schemas.Session(
+        id=thread.session_id,
+        title=thread.title,
+        space=thread.space,
+        preset=settings.get("preset") or defaults[0],
+        model=settings.get("model") or defaults[1],
+        created_at=thread.created_at,
+        updated_at=thread.updated_at,
+        message_count=thread.message_count,
+        compaction_count=thread.compaction_count,
+        last_compaction_at=thread.last_compaction_at,
+        compacting=thread.currently_compacting,
+        streaming=streaming,
+        usage=usage,
+        draft=draft,
+    )
+
+
+def shown_records(conversation: Conversation) -> list[schemas.Record]:
+    found = list(conversation.manager.records(conversation.id))
+    standing = {record.id for record in records.standing(found)}
+    in_force = conversation.log.standing_records()
+    newest = in_force[-1].id if in_force else None
+    children = {record.parent: record.step for record in found if record.id in standing and record.parent}
+    return [
+        shown_record(
+            record,
+            in_force=record.id == newest,
+            undone=record.kind is not RecordKind.RESTORE and record.id not in standing,
+            folded_into=children.get(record.id),
+        )
+        for record in found
+    ]
+
+
+def shown_record(
+    record: records.Record, *, in_force: bool, undone: bool, folded_into: int | None
+) -> schemas.Record:
+    replaced = replaced_positions(record)
+    return schemas.Record(
+        step=record.step,
+        version=record.version,
+        kind=_KINDS[record.kind],  # type: ignore[arg-type]
+        reason=record.reason,
+        note=record.note,
+        created_at=record.created_at,
+        duration=getattr(record, "duration", None),
+        tokens_before=record.tokens_before,
+        tokens_after=record.tokens_after,
+        messages_replaced=record.messages_replaced,
+        outputs_cleared=record.outputs_cleared,
+        first_position=replaced[0] if replaced else None,
+        last_position=replaced[-1] if replaced else None,
+        summary=record.summary,
+        sections=shown_sections(record.sections),
+        survival=shown_survival(record.kept),
+        summarizer=getattr(record, "summarizer", None) or None,
+        fallback=getattr(record, "fallback", None) or None,
+        cost=getattr(record, "cost", None),
+        in_force=in_force,
+        folded_into=folded_into,
+        undone=undone,
+        warnings=list(getattr(record, "warnings", ())),
+        handle=record.handle or None,
+    )
+
+
+def replaced_positions(record: records.Record) -> list[int]:
+    """Positions that this record's summary or marker stands for, or whose outputs it cleared."""
+    if record.kind is RecordKind.RESTORE:
+        return []
+    kept = {entry.position for entry in record.entries if isinstance(entry, records.Kept)}
+    return [position for position in range(record.source_length) if position not in kept]
+
+
+def shown_sections(found: Sequence[sections.Section]) -> list[schemas.Section]:
+    return [
+        schemas.Section(
+            title=section.title,
+            kind=section.kind.value,
+            items=[
+                schemas.SectionItem(text=item.text, positions=list(item.positions), label=item.label or None)
+                for item in section.items
+            ],
+        )
+        for section in found
+    ]
+
+
+def shown_survival(kept: sections.Survival) -> schemas.Survived | None:
+    if kept == sections.UNKNOWN:
+        return None
+
+    def counted(one: sections.Kept) -> schemas.Counted | None:
+        return schemas.Counted(kept=one.kept, total=one.total) if one.total else None
+
+    return schemas.Survived(
+        words=counted(kept.words), conclusions=counted(kept.conclusions), values=counted(kept.values)
+    )

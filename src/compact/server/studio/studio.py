@@ -1,0 +1,191 @@
+"""What the routes stand on: one workspace a tenant, the models that can be chosen, the limits."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+from collections.abc import Callable
+
+from compact.chat.chats import Chats
+from compact.errors import CompactError, ConfigError
+from compact.models.limits import limits_for
+from compact.policies import PRESETS, preset
+from compact.ports import Threads
+from compact.server.http.limits import Seats
+from compact.server.http.problems import Problem
+from compact.server.http.settings import TENANT
+from compact.server.studio import schemas
+from compact.server.studio.catalog import Catalog
+from compact.server.studio.metrics import Metrics
+from compact.server.studio.notifying import Notifier, notifier_for
+from compact.server.studio.session_events import SessionEvents
+from compact.server.studio.settings import StudioSettings
+from compact.server.studio.workspace import Workspace
+from compact.stores import open_store
+from compact.stores.sql import SqlStore
+
+_TITLES = {
+    "budget": "Budget",
+    "chat": "Chat",
+    "window": "Window",
+    "agent": "Agent",
+    "rolling": "Rolling",
+}
+_DESCRIPTIONS = {
+    "budget": "At 85 % the older part becomes one summary between pinned and recent messages.",
+    "chat": "At 80 % everything before the last 6 messages is summarized.",
+    "window": "At 80 % the middle is dropped: the first 2 and the last 10 messages stay.",
+    "agent": "Above 80 % old tool outputs are cleared; if that is not enough, a continuation summary.",
+    "rolling": "After 6 turns older ones fold into a rolling summary.",
+}
+
+
+class Studio:
+    """Made inside the event loop that it works for."""
+
+    def __init__(self, settings: StudioSettings, catalog: Catalog) -> None:
+        self.settings = settings
+        self.catalog = catalog
+        self.metrics = Metrics()
+        self.streams = Seats(settings.max_streams, "streams are open")
+        self.stopping = False
+        self.version = _version()
+        self._loop = asyncio.get_running_loop()
+        self._workspaces: dict[str, Workspace] = {}
+        self._stores: dict[str, SqlStore] = {}
+        self._opening = asyncio.Lock()
+        self._notifier: Notifier = notifier_for(settings.store, self._loop, self._ring)
+
+    async def start(self) -> None:
+        """Open the store now: a start that fails says so at once."""
+        await self.workspace(next(iter(self.settings.tokens.values()), TENANT))
+        await self._notifier.start()
+
+    async def workspace(self, tenant: str | None) -> Workspace:
+        if tenant is None:
+            raise Problem(401, "no-token", "The token is missing or wrong: send Authorization: Bearer TOKEN.")
+        if tenant not in self._workspaces:
+            async with self._opening:
+                if tenant not in self._workspaces:
+                    self._workspaces[tenant] = await asyncio.to_thread(self._made, tenant)
+        return self._workspaces[tenant]
+
+    def _made(self, tenant: str) -> Workspace:
+        settings = self.settings
+        store = self._stores[tenant] = open_store(settings.store, tenant)
+        events = SessionEvents(store, self._loop, self.metrics)
+        events.on_stored = lambda session_id: self._notifier.notify(tenant, session_id)
+        config = settings.config.model_copy(
+            update={
+                "model": self.catalog.default,
+                "tenant": tenant,
+                # The server keeps events itself, as they come.
+                "storage": type(settings.config.storage)(),
+            }
+        )
+        chats = Chats(
+            config,
+            store,
+            self.catalog.model,
+            tools=self.catalog.tools,
+            offers_recall=True,
+            max_steps=settings.max_steps,
+            exporters=[events],
+        )
+        return Workspace(tenant, chats, events, self.metrics, settings.max_conversations)
+
+    def _ring(self, tenant: str, session_id: str) -> None:
+        """Another process stored an event."""
+        if tenant in self._workspaces:
+            self._workspaces[tenant].events.ring(session_id)
+
+    def stop_streams(self) -> None:
+        """A stop begins: followers go, so that the server does not wait for them."""
+        self.stopping = True
+        for workspace in self._workspaces.values():
+            workspace.events.close()
+
+    async def close(self) -> None:
+        self.stop_streams()
+        await asyncio.gather(
+            *(workspace.close(self.settings.stop_seconds) for workspace in self._workspaces.values())
+        )
+        await self._notifier.close()
+        self.catalog.close()
+        for store in self._stores.values():
+            await asyncio.to_thread(store.close)
+
+    # -- what is asked of the server itself ----------------------------------------------------------------
+
+    async def ready(self) -> schemas.Ready:
+        checks = {"server": "stopping" if self.stopping else "ok"}
+        store: Threads | None = next(iter(self._stores.values()), None)
+        try:
+            if store is not None:
+                await asyncio.wait_for(asyncio.to_thread(lambda: store.sessions(1)), 5)
+            checks["store"] = "ok" if store is not None else "not open"
+        except (CompactError, TimeoutError):
+            checks["store"] = "does not answer"
+        return schemas.Ready(ready=all(found == "ok" for found in checks.values()), checks=checks)
+
+    def metrics_text(self) -> str:
+        workspaces = self._workspaces.values()
+        return self.metrics.text(
+            {
+                "compact_turns_running": sum(workspace.streaming for workspace in workspaces),
+                "compact_sessions_open": sum(workspace.open_sessions for workspace in workspaces),
+                "compact_streams_open": self.streams.taken,
+            }
+        )
+
+    async def settings_shown(self, tenant: str) -> schemas.Settings:
+        config = self.settings.config
+        models = [
+            schemas.ModelInfo(
+                id=one.id,
+                label=one.label,
+                note=one.note,
+                default=one.id == self.catalog.default,
+                window=config.max_context_tokens or limits_for(one.id, config.models).window,
+            )
+            for one in self.catalog.offered
+        ]
+        return schemas.Settings(
+            version=self.version,
+            presets=[_preset(name) for name in PRESETS],
+            models=models,
+            default_preset=config.preset,
+            demo=self.settings.demo,
+            token_required=bool(self.settings.tokens),
+            tenant=tenant,
+        )
+
+    def check_preset(self, name: str | None) -> None:
+        if name is not None:
+            preset(name)
+
+    def check_model(self, name: str | None) -> None:
+        if name is not None and name not in {one.id for one in self.catalog.offered}:
+            offered = ", ".join(one.id for one in self.catalog.offered)
+            raise ConfigError(f"model must be one of {offered} (got {name[:80]!r}).", "model")
+
+
+def _preset(name: str) -> schemas.PresetInfo:
+    policy = preset(name)
+    return schemas.PresetInfo(
+        name=name,
+        title=_TITLES.get(name, name.title()),
+        description=_DESCRIPTIONS.get(name, ""),
+        trigger_pct=policy.trigger_pct,
+        policy=policy.model_dump(mode="json"),
+    )
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("compact-context")
+    except importlib.metadata.PackageNotFoundError:
+        return "0"
+
+
+Started = Callable[[Studio], None]

@@ -1,0 +1,112 @@
+"""One reply on its way: runs the exchange, hands its chunks out, and stores what others should see of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import Any
+
+from compact.chat.conversation import Conversation
+from compact.chat.events import ChatEvent, Compacting, Failed, Finished, Notice, Stored
+from compact.chat.exchange import Exchange
+from compact.errors import CompactError
+from compact.model.event import EventName
+from compact.ports import Threads
+from compact.server.studio.live_turn import LiveTurn
+from compact.server.studio.metrics import Metrics
+from compact.server.studio.schemas import Usage
+from compact.server.studio.session_events import SessionEvents
+from compact.server.studio.showing import shown_usage
+from compact.server.studio.ui_stream import UiStream, notice_part, usage_part
+
+_log = logging.getLogger("compact")
+_ENDS = (EventName.COMPLETE, EventName.FAILED)
+_FAILED = "Something went wrong on the server. What was stored before is unchanged; try again."
+
+
+class Turn:
+    def __init__(
+        self, conversation: Conversation, exchange: Exchange, events: SessionEvents, metrics: Metrics
+    ) -> None:
+        self.live = LiveTurn(conversation.id)
+        self.task: asyncio.Task[None] | None = None
+        self.compacting = False
+        """Whether a compaction runs just now: then another message is refused (S2.16)."""
+        self._conversation = conversation
+        self._exchange = exchange
+        self._events = events
+        self._metrics = metrics
+        self._ui = UiStream()
+
+    def start(self) -> None:
+        self.task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        """Stop it; returns when what came so far is stored."""
+        self._exchange.stop()
+        if self.task is not None:
+            await asyncio.wait({self.task})
+
+    async def stop_if_compacting(self) -> bool:
+        if not self.compacting:
+            return False
+        await self.stop()
+        return True
+
+    async def _run(self) -> None:
+        begun = time.monotonic()
+        try:
+            async for event in self._exchange:
+                await self._take(event)
+        except Exception:
+            # A defect: readers get an end, the log gets the story, and neither gets the other's.
+            _log.exception("a turn of session %s failed", self._conversation.id)
+            self.live.add({"type": "error", "errorText": _FAILED})
+            self.live.add({"type": "finish", "finishReason": "error"})
+        finally:
+            self.live.finish()
+            self._metrics.turn_ended(time.monotonic() - begun)
+
+    async def _take(self, event: ChatEvent) -> None:
+        match event:
+            case Compacting(event=engine_event):
+                if engine_event.name is EventName.START or engine_event.name in _ENDS:
+                    self.compacting = engine_event.name is EventName.START
+            case Failed():
+                self._metrics.turns_failed += 1
+            case Stored():
+                # Before its chunks: whoever sees the end of a reply finds it stored and announced.
+                await self._stored(event)
+            case Notice():
+                await self._keep(notice_part(event))
+            case Finished():
+                self.compacting = False
+                await asyncio.to_thread(self._remember_usage)
+        for chunk in self._ui.chunks(event):
+            self.live.add(chunk)
+
+    async def _stored(self, event: Stored) -> None:
+        usage = shown_usage(self._conversation, event.usage).model_dump()
+        part = usage_part(usage)
+        last = event.position + len(event.turns) - 1
+        await self._keep({"type": "message", "data": {"position": event.position, "last_position": last}})
+        await self._keep(part)
+        self.live.add(part)
+        self._metrics.messages_stored += len(event.turns)
+
+    def _remember_usage(self) -> None:
+        with contextlib.suppress(CompactError):
+            conversation = self._conversation
+            remember_usage(conversation.log.store, conversation.id, shown_usage(conversation))
+
+    async def _keep(self, data: Any) -> None:
+        with contextlib.suppress(Exception):
+            # The reply goes on where an announcement cannot be stored.
+            await self._events.astore(self._conversation.id, data)
+
+
+def remember_usage(store: Threads, session_id: str, usage: Usage) -> None:
+    """For lists of sessions: how full the window was when something last happened."""
+    store.put_session(session_id, settings={"usage": usage.model_dump()})

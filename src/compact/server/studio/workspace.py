@@ -1,0 +1,287 @@
+"""All of one tenant: its store, its conversations, the replies that are being written."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from compact.chat.chats import Chats
+from compact.chat.conversation import Conversation
+from compact.chat.exchange import Exchange
+from compact.errors import CompactError, NotFound
+from compact.model.event import Event, EventName
+from compact.ports import Thread
+from compact.server.http.problems import Problem
+from compact.server.studio.live_turn import LiveTurn
+from compact.server.studio.metrics import Metrics
+from compact.server.studio.schemas import Usage
+from compact.server.studio.session_events import SessionEvents
+from compact.server.studio.turn import Turn, remember_usage
+from compact.server.studio.ui_stream import usage_part
+
+T = TypeVar("T")
+OPTIMIZING = "Session is currently being optimized. Please wait a moment."
+_REPLYING = "A reply is being written in this session. Wait for its end, or stop it."
+
+
+@dataclass
+class OpenSession:
+    """A conversation in memory. Its lock is held by whoever changes it, and while a turn begins."""
+
+    conversation: Conversation
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turn: Turn | None = None
+    """The newest; also when it is done, for readers that come back for its end."""
+    compaction: asyncio.Task[Any] | None = None
+
+    @property
+    def streaming(self) -> bool:
+        return self.turn is not None and not self.turn.live.done
+
+    @property
+    def busy(self) -> bool:
+        return self.streaming or self.compaction is not None or self.lock.locked()
+
+
+class Workspace:
+    def __init__(
+        self, tenant: str, chats: Chats, events: SessionEvents, metrics: Metrics, max_open: int
+    ) -> None:
+        self.tenant = tenant
+        self.chats = chats
+        self.store: Any = chats.store
+        self.events = events
+        self.metrics = metrics
+        self._max_open = max_open
+        self._open: OrderedDict[str, OpenSession] = OrderedDict()
+        self._opening: dict[str, asyncio.Lock] = {}
+
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    def new_id(self) -> str:
+        # Sorted by time in lists of names; two of the same second are two sessions.
+        return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
+
+    async def thread(self, session_id: str) -> Thread:
+        found: Thread | None = await asyncio.to_thread(self.store.session, session_id)
+        if found is None:
+            raise missing(session_id)
+        return found
+
+    async def opened(self, session_id: str) -> OpenSession:
+        """The session in memory, with what other doors added meanwhile."""
+        entry = self._open.get(session_id)
+        if entry is None:
+            # Two requests at once must get the same conversation object.
+            lock = self._opening.setdefault(session_id, asyncio.Lock())
+            try:
+                async with lock:
+                    entry = self._open.get(session_id) or await self._opened(session_id)
+            finally:
+                if not lock.locked():
+                    self._opening.pop(session_id, None)
+        self._open.move_to_end(session_id)
+        return entry
+
+    async def _opened(self, session_id: str) -> OpenSession:
+        await self.thread(session_id)
+        entry = OpenSession(await self.chats.aopen(session_id))
+        self._open[session_id] = entry
+        for old in list(self._open):
+            if len(self._open) <= self._max_open:
+                break
+            if old != session_id and not self._open[old].busy:
+                del self._open[old]
+        return entry
+
+    async def look(self, session_id: str, ask: Callable[[Conversation], T]) -> T:
+        """Ask something of the conversation; while a reply is written, of what is there so far."""
+        entry = await self.opened(session_id)
+        if entry.streaming or entry.compaction is not None:
+            return await asyncio.to_thread(ask, entry.conversation)
+        async with entry.lock:
+            return await asyncio.to_thread(_caught_up, entry.conversation, ask)
+
+    async def change(self, session_id: str, act: Callable[[Conversation], T]) -> T:
+        """Change the conversation, with nobody else at it."""
+        entry = await self.opened(session_id)
+        self._refuse_busy(entry)
+        async with entry.lock:
+            self._refuse_busy(entry)
+            return await asyncio.to_thread(_caught_up, entry.conversation, act)
+
+    async def reopen(self, session_id: str) -> None:
+        """After a change of preset, model or space: the next use reads the settings anew."""
+        self._open.pop(session_id, None)
+
+    async def reopen_space(self, name: str) -> None:
+        """A space changed: its sessions read their settings anew."""
+        threads = await asyncio.to_thread(self.store.sessions, 10_000, space=name)
+        for thread in threads:
+            entry = self._open.get(thread.session_id)
+            if entry is not None and not entry.busy:
+                del self._open[thread.session_id]
+
+    async def delete(self, session_id: str) -> None:
+        entry = self._open.get(session_id)
+        if entry is not None and entry.streaming:
+            assert entry.turn is not None
+            await entry.turn.stop()
+        self._open.pop(session_id, None)
+        if not await asyncio.to_thread(self.chats.delete, session_id):
+            raise missing(session_id)
+        self.events.ring(session_id)
+
+    def is_streaming(self, session_id: str) -> bool:
+        entry = self._open.get(session_id)
+        return entry is not None and entry.streaming
+
+    # -- events --------------------------------------------------------------------------------------------
+
+    async def last_event(self, session_id: str) -> int:
+        """The number of the newest event of the session."""
+        await self.thread(session_id)
+        found = await asyncio.to_thread(self.store.last_event, session_id, EventName.DOOR)
+        return found.sequence if found is not None else 0
+
+    async def event_page(self, session_id: str, after: int, limit: int) -> list[Event]:
+        return (await asyncio.to_thread(self.events.page, session_id, after, limit))[0]
+
+    async def announce(self, session_id: str, usage: Usage) -> None:
+        """The prompt changed outside of a turn."""
+        await asyncio.to_thread(remember_usage, self.store, session_id, usage)
+        await self.events.astore(session_id, usage_part(usage.model_dump()))
+
+    # -- turns ---------------------------------------------------------------------------------------------
+
+    async def begin(self, session_id: str, make: Callable[[Conversation], Exchange]) -> LiveTurn:
+        """Begin a reply; it goes on by itself."""
+        entry = await self.opened(session_id)
+        await self._refuse_compacting(session_id)
+        self._refuse_busy(entry)
+        async with entry.lock:
+            self._refuse_busy(entry)
+            exchange = await asyncio.to_thread(_caught_up, entry.conversation, make)
+            entry.turn = Turn(entry.conversation, exchange, self.events, self.metrics)
+            entry.turn.start()
+            return entry.turn.live
+
+    async def live(self, session_id: str) -> LiveTurn | None:
+        entry = self._open.get(session_id)
+        if entry is None:
+            await self.thread(session_id)
+            return None
+        return entry.turn.live if entry.turn is not None else None
+
+    async def stop(self, session_id: str) -> bool:
+        entry = self._open.get(session_id)
+        if entry is None:
+            await self.thread(session_id)
+            return False
+        if not entry.streaming or entry.turn is None:
+            return False
+        await entry.turn.stop()
+        return True
+
+    async def compacting(self, session_id: str, work: Callable[[Conversation], Any]) -> Any:
+        """Run a compaction that can be cancelled; `work` returns an awaitable."""
+        entry = await self.opened(session_id)
+        await self._refuse_compacting(session_id)
+        self._refuse_busy(entry)
+        async with entry.lock:
+            self._refuse_busy(entry)
+            await asyncio.to_thread(entry.conversation.catch_up)
+            entry.compaction = asyncio.ensure_future(work(entry.conversation))
+            try:
+                # A client that goes away does not end it; only `cancel` does.
+                return await asyncio.shield(entry.compaction)
+            except asyncio.CancelledError:
+                if entry.compaction.cancelled():
+                    raise Problem(
+                        409, "cancelled", "The compaction was cancelled. The session is as it was."
+                    ) from None
+                raise
+            finally:
+                entry.compaction = None
+
+    async def cancel_compaction(self, session_id: str) -> bool:
+        entry = self._open.get(session_id)
+        if entry is None:
+            await self.thread(session_id)
+            return False
+        if entry.compaction is not None:
+            return entry.compaction.cancel()
+        return entry.streaming and entry.turn is not None and await entry.turn.stop_if_compacting()
+
+    async def close(self, seconds: float) -> None:
+        """Let open turns finish; park those that take longer: what came so far is kept."""
+        turns = [entry.turn for entry in self._open.values() if entry.streaming and entry.turn is not None]
+        if turns:
+            await asyncio.wait({turn.task for turn in turns if turn.task is not None}, timeout=seconds)
+            await asyncio.gather(*(turn.stop() for turn in turns))
+        await asyncio.to_thread(self.chats.close)
+
+    @property
+    def streaming(self) -> int:
+        return sum(entry.streaming for entry in self._open.values())
+
+    @property
+    def open_sessions(self) -> int:
+        return len(self._open)
+
+    def _refuse_busy(self, entry: OpenSession) -> None:
+        if entry.compaction is not None or (entry.turn is not None and entry.turn.compacting):
+            raise Problem(409, "session-compacting", OPTIMIZING, retry_after=1)
+        if entry.streaming:
+            raise Problem(409, "session-replying", _REPLYING, retry_after=1)
+
+    async def _refuse_compacting(self, session_id: str) -> None:
+        """Refused at once, also where another process compacts (S2.16)."""
+        if (await self.thread(session_id)).currently_compacting:
+            raise Problem(409, "session-compacting", OPTIMIZING, retry_after=1)
+
+
+def _caught_up(conversation: Conversation, act: Callable[[Conversation], T]) -> T:
+    conversation.catch_up()
+    return act(conversation)
+
+
+def missing(session_id: str) -> Problem:
+    return Problem(404, "no-session", f"There is no session {session_id[:80]!r}.")
+
+
+def as_problem(error: CompactError) -> Problem:
+    from compact.errors import (
+        ChatError,
+        ConfigError,
+        FormatError,
+        InsufficientBudget,
+        SessionBusy,
+        StoreError,
+    )
+
+    match error:
+        case SessionBusy():
+            return Problem(409, "session-compacting", OPTIMIZING, retry_after=1)
+        case NotFound():
+            return Problem(404, "not-found", str(error))
+        case InsufficientBudget():
+            return Problem(422, "insufficient-budget", str(error))
+        case ConfigError() | FormatError():
+            return Problem(422, "not-valid", str(error), **_field(error))
+        case StoreError():
+            return Problem(503, "store", str(error), retry_after=5)
+        case ChatError():
+            return Problem(502, "model", str(error))
+        case _:
+            return Problem(422, "refused", str(error))
+
+
+def _field(error: CompactError) -> Mapping[str, Any]:
+    found = getattr(error, "field", None)
+    return {"field": found} if found else {}

@@ -1,0 +1,142 @@
+"""Sessions, spaces and messages over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+
+from support.studio import RuleModel, chunks, new_session, reply_text, said, studio
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    with studio(tmp_path_factory.mktemp("studio"), RuleModel()) as client:
+        yield client
+
+
+def test_a_session_is_made_renamed_found_and_deleted(client: httpx2.Client) -> None:
+    session = new_session(client, title="Winter move", preset="chat")
+    shown = client.get(f"/api/sessions/{session}").json()
+    assert (shown["title"], shown["preset"], shown["message_count"]) == ("Winter move", "chat", 0)
+    changed = client.patch(f"/api/sessions/{session}", json={"title": "Spring move"}).json()
+    assert (changed["title"], changed["preset"]) == ("Spring move", "chat")
+    found = client.get("/api/sessions", params={"q": "spring"}).json()["sessions"]
+    assert [one["id"] for one in found] == [session]
+    assert client.delete(f"/api/sessions/{session}").status_code == 204
+    gone = client.get(f"/api/sessions/{session}")
+    assert gone.status_code == 404 and gone.headers["content-type"] == "application/problem+json"
+    assert gone.json()["code"] == "no-session"
+
+
+def test_a_list_is_paged_by_its_cursor(client: httpx2.Client) -> None:
+    client.put("/api/spaces/pages", json={"title": "Pages"})
+    made = [new_session(client, title=f"page {n}", space="pages") for n in range(5)]
+    seen: list[str] = []
+    cursor = None
+    while True:
+        params = {"space": "pages", "limit": 2, **({"cursor": cursor} if cursor else {})}
+        page = client.get("/api/sessions", params=params).json()
+        seen += [one["id"] for one in page["sessions"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert seen == made[::-1]
+
+
+def test_a_message_is_answered_stored_and_listed_with_its_parts(client: httpx2.Client) -> None:
+    session = new_session(client)
+    found = said(client, session, "The port is 8460.")
+    assert [one["type"] for one in found] == [
+        "start",
+        "start-step",
+        "text-start",
+        "text-delta",
+        "text-delta",
+        "text-end",
+        "data-context-usage",
+        "finish-step",
+        "finish",
+    ]
+    assert found[0]["messageId"] == "m1"
+    listed = client.get(f"/api/sessions/{session}/messages").json()
+    assert [(one["id"], one["role"], one["state"]) for one in listed["messages"]] == [
+        ("m0", "user", "sent"),
+        ("m1", "assistant", "sent"),
+    ]
+    assert listed["messages"][1]["parts"][-1]["text"] == reply_text(found) == "You said: The port is 8460."
+    assert client.get(f"/api/sessions/{session}").json()["title"] == "The port is 8460."
+
+
+def test_pages_of_messages_go_by_position(client: httpx2.Client) -> None:
+    session = new_session(client)
+    for n in range(3):
+        said(client, session, f"number {n}")
+    newest = client.get(f"/api/sessions/{session}/messages", params={"limit": 2}).json()
+    assert [one["position"] for one in newest["messages"]] == [4, 5]
+    assert (newest["total"], newest["first"], newest["last"]) == (6, 0, 5)
+    before = client.get(f"/api/sessions/{session}/messages", params={"before": 4, "limit": 2}).json()
+    assert [one["position"] for one in before["messages"]] == [2, 3]
+    after = client.get(f"/api/sessions/{session}/messages", params={"after": 1, "limit": 1}).json()
+    assert [one["position"] for one in after["messages"]] == [2]
+
+
+def test_edit_and_another_reply_leave_the_rest_behind(client: httpx2.Client) -> None:
+    session = new_session(client)
+    said(client, session, "first")
+    said(client, session, "second")
+    edited = client.post(f"/api/sessions/{session}/messages/2/edit", json={"text": "second, better"})
+    assert edited.status_code == 200 and reply_text(chunks(edited.text)) == "You said: second, better"
+    listed = client.get(f"/api/sessions/{session}/messages").json()["messages"]
+    assert [one["parts"][-1]["text"] for one in listed if one["role"] == "user"] == [
+        "first",
+        "second, better",
+    ]
+    again = client.post("/api/chat", json={"id": session, "messages": [], "trigger": "regenerate-message"})
+    assert again.status_code == 200 and '"messageId":"m3"' in again.text
+    assert client.get(f"/api/sessions/{session}/messages").json()["total"] == 4
+    assert client.post(f"/api/sessions/{session}/messages/1/edit", json={"text": "x"}).status_code == 404
+
+
+def test_pins_usage_and_export(client: httpx2.Client) -> None:
+    session = new_session(client)
+    said(client, session, "my api_key=sk-abc123abc123abc123abc1")
+    pinned = client.put(f"/api/sessions/{session}/pins/0", json={"pinned": True}).json()
+    assert pinned["pinned"] is True
+    now = client.get(f"/api/sessions/{session}/usage").json()
+    more = client.get(f"/api/sessions/{session}/usage", params={"draft": "word " * 200}).json()
+    assert more["tokens"] > now["tokens"] + 100
+    assert client.get(f"/api/sessions/{session}/usage").json() == now
+    exported = client.get(f"/api/sessions/{session}/export")
+    assert "sk-abc123" not in exported.text and "<REDACTED>" in exported.text
+    other = new_session(client)
+    took = client.post(f"/api/sessions/{other}/import", json={"messages": exported.json()})
+    assert took.json()["imported"] == 2
+    again = client.post(f"/api/sessions/{other}/import", json={"messages": exported.json()})
+    assert again.status_code == 409 and again.json()["code"] == "already-there"
+    broken = client.post(f"/api/sessions/{other}/import", json={"messages": [{"role": "nobody"}]})
+    assert broken.status_code == 422
+    assert client.get(f"/api/sessions/{other}/messages").json()["total"] == 2
+
+
+@pytest.mark.parametrize(
+    "change", [{"preset": "nope"}, {"model": "nope"}, {"policy": {"trigger_pct": 7}}, {"unknown": 1}]
+)
+def test_settings_that_cannot_be_used_are_refused_and_change_nothing(
+    client: httpx2.Client, change: dict[str, object]
+) -> None:
+    session = new_session(client)
+    before = client.get(f"/api/sessions/{session}").json()
+    refused = client.patch(f"/api/sessions/{session}", json=change)
+    assert refused.status_code == 422, refused.text
+    assert client.get(f"/api/sessions/{session}").json() == before
+    count = len(client.get("/api/sessions", params={"limit": 200}).json()["sessions"])
+    assert client.post("/api/sessions", json=change).status_code == 422
+    assert len(client.get("/api/sessions", params={"limit": 200}).json()["sessions"]) == count
+
+
+def test_the_demo_session_is_about_to_be_compacted(client: httpx2.Client) -> None:
+    session = new_session(client, demo=True, preset="budget")
+    shown = client.get(f"/api/sessions/{session}").json()
+    assert shown["message_count"] > 50 and shown["usage"]["compacts_next"]
