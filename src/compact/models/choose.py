@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compact.errors import ChatError, ConfigError, MissingExtra
-from compact.models import local
+from compact.models import demo, local
 
 if TYPE_CHECKING:
     from compact.ports import ChatModel
@@ -66,17 +66,21 @@ def sources(environ: Mapping[str, str]) -> list[Source]:
             problem = str(MissingExtra("httpx2", "anthropic" if name == "anthropic" else "openai"))
         found.append(Source(name, vendor.models, problem))
     absent = local.missing()
-    return [*found, Source(local.NAME, (local.NAME,), str(absent) if absent else None)]
+    own = Source(local.NAME, (local.NAME,), str(absent) if absent else None)
+    return [*found, own, Source(demo.NAME, (demo.NAME,))]
 
 
 def available(environ: Mapping[str, str]) -> list[str]:
-    """Names to offer: those of every source that can be used now, the local model last."""
+    """Names to offer: those of every source that can be used now; the local model and the demo come last."""
     return [model for source in sources(environ) if source.problem is None for model in source.models]
 
 
 def default_model(environ: Mapping[str, str]) -> str:
-    """The first that can be used now. Where there is none, MissingExtra says what to install for one."""
-    if usable := available(environ):
+    """The first that can be used now. Where there is none, MissingExtra says what to install for one.
+
+    The demo is no model, and answers only where it is asked for.
+    """
+    if usable := [name for name in available(environ) if name != demo.NAME]:
         return usable[0]
     for vendor in _VENDORS.values():
         if _has_key(vendor, environ):
@@ -98,7 +102,7 @@ def chat_model(
 ) -> ChatModel:
     """The model that `name` means.
 
-    `local`; a vendor's own name (`gpt-4o`, `claude-sonnet-4-5`); or `openai/…`, `anthropic/…`,
+    `local`; `demo`; a vendor's own name (`gpt-4o`, `claude-sonnet-4-5`); or `openai/…`, `anthropic/…`,
     `openrouter/…`, `ollama/…`. With `base_url` any name is asked there, in OpenAI's format, or in Anthropic's
     where the address is theirs or ends in /anthropic. `api_key_env` is the variable that holds the key.
     Raises ConfigError when no source has the name or its key is not set; no server is asked.
@@ -108,6 +112,8 @@ def chat_model(
 
     if base_url is None and name.split("/")[0] == local.NAME:
         return local.LocalChatModel()
+    if base_url is None and name == demo.NAME:
+        return demo.DemoChatModel()
     if api_key_env and not environ.get(api_key_env):
         raise ConfigError(f"the variable {api_key_env} is not set; it is to hold the key for {name}")
     if base_url is not None:

@@ -91,20 +91,21 @@ def test_what_is_missing_is_named(name: str, options: dict[str, Any], words: str
 
 
 def test_only_what_can_be_used_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert available({}) == ["local"]
+    assert available({}) == ["local", "demo"]
     offered = available(OPENAI)
-    assert offered[0] == "gpt-4o" and offered[-1] == "local"
+    assert offered[0] == "gpt-4o" and offered[-2:] == ["local", "demo"]
     assert not any("claude" in name for name in offered)
-    for name in available(OPENAI | ANTHROPIC | OPENROUTER)[:-1]:
+    for name in available(OPENAI | ANTHROPIC | OPENROUTER)[:-2]:
         chat_model(name, OPENAI | ANTHROPIC | OPENROUTER)
 
     monkeypatch.setattr(choose.importlib.util, "find_spec", lambda name: None)
-    assert available(OPENAI) == []
+    assert available(OPENAI) == ["demo"]
     assert {source.name: bool(source.problem) for source in sources(OPENAI)} == {
         "openai": True,
         "anthropic": True,
         "openrouter": True,
         "local": True,
+        "demo": False,
     }
 
 
