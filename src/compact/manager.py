@@ -179,7 +179,8 @@ class CompactManager:
 
     def clear(self, session_id: str, messages: Sequence[Any]) -> Record:
         """Start afresh: nothing said so far goes out any more. It stays stored; `restore` undoes it."""
-        return undo.clear(self._engine, self._engine.with_known_fixed(Call(session_id, messages)))
+        call = self._engine.with_known_fixed(Call(session_id, messages))
+        return undo.clear(self._engine, call, self._ports(session_id).archive)
 
     def manual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None

@@ -1,40 +1,153 @@
-"""S4.14: archived before pruning, under the names that the requirement gives."""
+"""S4.14: archived before pruning, under the names that the requirement gives, by a manager at work."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from compact.archives.fs import DEFAULT_ROOT, FsArchive
+from compact import CompactConfig, CompactManager
+from compact.archives.fs import DEFAULT_ROOT
 from compact.archives.s3 import S3Archive
-from compact.model.event import Event, EventName
-from compact.redaction import Redactor
-from compact.testing.archives import transcript
+from compact.archives.verify import verify
+from compact.testing.scripted import EchoSummarizer
+from support.raw import Raw, assistant, pairs, system, user
+
+FOLDER = Path(DEFAULT_ROOT) / "demo"
+
+
+@pytest.fixture
+def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CompactManager:
+    """With the default archive, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return new_manager()
+
+
+def new_manager(**settings: Any) -> CompactManager:
+    config = CompactConfig(
+        max_context_tokens=2_000,
+        preset="chat",
+        counter="chars4",
+        policy={"hard_cap_buffer": 100},
+        **settings,
+    )
+    return CompactManager(config, EchoSummarizer())
+
+
+def archived(folder: Path = FOLDER) -> list[list[Raw]]:
+    """The lines of each transcript, in the order of their steps."""
+    files = sorted(folder.glob("transcript-pre-compact-???.jsonl"))
+    return [[json.loads(line) for line in file.read_bytes().splitlines()] for file in files]
+
+
+def without_ours(lines: list[Raw], is_system: bool) -> list[Raw]:
+    bodies = [line for line in lines[1:-1] if bool(line["_compact"].get("system")) is is_system]
+    return [{key: value for key, value in line.items() if key != "_compact"} for line in bodies]
+
+
+def conversation(turns: int) -> list[Raw]:
+    return [system(20), *pairs(turns), user("the newest")]
 
 
 @pytest.mark.spec("S4.14")
-def test_names_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    archive = FsArchive(redactor=Redactor())
-    location = archive.write(transcript("demo", {"role": "user", "content": "api_key=sk-abc123"}, step=7))
-    archive.append_event(
-        "demo", Event(EventName.ARCHIVAL, "demo", 1, 0.0, {"step": 7, "file_path": location})
-    )
+def test_names_on_disk(manager: CompactManager) -> None:
     assert DEFAULT_ROOT == ".compact/archive"
-    assert location == ".compact/archive/demo/transcript-pre-compact-007.jsonl"
-    folder = tmp_path / ".compact" / "archive"
-    assert (folder / ".gitignore").read_text() == "*\n"
-    assert sorted(path.name for path in (folder / "demo").iterdir()) == [
+    messages = conversation(20)
+    messages[1]["content"] += " api_key=sk-abc123"
+    assert len(manager.preflight("demo", messages)) < len(messages)
+    manager.flush()
+    assert (Path(DEFAULT_ROOT) / ".gitignore").read_text() == "*\n"
+    assert sorted(path.name for path in FOLDER.iterdir()) == [
         "events.jsonl",
-        "summary-007.json",
-        "transcript-pre-compact-007.jsonl",
+        "summary-001.json",
+        "transcript-pre-compact-001.jsonl",
     ]
-    lines = (folder / "demo" / "transcript-pre-compact-007.jsonl").read_text().splitlines()
-    assert json.loads(lines[1])["content"] == "api_key=<REDACTED>"
-    assert json.loads((folder / "demo" / "summary-007.json").read_text())["summary"] == "so far"
-    assert json.loads((folder / "demo" / "events.jsonl").read_text())["name"] == "compact.archival"
+    assert "api_key=<REDACTED>" in without_ours(archived()[0], is_system=False)[0]["content"]
+    summary = json.loads((FOLDER / "summary-001.json").read_text())
+    assert summary["summary"] == manager.records("demo")[0].summary != ""
+    names = [json.loads(line)["name"] for line in (FOLDER / "events.jsonl").read_bytes().splitlines()]
+    assert "compact.archival" in names and verify(DEFAULT_ROOT) == []
+
+
+@pytest.mark.spec("S4.14")
+@pytest.mark.parametrize("adopts", [False, True])
+def test_all_transcripts_together_are_the_conversation_each_message_once(
+    manager: CompactManager, adopts: bool
+) -> None:
+    said, sent = conversation(20), conversation(20)
+    for n in range(40):
+        out = manager.preflight("demo", sent)
+        sent = list(out) if adopts else sent
+        for message in (assistant(f"answer {n}", 60), user(f"question {n}", 60)):
+            said.append(message)
+            sent.append(message)
+    manager.manual_compact("demo", sent)
+    files = archived()
+    assert len(files) >= 4
+    assert [line for lines in files for line in without_ours(lines, is_system=False)] == said[1:]
+    assert all(without_ours(lines, is_system=True) == said[:1] for lines in files)
+    headers, trailers = ([lines[n]["_compact"] for lines in files] for n in (0, -1))
+    for before, header in zip(trailers, headers[1:], strict=False):
+        assert (header["first"], header["chain"]) == (before["end"], before["chain"])
+        assert header["previous"]["sha256"] == before["sha256"]
+    manager.flush()
+    assert verify(DEFAULT_ROOT) == []
+
+
+@pytest.mark.spec("S4.14")
+def test_what_is_cleared_is_archived_and_the_next_step_goes_on_from_there(manager: CompactManager) -> None:
+    messages = conversation(20)
+    manager.preflight("demo", messages)
+    messages += [assistant("an answer"), user("one more")]
+    manager.clear("demo", messages)
+    assert verify(DEFAULT_ROOT) == [] and len(archived()) == 2
+    messages += pairs(25, first=100)
+    manager.manual_compact("demo", messages)
+    manager.flush()
+    files = archived()
+    assert [line for lines in files for line in without_ours(lines, is_system=False)] == messages[1:]
+    assert verify(DEFAULT_ROOT) == []
+
+
+@pytest.mark.spec("S4.14")
+def test_an_undone_step_leaves_a_sound_archive(manager: CompactManager) -> None:
+    messages = conversation(20)
+    manager.preflight("demo", messages)
+    assert manager.restore("demo", 1) == messages
+    messages += [assistant("an answer"), user("one more")]
+    manager.manual_compact("demo", messages)
+    manager.flush()
+    assert verify(DEFAULT_ROOT) == []
+
+
+@pytest.mark.spec("S4.14")
+def test_a_history_that_was_edited_goes_on_from_what_it_shares(manager: CompactManager) -> None:
+    messages = conversation(20)
+    manager.preflight("demo", messages)
+    edited = [*messages[:-1], user("another question"), assistant("fine"), *pairs(25, first=200)]
+    manager.manual_compact("demo", edited)
+    manager.flush()
+    assert verify(DEFAULT_ROOT) == []
+    found = [line for lines in archived() for line in without_ours(lines, is_system=False)]
+    assert all(message in found for message in (*messages[1:], *edited[1:]))
+
+
+@pytest.mark.spec("S4.14")
+def test_a_system_prompt_given_apart_is_archived(manager: CompactManager) -> None:
+    manager.prepare("demo", [*pairs(20), user("the newest")], system="Be brief. password=hunter2hunter2")
+    (line,) = without_ours(archived()[0], is_system=True)
+    assert line == {"role": "system", "content": "Be brief. password=<REDACTED>"}
+
+
+@pytest.mark.spec("S4.14")
+def test_none_switches_it_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    manager = new_manager(archive={"adapter": "none"})
+    manager.preflight("demo", conversation(20))
+    manager.flush()
+    assert len(manager.records("demo")) == 1 and not Path(".compact").exists()
 
 
 @pytest.mark.spec("S4.14")

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from compact.archives.lines import RenderedTranscript, event_line, summary_json
+from compact.archives.lines import RenderedTranscript, event_line, summary_json, trailer_in
 from compact.archives.naming import safe_name, summary_name, transcript_name
 from compact.archives.redacts import Redacts
 from compact.model.event import Event
@@ -25,11 +25,23 @@ class FileArchive(ABC):
         """Write transcript, then summary; returns where the transcript is. Raises ArchiveError."""
         folder = self.folder(transcript.session_id)
         name = transcript_name(transcript.step)
-        lines = RenderedTranscript(transcript, self.redactor)
+        lines = RenderedTranscript(transcript, self.redactor, self._previous(folder, transcript))
         location = self.put(folder, name, lines)
         summary = summary_json(transcript, name, lines.digest, self.redactor)
         self.put(folder, summary_name(transcript.step), [summary])
         return location
+
+    def _previous(self, folder: str, transcript: Transcript) -> dict[str, Any] | None:
+        """Which file the transcript goes on from, and its hash, where that file is within reach."""
+        if transcript.follows is None:
+            return None
+        name = transcript_name(transcript.follows)
+        trailer = trailer_in(self.tail(folder, name) or b"")
+        return {
+            "step": transcript.follows,
+            "name": name,
+            "sha256": trailer.get("sha256") if trailer is not None else None,
+        }
 
     def append_event(self, session_id: str, event: Event | Mapping[str, Any]) -> None:
         """Add one redacted event to the session's log. Raises ArchiveError."""
@@ -46,6 +58,10 @@ class FileArchive(ABC):
     @abstractmethod
     def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
         """Store a whole file or nothing; the same content again is no change, other content is set beside."""
+
+    @abstractmethod
+    def tail(self, folder: str, name: str) -> bytes | None:
+        """The last `TAIL_BYTES` of a file, or None where it is not there."""
 
     @abstractmethod
     def append(self, folder: str, line: bytes) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from compact.archives.base import FileArchive
 from compact.archives.chaining import HEADS, end_of, head_text, line_digest, linked
+from compact.archives.lines import TAIL_BYTES
 from compact.archives.naming import EVENTS, aside_name
 from compact.archives.redacts import Redacts
 from compact.errors import ArchiveError
@@ -59,6 +60,18 @@ class FsArchive(FileArchive):
                 _adopt(directory, temporary, name, digest)
             os.fsync(directory)
         return str(self.root / folder / name)
+
+    def tail(self, folder: str, name: str) -> bytes | None:
+        with self._opened(folder, name) as (_, directory):
+            try:
+                handle = os.open(name, _READ, dir_fd=directory)
+            except FileNotFoundError:
+                return None
+            try:
+                size = _regular(handle, name).st_size
+                return os.pread(handle, TAIL_BYTES, max(0, size - TAIL_BYTES))
+            finally:
+                os.close(handle)
 
     def append(self, folder: str, line: bytes) -> None:
         with self._opened(folder, EVENTS) as (root, directory):

@@ -1,8 +1,10 @@
 """A transcript as redacted JSON lines, one message at a time.
 
 The first line is a header, the last a trailer with the SHA-256 of every byte before it. Between them each
-line is the caller's own object, redacted, with our fields under "_compact". Nothing in it depends on the
-clock, so that writing the same transcript again gives the same bytes.
+line is the caller's own object, redacted, with our fields under "_compact": first the system messages, then
+the originals since the transcript before, whose name and hash the header has. The chain hash over the
+originals' digests runs through all transcripts of a session. Nothing in it depends on the clock, so that
+writing the same transcript again gives the same bytes.
 """
 
 from __future__ import annotations
@@ -14,34 +16,51 @@ from hashlib import sha256
 from typing import Any
 
 from compact.archives.redacts import Redacts
+from compact.core.view import START, links
 from compact.model.event import Event
 from compact.model.message import Message
 from compact.model.record import Transcript
 
 FORMAT = "compact-transcript"
-VERSION = 1
+VERSION = 2
+TAIL_BYTES = 4096
+"""A trailer is shorter."""
+# Line ends to some readers, though not to JSON; control characters are escaped by JSON itself.
+_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 class RenderedTranscript:
     """The lines of one transcript; `digest` is known when they have been read to the end."""
 
-    def __init__(self, transcript: Transcript, redactor: Redacts) -> None:
+    def __init__(
+        self, transcript: Transcript, redactor: Redacts, previous: Mapping[str, Any] | None = None
+    ) -> None:
+        """`previous` has name and hash of the transcript that this one goes on from."""
         self._transcript = transcript
         self._redactor = redactor
+        self._previous = previous
+        self._chain = transcript.before or START
+        self._count = 0
         self.digest = ""
 
     def __iter__(self) -> Iterator[bytes]:
         hasher = sha256()
-        count = 0
         for line in self._content():
             hasher.update(line)
-            count += 1
             yield line
         self.digest = hasher.hexdigest()
-        yield _line({"_compact": {"type": "trailer", "messages": count - 1, "sha256": self.digest}})
+        trailer = {
+            "type": "trailer",
+            "messages": len(self._transcript.system) + self._count,
+            "end": self._transcript.first + self._count,
+            "chain": self._chain.hex(),
+            "sha256": self.digest,
+        }
+        yield _line({"_compact": trailer})
 
     def _content(self) -> Iterator[bytes]:
         transcript, redactor = self._transcript, self._redactor
+        self._chain, self._count = transcript.before or START, 0
         header = {
             "type": "header",
             "format": FORMAT,
@@ -53,11 +72,27 @@ class RenderedTranscript:
             "tokens_before": transcript.tokens_before,
             "redacted": redactor.enabled,
         }
-        yield _line({"_compact": redactor.value(header)})
+        place = {"first": transcript.first, "chain": self._chain.hex(), "previous": self._previous}
+        yield _line({"_compact": {**redactor.value(header), **place}})
         previous: Message | None = None
-        for index, message in enumerate(transcript.messages):
-            yield _line(_message(message, index, previous, redactor))
+        for message in transcript.system:
+            yield _line(_message(message, {"system": True}, previous, redactor))
             previous = message
+        for message in transcript.messages:
+            yield _line(_message(message, {"index": transcript.first + self._count}, previous, redactor))
+            (self._chain,) = links(self._chain, [message])
+            self._count += 1
+            previous = message
+
+
+def trailer_in(tail: bytes) -> Mapping[str, Any] | None:
+    """The trailer of a transcript, given the end of the file."""
+    lines = tail.splitlines()
+    try:
+        ours = json.loads(lines[-1])["_compact"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return ours if isinstance(ours, dict) and ours.get("type") == "trailer" else None
 
 
 def summary_json(transcript: Transcript, transcript_name: str, digest: str, redactor: Redacts) -> bytes:
@@ -72,12 +107,13 @@ def summary_json(transcript: Transcript, transcript_name: str, digest: str, reda
             "tokens_before": transcript.tokens_before,
             "tokens_after": transcript.tokens_after,
             "messages": len(transcript.messages),
+            "first": transcript.first,
             "extra": dict(transcript.extra),
         }
     )
     content["transcript"] = {"name": transcript_name, "sha256": digest}
     content["sha256"] = sha256(_dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
-    return (json.dumps(content, ensure_ascii=True, indent=2, default=str) + "\n").encode("ascii")
+    return _encoded(content, indent=2) + b"\n"
 
 
 def summary_digest(content: Mapping[str, Any]) -> str:
@@ -92,8 +128,10 @@ def event_line(event: Event | Mapping[str, Any], redactor: Redacts) -> bytes:
     return _line(redactor.value(event))
 
 
-def _message(message: Message, index: int, previous: Message | None, redactor: Redacts) -> dict[str, Any]:
-    ours: dict[str, Any] = {"index": index, "role": message.role.value, "digest": message.digest.hex()}
+def _message(
+    message: Message, place: Mapping[str, Any], previous: Message | None, redactor: Redacts
+) -> dict[str, Any]:
+    ours: dict[str, Any] = {**place, "role": message.role.value, "digest": message.digest.hex()}
     if message.is_ours:
         ours["kind"] = message.kind.value
     origin = message.origin
@@ -136,9 +174,21 @@ def _part(part: Any) -> dict[str, Any]:
 
 
 def _line(value: Any) -> bytes:
-    return _dumps(value).encode("ascii") + b"\n"
+    return _encoded(value) + b"\n"
+
+
+def _encoded(value: Any, indent: int | None = None) -> bytes:
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(value, ensure_ascii=False, separators=separators, indent=indent, default=str)
+    if text.isascii():
+        return text.encode("ascii")
+    try:
+        return text.translate(_LINE_ENDS).encode()
+    except UnicodeEncodeError:
+        # Half surrogate pairs, which some callers' texts hold, survive as escapes.
+        return json.dumps(value, separators=separators, indent=indent, default=str).encode("ascii")
 
 
 def _dumps(value: Any) -> str:
-    # ASCII only: lone surrogates, which some callers' texts hold, survive as escapes.
+    """What is hashed: the same for the same values, however they are encoded."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str)

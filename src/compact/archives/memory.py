@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from compact.archives.base import FileArchive
+from compact.archives.lines import TAIL_BYTES
 from compact.archives.naming import EVENTS, aside_name
 from compact.archives.redacts import Redacts
 from compact.model.record import Transcript
@@ -42,6 +43,10 @@ class MemoryFileArchive(FileArchive):
                 self.files[f"{folder}/{aside_name(name, sha256(before).hexdigest())}"] = before
             self.files[path] = content
         return f"memory:{path}"
+
+    def tail(self, folder: str, name: str) -> bytes | None:
+        content = self.files.get(f"{folder}/{name}")
+        return None if content is None else content[-TAIL_BYTES:]
 
     def append(self, folder: str, line: bytes) -> None:
         path = f"{folder}/{EVENTS}"

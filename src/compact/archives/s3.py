@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import IO, Any
 
 from compact.archives.base import FileArchive
+from compact.archives.lines import TAIL_BYTES
 from compact.archives.naming import aside_name
 from compact.archives.redacts import Redacts
 from compact.errors import ArchiveError, ConfigError, MissingExtra
@@ -78,6 +79,15 @@ class S3Archive(FileArchive):
             self._upload(client, key, body, digest)
             self._confirm(self._head(client, key), key, digest, size)
         return f"s3://{self.bucket}/{key}"
+
+    def tail(self, folder: str, name: str) -> bytes | None:
+        key = self._key(folder, name)
+        with self._reported(key) as client:
+            if self._head(client, key) is None:
+                return None
+            found = client.get_object(Bucket=self.bucket, Key=key, Range=f"bytes=-{TAIL_BYTES}")
+            content: bytes = found["Body"].read()
+        return content
 
     def append(self, folder: str, line: bytes) -> None:
         event = json.loads(line)

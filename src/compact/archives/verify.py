@@ -1,4 +1,4 @@
-"""Checks an archive: transcripts and summaries against their hashes, steps and events for gaps.
+"""Checks an archive: transcripts and summaries against their hashes, chains of transcripts, event logs.
 
 What no file that is left can tell stays unseen: the newest steps gone together.
 """
@@ -9,24 +9,20 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from compact.archives.chaining import HEADS, line_digest, parsed_head, place_of
-from compact.archives.lines import FORMAT, VERSION, summary_digest
+from compact.archives.lines import TAIL_BYTES, summary_digest, trailer_in
 from compact.archives.naming import EVENTS, summary_name, transcript_name
+from compact.archives.transcripts import Checked, Problem, check_chain, check_lines
 
 _EVENT = re.compile(r"(?:\d+-)?([0-9a-f]{16})\.jsonl")
 _NUMBERED = re.compile(r"(?:transcript-pre-compact|summary)-(\d{1,18})\.")
+_ARCHIVAL = "compact.archival"
 
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    path: str
-    what: str
-    line: int | None = None
+__all__ = ["Problem", "verify", "verify_events", "verify_lines", "verify_summary"]
 
 
 def verify(path: str | os.PathLike[str]) -> list[Problem]:
@@ -39,12 +35,14 @@ def verify(path: str | os.PathLike[str]) -> list[Problem]:
         return [Problem(str(start), "does not exist")]
     found: list[Problem] = []
     folders: dict[Path, list[str]] = {}
+    transcripts: dict[Path, list[Checked]] = {}
     for file in _files(start):
-        found += _verify_file(file)
+        found += _verify_file(file, transcripts.setdefault(file.parent, []))
         if file.parent != start.parent:
             folders.setdefault(file.parent, []).append(file.name)
     for folder, names in folders.items():
-        found += _verify_steps(folder, names)
+        found += _verify_steps(folder, names, transcripts[folder])
+        found += check_chain(transcripts[folder])
         if EVENTS not in names and _head_of(folder).is_file():
             found.append(Problem(str(folder / EVENTS), "is missing"))
     return found
@@ -52,30 +50,7 @@ def verify(path: str | os.PathLike[str]) -> list[Problem]:
 
 def verify_lines(lines: Iterable[bytes], path: str) -> list[Problem]:
     """The problems of one transcript, given its lines with their line ends."""
-    hasher = sha256()
-    number, trailer = 0, None
-    for number, line in enumerate(lines, 1):
-        if trailer is not None:
-            return [Problem(path, "there is more after the trailer", number)]
-        ours = _ours(line)
-        if ours is None:
-            return [Problem(path, "is not a line of JSON with our fields", number)]
-        if number == 1 and ours.get("type") != "header":
-            return [Problem(path, "the header is missing", number)]
-        if number == 1 and (ours.get("format"), ours.get("version")) != (FORMAT, VERSION):
-            return [Problem(path, f"is in a format this version can't check: {ours.get('version')}", number)]
-        if ours.get("type") == "trailer":
-            trailer = ours
-        else:
-            hasher.update(line)
-    if trailer is None:
-        return [Problem(path, "is cut off: the trailer is missing", number or None)]
-    found = []
-    if trailer.get("messages") != number - 2:
-        found.append(Problem(path, f"has {number - 2} messages, its trailer says {trailer.get('messages')}"))
-    if trailer.get("sha256") != hasher.hexdigest():
-        found.append(Problem(path, "was changed: its content does not match its SHA-256"))
-    return found
+    return check_lines(lines, path)[0]
 
 
 def verify_summary(content: bytes, path: str) -> list[Problem]:
@@ -97,12 +72,14 @@ def _files(path: Path) -> Iterator[Path]:
             yield from _files(child)
 
 
-def _verify_file(path: Path) -> list[Problem]:
+def _verify_file(path: Path, transcripts: list[Checked]) -> list[Problem]:
     if path.is_symlink():
         return [Problem(str(path), "is a symbolic link")]
     if path.name.startswith("transcript-"):
         with path.open("rb") as lines:
-            return verify_lines(lines, str(path))
+            problems, checked = check_lines(lines, str(path))
+        transcripts.append(checked)
+        return problems
     if path.name.startswith("summary-"):
         content = path.read_bytes()
         return verify_summary(content, str(path)) or _verify_pair(path, content)
@@ -159,8 +136,12 @@ def verify_events(lines: Iterable[bytes], path: str, head: bytes | None = None) 
     return found
 
 
-def _verify_steps(folder: Path, names: Iterable[str]) -> list[Problem]:
-    """Steps count from 1 without a gap, and each transcript has its summary (files set aside count)."""
+def _verify_steps(folder: Path, names: Iterable[str], checked: Iterable[Checked]) -> list[Problem]:
+    """Each transcript has its summary (files set aside count), and none is missing in between.
+
+    A writer that was stopped between the two leaves the newest transcript alone. The step was not committed
+    then, and no event says that it was archived.
+    """
     transcripts: set[int] = set()
     summaries: set[int] = set()
     for name in names:
@@ -168,22 +149,42 @@ def _verify_steps(folder: Path, names: Iterable[str]) -> list[Problem]:
         if numbered is not None:
             (transcripts if name.startswith("transcript-") else summaries).add(int(numbered[1]))
     there = transcripts | summaries
+    alone = transcripts - summaries
+    if alone and max(alone) == max(there) and max(alone) not in _archived_steps(folder):
+        alone.discard(max(alone))
     found = [
         Problem(str(folder / transcript_name(step)), f"its summary {summary_name(step)} is missing")
-        for step in sorted(transcripts - summaries)
+        for step in sorted(alone)
     ]
+    # A transcript that names the one before it tells by itself what is missing.
+    linked = {one.step for one in checked if one.is_linked}
+    return found + [Problem(str(folder), what) for what in _gaps(there, linked)]
+
+
+def _gaps(there: set[int], linked: set[int]) -> Iterator[str]:
     # Stretches, not single steps: one file with a huge number must not make a huge report.
     last = 0
     for step in sorted(there):
-        if step > last + 1:
+        if step > last + 1 and step not in linked:
             gap = (
                 f"step {last + 1:03d} is"
                 if step == last + 2
                 else f"steps {last + 1:03d} to {step - 1:03d} are"
             )
-            found.append(Problem(str(folder), f"{gap} missing: deleted, still queued, or never archived"))
+            yield f"{gap} missing: deleted, still queued, or never archived"
         last = step
-    return found
+
+
+def _archived_steps(folder: Path) -> set[int]:
+    """The steps that were archived, by the event log."""
+    log = folder / EVENTS
+    if not log.is_file() or log.is_symlink():
+        return set()
+    with log.open("rb") as lines:
+        events = [_parsed(line) for line in lines if _ARCHIVAL.encode() in line]
+    data = [event.get("data") for event in events if isinstance(event, dict)]
+    steps = [one.get("step") for one in data if isinstance(one, dict)]
+    return {step for step in steps if isinstance(step, int)}
 
 
 def _verify_pair(path: Path, content: bytes) -> list[Problem]:
@@ -204,16 +205,9 @@ def _trailer_digest(path: Path) -> Any:
     """The hash in a transcript's last line."""
     with path.open("rb") as file:
         file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - 4096))
-        last = file.read().splitlines()[-1:]
-    ours = _ours(last[0]) if last else None
-    return None if ours is None else ours.get("sha256")
-
-
-def _ours(line: bytes) -> dict[str, Any] | None:
-    parsed = _parsed(line)
-    ours = parsed.get("_compact") if isinstance(parsed, dict) else None
-    return ours if isinstance(ours, dict) else None
+        file.seek(max(0, file.tell() - TAIL_BYTES))
+        trailer = trailer_in(file.read())
+    return None if trailer is None else trailer.get("sha256")
 
 
 def _parsed(line: bytes) -> Any | None:

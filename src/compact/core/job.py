@@ -88,5 +88,9 @@ class Job:
     note: str = ""
     prompt_for: Callable[[SummaryRequest], str] = lambda request: ""
     sent: SentPrompt | None = None
+    first_position: int = 0
+    """From where on every original is at hand: before it, only those that a record kept."""
+    system: Sequence[Message] = ()
+    """The caller's leading system messages, for the archive."""
     embedded_fallback: bool = False
     """Whether the embedded summarizer stands behind the one that is asked first."""

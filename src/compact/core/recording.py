@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from compact.core.boundaries import groups, turns
 from compact.core.job import Job
 from compact.core.view import Item, chain, span_handle
+from compact.model.message import Message, Origin, Role, Text, digest_of
 from compact.model.plan import Mode, Plan
 from compact.model.policy import TurnUnit
 from compact.model.record import Record, RecordKind, Transcript
@@ -65,6 +69,8 @@ def make_record(job: Job, plan: Plan, summary: Summary | None, items: list[Item]
         dropped=dropped_turns(job, plan) if plan.mode is Mode.DISCARD else (base.dropped if base else 0),
         created_at=job.now,
         handle=handle_for(job, plan, summary),
+        reached=job.length,
+        reached_key=job.source_at(job.length),
     )
 
 
@@ -89,14 +95,52 @@ def _changed_prefix(job: Job, items: list[Item]) -> tuple[int, list[Item]]:
     return job.length, items
 
 
+def system_messages(leading: Sequence[Message], system: Any) -> tuple[Message, ...]:
+    """What stands before the history: leading system messages, and a system prompt that is given apart."""
+    if not system:
+        return tuple(leading)
+    parts = (Text(system if isinstance(system, str) else repr(system)),)
+    source = {"role": "system", "content": system}
+    given = Message(Role.SYSTEM, parts, digest_of(Role.SYSTEM, parts), Origin(0, source))
+    return (given, *leading)
+
+
 def transcript(job: Job, plan: Plan, summary: Summary | None, after: int) -> Transcript:
+    text = summary.text if summary is not None else ""
+    return transcript_since(job, text, plan.reason.value, plan.before, after)
+
+
+def transcript_since(job: Job, summary: str, reason: str, before: int, after: int) -> Transcript:
+    """The originals since the step before: all transcripts of a session together hold each of them once."""
+    first, follows = _archived(job)
     return Transcript(
         session_id=job.session_id,
         step=job.step,
-        messages=tuple(item.message for item in job.items),
-        summary=summary.text if summary is not None else "",
+        messages=[_original(job, position) for position in range(first, job.length)],
+        summary=summary,
         policy=job.policy.name,
-        reason=plan.reason.value,
-        tokens_before=plan.before,
+        reason=reason,
+        tokens_before=before,
         tokens_after=after,
+        system=job.system,
+        first=first,
+        before=job.source_at(first),
+        follows=follows,
     )
+
+
+def _archived(job: Job) -> tuple[int, int | None]:
+    """How many originals earlier steps archived, and the newest of these steps."""
+    base = job.base
+    if base is None or not base.reached:
+        return job.first_position, None
+    if job.first_position <= base.reached <= job.length and (job.source_at(base.reached) == base.reached_key):
+        return base.reached, base.step
+    # The history forked behind what that step replaced.
+    return base.source_length, base.step
+
+
+def _original(job: Job, position: int) -> Message:
+    message = job.original_at(position)
+    assert message is not None, f"original {position} is not at hand"
+    return message

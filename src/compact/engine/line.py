@@ -75,6 +75,11 @@ class Line:
         return self._offset + len(self._since)
 
     @property
+    def first_position(self) -> int:
+        """From where on every original is at hand."""
+        return self._offset
+
+    @property
     def has_all(self) -> bool:
         """Whether it holds every original, and does not go on from what a record put in their place."""
         return self._offset == 0

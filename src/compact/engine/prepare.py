@@ -9,6 +9,7 @@ from typing import Any
 
 from compact.core.flow import compaction
 from compact.core.job import Job, SentPrompt
+from compact.core.recording import system_messages
 from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
 from compact.core.view import Item
 from compact.engine.asked import check_asked, check_session
@@ -167,7 +168,7 @@ class Engine(Lookout):
         with now.session.lock:
             now.session.catch_up()
             now.line.refresh()
-            job = self._job(now)
+            job = self.job(now)
         if job.items != planned:
             # Another thread or process was here meanwhile: its record may be all that was needed.
             triggered, reason = self.decide(now)
@@ -183,7 +184,8 @@ class Engine(Lookout):
             now.session.failed_fold = _fold(now.line)
         return outcome
 
-    def _job(self, now: Situation) -> Job:
+    def job(self, now: Situation) -> Job:
+        """What a compaction of this history may look at."""
         line, session = now.line, now.session
         return Job(
             session_id=session.id,
@@ -205,6 +207,8 @@ class Engine(Lookout):
             note=now.call.note,
             prompt_for=self._prompt_for,
             sent=self._sent(now) if self._cached_prompts is not None else None,
+            first_position=line.first_position,
+            system=system_messages(session.leading.head.messages, now.call.system),
             embedded_fallback=self._embedded_fallback,
         )
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from compact.core.recording import transcript_since
 from compact.core.view import START, clear_key, undo_key
 from compact.engine.given import shell
 from compact.engine.inspect import objects_of
@@ -15,6 +16,7 @@ from compact.engine.prepare import Engine
 from compact.errors import CompactError, NotFound, SessionBusy
 from compact.model.event import EventName, Reason
 from compact.model.record import Record, RecordKind
+from compact.ports import Archive
 
 _LEASE_SECONDS = 15.0
 
@@ -54,8 +56,8 @@ def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
     return [*head, *objects_of(originals)]
 
 
-def clear(engine: Engine, call: Call) -> Record:
-    """Commit that nothing said so far goes out any more. The originals stay in the store."""
+def clear(engine: Engine, call: Call, archive: Archive) -> Record:
+    """Archive what was said, then commit that it goes out no more. The originals stay in the store."""
     with _leased(engine, call.session_id):
         now = engine.look(call, quiet=True)
         session, line = now.session, now.line
@@ -81,8 +83,15 @@ def clear(engine: Engine, call: Call) -> Record:
                 tokens_after=now.limits.real(now.limits.fixed),
                 messages_replaced=sum(1 for item in line.view if not item.message.is_ours),
                 created_at=engine.clock(),
+                reached=line.length,
+                reached_key=line.source_at(line.length),
             )
-            committed = engine.store.commit(record)
+            transcript = transcript_since(
+                engine.job(now), "", record.reason, record.tokens_before, record.tokens_after
+            )
+        archive.write(transcript)
+        committed = engine.store.commit(record)
+        with session.lock:
             session.learn(committed)
             line.refresh()
     return committed

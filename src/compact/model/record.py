@@ -85,6 +85,10 @@ class Record:
     created_at: float = 0.0
     handle: str = ""
     """Under which all that this record's summary or marker stands for can be recalled."""
+    reached: int = 0
+    """How many originals the conversation had: this step's archive file ends there. 0 where it has none."""
+    reached_key: bytes = b""
+    """Chain hash of those originals."""
     kept: Survival = UNKNOWN
     """What of the session's ledger was in the prompt right after this compaction."""
 
@@ -102,14 +106,23 @@ def standing(records: Sequence[Record]) -> list[Record]:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What an archive writes before a compaction is committed."""
+    """What an archive writes before a compaction is committed: the conversation since the step before."""
 
     session_id: str
     step: int
     messages: Sequence[Message]
+    """Originals, none of which an earlier step's transcript holds."""
     summary: str = ""
     policy: str = ""
     reason: str = ""
     tokens_before: int = 0
     tokens_after: int = 0
     extra: dict[str, object] = field(default_factory=dict)
+    system: Sequence[Message] = ()
+    """The leading system messages, which are no part of the history."""
+    first: int = 0
+    """Position of the first message in the conversation."""
+    before: bytes = b""
+    """Chain hash of the originals before it."""
+    follows: int | None = None
+    """The step whose transcript this one goes on from; None where it begins the conversation."""

@@ -205,6 +205,9 @@ records = Table(
     Column("created_at", Float, nullable=False),
     # Short name under which all that its summary stands for can be recalled.
     Column("handle", Text),
+    # How far the conversation reached, and the chain hash there; null where this step archived nothing.
+    Column("reached", BigInteger),
+    Column("reached_key", LargeBinary),
     UniqueConstraint("tenant", "source", "policy_hash", "revision"),
     UniqueConstraint("tenant", "id"),
     Index("ix_compaction_records_tenant_output", "tenant", "output"),

@@ -212,6 +212,7 @@ def record_row(record: Record) -> dict[str, Any]:
     row["kind"] = record.kind.value
     row["entries"] = json.dumps([_entry(entry) for entry in record.entries], separators=(",", ":"))
     row["handle"] = record.handle or None
+    row["reached"], row["reached_key"] = record.reached or None, record.reached_key or None
     row["evidence"] = _ledger_json(row.pop("kept"), record.evidence)
     return row
 
@@ -246,6 +247,7 @@ def record_from(row: Any, session: str) -> Record:
         }
         values["kind"] = RecordKind(row.kind)
         values["handle"] = row.handle or ""
+        values["reached"], values["reached_key"] = row.reached or 0, bytes(row.reached_key or b"")
         values["source"], values["output"] = bytes(row.source), bytes(row.output)
         values["entries"] = tuple(_entry_from(entry) for entry in json.loads(row.entries))
         values["evidence"], values["kept"] = _ledger_from(row.evidence)

@@ -7,8 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from compact.archives.naming import safe_name
+from compact.archives.naming import safe_name, transcript_name
 from compact.archives.verify import verify_lines, verify_summary
+from compact.core.view import chain
 from compact.errors import ArchiveError
 from compact.model.event import Event, EventName
 from compact.model.message import Message, Origin, Role, Text, digest_of
@@ -56,6 +57,27 @@ def messages_of(*sources: Any) -> list[Message]:
 def transcript(session_id: str = "demo", *sources: Any, step: int = 1, summary: str = "so far") -> Transcript:
     given = sources or ({"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"})
     return Transcript(session_id, step, messages_of(*given), summary, "budget", "overflow", 100, 10)
+
+
+def in_steps(count: int, session_id: str = "demo") -> list[Transcript]:
+    """The transcripts of a conversation that was compacted so many times, two messages at a time."""
+    found: list[Transcript] = []
+    messages = messages_of(*({"role": "user", "content": f"message {n}"} for n in range(2 * count)))
+    for step in range(1, count + 1):
+        first = 2 * (step - 1)
+        found.append(
+            Transcript(
+                session_id,
+                step,
+                messages[first : first + 2],
+                f"summary {step}",
+                system=messages_of({"role": "system", "content": "Be brief."}),
+                first=first,
+                before=chain(messages[:first]),
+                follows=step - 1 or None,
+            )
+        )
+    return found
 
 
 class ArchiveContract:
@@ -164,6 +186,27 @@ class ArchiveContract:
         changed = content.replace(b"hello", b"hullo")
         assert verify_lines(changed.splitlines(keepends=True), TRANSCRIPT) != []
         assert verify_lines(content.splitlines(keepends=True)[:-1], TRANSCRIPT) != []
+
+    def test_each_transcript_goes_on_from_the_one_before(self) -> None:
+        archive = self.make_archive()
+        for step in in_steps(3):
+            archive.write(step)
+        files = [
+            [json.loads(line) for line in self.read(archive, "demo", transcript_name(step)).splitlines()]
+            for step in (1, 2, 3)
+        ]
+        headers, trailers = ([lines[n]["_compact"] for lines in files] for n in (0, -1))
+        assert [header["first"] for header in headers] == [0, 2, 4]
+        assert [trailer["end"] for trailer in trailers] == [2, 4, 6]
+        assert [header["chain"] for header in headers[1:]] == [t["chain"] for t in trailers[:-1]]
+        assert headers[0]["previous"] is None
+        for header, before in zip(headers[1:], trailers, strict=False):
+            assert header["previous"]["sha256"] == before["sha256"]
+            assert header["previous"]["name"] == transcript_name(header["previous"]["step"])
+        bodies = [line for lines in files for line in lines[1:-1]]
+        originals = [line["content"] for line in bodies if "system" not in line["_compact"]]
+        assert originals == [f"message {n}" for n in range(6)]
+        assert [line["content"] for line in bodies if "system" in line["_compact"]] == ["Be brief."] * 3
 
     def test_a_large_transcript_arrives_whole(self) -> None:
         archive = self.make_archive()

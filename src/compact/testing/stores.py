@@ -63,6 +63,8 @@ def a_record(id: str, session: str = "s", **more: Any) -> Record:
         "outputs_cleared": 2,
         "dropped": 1,
         "created_at": 1_700_000_000.125,
+        "reached": 9,
+        "reached_key": b"reached-" + id.encode(),
         "kept": Survival(Count(2, 3), missing=(Missing(SectionKind.WORDS, "never on Fridays ☃", 4),)),
     }
     return Record(**{**values, **more})

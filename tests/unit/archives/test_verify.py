@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,9 +12,11 @@ import pytest
 
 from compact.archives.chaining import line_digest
 from compact.archives.fs import FsArchive
+from compact.archives.lines import summary_digest
 from compact.archives.verify import verify
+from compact.model.event import Event, EventName
 from compact.redaction import Redactor
-from compact.testing.archives import SUMMARY, TRANSCRIPT, transcript
+from compact.testing.archives import SUMMARY, TRANSCRIPT, in_steps, transcript
 
 
 @pytest.fixture
@@ -21,7 +25,7 @@ def archive(tmp_path: Path) -> FsArchive:
     made.write(transcript("demo", {"content": "first"}))
     made.write(transcript("demo", {"content": "second"}))
     made.write(transcript("../other"))
-    made.append_event("demo", {"name": "x"})
+    made.append_event("demo", Event(EventName.ARCHIVAL, "demo", 1, 0.0, {"step": 1}))
     return made
 
 
@@ -46,8 +50,13 @@ def edit(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
         (edit(TRANSCRIPT, lambda data: b"".join(data.splitlines(True)[1:])), "header is missing"),
         (edit(TRANSCRIPT, lambda data: data[:40]), "not a line of JSON"),
         (edit(TRANSCRIPT, lambda data: data + data), "more after the trailer"),
+        (edit(TRANSCRIPT, lambda data: data.replace(b'"messages":1', b'"messages":7')), "its trailer says 7"),
+        (
+            edit(TRANSCRIPT, lambda data: data.replace(b'"end":1,"chain":"', b'"end":1,"chain":"00')),
+            "chain hash",
+        ),
         (edit(TRANSCRIPT, lambda data: b""), "trailer is missing"),
-        (edit(TRANSCRIPT, lambda data: data.replace(b'"version":1', b'"version":9')), "can't check: 9"),
+        (edit(TRANSCRIPT, lambda data: data.replace(b'"version":2', b'"version":9')), "can't check: 9"),
         (edit(SUMMARY, lambda data: data.replace(b"so far", b"so fur")), "does not match its SHA-256"),
         (edit(SUMMARY, lambda data: b"{"), "is not JSON"),
         (edit("events.jsonl", lambda data: data + b"{half"), "not a line of JSON"),
@@ -70,14 +79,91 @@ def test_a_missing_path_is_a_problem(tmp_path: Path) -> None:
     assert [problem.what for problem in verify(tmp_path / "none")] == ["does not exist"]
 
 
+def test_the_newest_transcript_alone_was_never_committed(tmp_path: Path) -> None:
+    """Its writer was killed before the summary; what the event log or a later step knows must be there."""
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    for step in in_steps(2):
+        archive.write(step)
+    (archive.root / "demo" / "summary-002.json").unlink()
+    assert verify(archive.root) == []
+    archive.append_event("demo", Event(EventName.ARCHIVAL, "demo", 1, 0.0, {"step": 2}))
+    assert [problem.what for problem in verify(archive.root)] == ["its summary summary-002.json is missing"]
+    archive.write(in_steps(2)[1])
+    (archive.root / "demo" / "summary-001.json").unlink()
+    assert [problem.what for problem in verify(archive.root)] == ["its summary summary-001.json is missing"]
+
+
+@pytest.mark.parametrize("gone", [(1,), (2,), (1, 2), (3,)])
+def test_a_transcript_names_the_one_before_it(tmp_path: Path, gone: tuple[int, ...]) -> None:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    for step in in_steps(4):
+        archive.write(step)
+    assert verify(archive.root) == []
+    for step in gone:
+        for path in (archive.root / "demo").glob(f"*-{step:03d}.*"):
+            path.unlink()
+    (problem,) = verify(archive.root)
+    assert problem.path.endswith(f"{max(gone) + 1:03d}.jsonl")
+    assert problem.what.startswith(f"transcript-pre-compact-{max(gone):03d}.jsonl, which it goes on from, is")
+
+
+def test_a_transcript_that_was_forged_with_its_hashes_is_told(tmp_path: Path) -> None:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    for step in in_steps(2):
+        archive.write(step)
+    forged = FsArchive(tmp_path / "forged", redactor=Redactor())
+    first = in_steps(1)[0]
+    forged.write(replace(first, reason="forged"))
+    for name in (TRANSCRIPT, SUMMARY):
+        (archive.root / "demo" / name).write_bytes((forged.root / "demo" / name).read_bytes())
+    assert [problem.what for problem in verify(archive.root)] == [
+        f"{TRANSCRIPT}, which it goes on from, was changed since"
+    ]
+
+
+def test_a_transcript_that_goes_on_from_elsewhere_is_told(tmp_path: Path) -> None:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    first, second = in_steps(2)
+    archive.write(first)
+    archive.write(replace(second, before=b"elsewhere"))
+    assert ["the chain of messages is broken" in problem.what for problem in verify(archive.root)] == [True]
+
+
+def as_first_version(path: Path) -> None:
+    """A transcript as it was written before they named one another."""
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    header, trailer = lines[0]["_compact"], lines[-1]["_compact"]
+    header["version"] = 1
+    for name in ("first", "chain", "previous", "end"):
+        header.pop(name, None)
+        trailer.pop(name, None)
+    content = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines[:-1])
+    trailer["sha256"] = sha256(content).hexdigest()
+    path.write_bytes(content + json.dumps(lines[-1]).encode() + b"\n")
+
+
+def resign(path: Path, before: bytes, after: bytes) -> None:
+    """A summary for a transcript whose trailer changed."""
+    old, new = (json.loads(line)["_compact"]["sha256"] for line in (before, after))
+    content = json.loads(path.read_text().replace(old, new))
+    content["sha256"] = summary_digest(content)
+    path.write_text(json.dumps(content))
+
+
 @pytest.mark.parametrize(
     ("gone", "told"),
     [((1,), "step 001 is missing"), ((2,), "step 002 is missing"), ((2, 3), "steps 002 to 003 are missing")],
 )
 def test_a_step_that_is_gone_is_told(tmp_path: Path, gone: tuple[int, ...], told: str) -> None:
+    """Where transcripts do not name one another, their numbers show it."""
     archive = FsArchive(tmp_path / "archive", redactor=Redactor())
     for step in range(1, 5):
         archive.write(transcript("demo", step=step))
+        name = f"transcript-pre-compact-{step:03d}.jsonl"
+        before = (archive.root / "demo" / name).read_bytes().splitlines()[-1]
+        as_first_version(archive.root / "demo" / name)
+        after = (archive.root / "demo" / name).read_bytes().splitlines()[-1]
+        resign(archive.root / "demo" / f"summary-{step:03d}.json", before, after)
     assert verify(archive.root) == []
     for step in gone:
         for path in (archive.root / "demo").glob(f"*-{step:03d}.*"):
@@ -88,6 +174,10 @@ def test_a_step_that_is_gone_is_told(tmp_path: Path, gone: tuple[int, ...], told
 
 def test_a_huge_step_number_makes_one_problem(archive: FsArchive) -> None:
     archive.write(transcript("demo", step=10**9))
+    path = archive.root / "demo" / f"transcript-pre-compact-{10**9}.jsonl"
+    before = path.read_bytes().splitlines()[-1]
+    as_first_version(path)
+    resign(archive.root / "demo" / f"summary-{10**9}.json", before, path.read_bytes().splitlines()[-1])
     assert [problem.what[:29] for problem in verify(archive.root)] == ["steps 002 to 999999999 are mi"]
 
 

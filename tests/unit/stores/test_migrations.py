@@ -119,6 +119,8 @@ def test_a_database_of_the_first_version_keeps_all_that_it_holds(empty_url: str)
             for statement in (
                 "ALTER TABLE sessions DROP COLUMN settings",
                 "ALTER TABLE spaces DROP COLUMN settings",
+                "ALTER TABLE compaction_records DROP COLUMN reached",
+                "ALTER TABLE compaction_records DROP COLUMN reached_key",
                 "DROP TABLE notes",
                 "DROP INDEX ix_compaction_records_tenant_handle",
                 "ALTER TABLE compaction_records DROP COLUMN handle",

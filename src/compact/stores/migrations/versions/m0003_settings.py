@@ -1,4 +1,4 @@
-"""Settings of sessions and spaces."""
+"""Settings of sessions and spaces; how far the archive of a compaction goes."""
 
 from __future__ import annotations
 
@@ -14,3 +14,5 @@ depends_on = None
 def upgrade() -> None:
     op.add_column("sessions", sa.Column("settings", sa.Text()))
     op.add_column("spaces", sa.Column("settings", sa.Text()))
+    op.add_column("compaction_records", sa.Column("reached", sa.BigInteger()))
+    op.add_column("compaction_records", sa.Column("reached_key", sa.LargeBinary()))
