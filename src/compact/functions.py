@@ -6,21 +6,65 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
-from compact.core.lint import Violation, lint_messages
+from compact.core.lint import Provider, Target, Violation, ViolationCode, lint_messages, provider_named
 from compact.core.measure import PRIMING, measure_message, measure_system, measure_tools
 from compact.counters import counter_for
 from compact.engine.asked import check_asked
+from compact.errors import FormatError, MalformedMessage
 from compact.formats import by_name, decode_all, recognize
 from compact.formats.nesting import nesting_told
 from compact.formats.tools import tool_list
 from compact.model.message import Message
+from compact.ports import Format
 
 
-def lint(messages: Sequence[Any], provider: str = "openai", *, format: str | None = None) -> list[Violation]:
-    """What that provider would refuse in these messages; empty when they are sound."""
+def lint(
+    messages: Sequence[Any],
+    provider: str = "openai",
+    *,
+    format: str | None = None,
+    model: str | None = None,
+    tools: Any = None,
+    system: Any = None,
+    continues: bool = False,
+) -> list[Violation]:
+    """What that provider would refuse in these messages; empty when they are sound.
+
+    Where models differ, `model` decides; without it, what current models take. `continues` says that the
+    provider holds an earlier part (`previous_response_id`), so that a result may answer a call from there.
+    """
     check_asked(messages, None, None, None)
+    target = provider_named(provider)
     with nesting_told(messages):
-        return lint_messages(_decoded(messages, format), provider)
+        known = by_name(format) if format else _recognized(messages, target)
+        own = known.name if known.provider == target else None
+        decoded, broken = _readable(messages, known)
+        if broken:
+            # What stands beside them cannot be judged before they are whole.
+            return broken
+        return lint_messages(decoded, target, Target(target, own, model, system, tools, continues))
+
+
+def _recognized(messages: Sequence[Any], provider: Provider) -> Format:
+    """The format of the messages; where they are in none, the provider's, in which they are then broken."""
+    try:
+        return recognize(messages)
+    except FormatError:
+        own = by_name("anthropic" if provider is Provider.ANTHROPIC else "openai-chat")
+        if not _readable(messages, own)[1]:
+            raise
+        return own
+
+
+def _readable(messages: Sequence[Any], format: Format) -> tuple[list[Message], list[Violation]]:
+    decoded: list[Message] = []
+    broken: list[Violation] = []
+    for index, item in enumerate(messages):
+        try:
+            decoded.extend(format.decode(item, index))
+        except MalformedMessage as error:
+            broken.append(Violation(ViolationCode.MALFORMED, index, error.problem))
+    return decoded, broken
 
 
 def count_tokens(

@@ -12,23 +12,26 @@ from compact.core.lint_content import (
     check_thinking,
 )
 from compact.core.lint_pairs import Pairing, pair_calls
-from compact.core.lint_types import Finding, Provider, Report, ViolationCode
+from compact.core.lint_rules import check_sources
+from compact.core.lint_types import Finding, Provider, Report, Target, ViolationCode, claude_version
 from compact.errors import ConfigError
 from compact.model.message import Message
 
 
-def inspect_messages(messages: Sequence[Message], provider: Provider) -> tuple[list[Finding], Pairing]:
+def inspect_messages(messages: Sequence[Message], target: Target) -> tuple[list[Finding], Pairing]:
     """Findings in the order of the messages, and how calls and results pair."""
+    provider = target.provider
     report = Report(messages)
-    pairing = pair_calls(messages, provider, report)
+    pairing = pair_calls(messages, provider, report, target.continues)
     check_content(messages, provider, report)
     if provider is Provider.ANTHROPIC:
-        check_roles_for_anthropic(messages, report)
+        check_roles_for_anthropic(messages, report, claude_version(target.model))
         check_thinking(messages, report)
     else:
         check_reasoning_items(messages, report)
     if _says_nothing(messages, provider):
         report.add(ViolationCode.NO_MESSAGES, 0, "There is no message to send; add the user's.")
+    check_sources(messages, target, report)
     report.findings.sort(key=lambda finding: finding.position)
     return report.findings, pairing
 

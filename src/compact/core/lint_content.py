@@ -14,9 +14,13 @@ from compact.core.lint_types import (
     is_reasoning_item,
     is_thinking,
 )
-from compact.model.message import Image, Message, Reasoning, Role, StepStart, Text, ToolResult
+from compact.model.message import Image, Message, Opaque, Reasoning, Role, StepStart, Text, ToolResult
 
 INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
+_SYSTEM_SINCE = (4, 8)
+"""Claude models from this on take a system message in mid-conversation."""
+_NO_PREFILL_SINCE = (4, 6)
+"""Claude models from this on refuse a conversation that ends with the assistant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,9 @@ def payload_bytes(source: str) -> int:
     return 0 if "://" in source[:16] else len(source)
 
 
-def check_roles_for_anthropic(messages: Sequence[Message], report: Report) -> None:
+def check_roles_for_anthropic(
+    messages: Sequence[Message], report: Report, version: tuple[int, int] | None = None
+) -> None:
     """Who speaks first, where instructions stand, and how the last message may end."""
     first = next((at for at, message in enumerate(messages) if message.role not in INSTRUCTIONS), None)
     if first is None:
@@ -176,20 +182,41 @@ def check_roles_for_anthropic(messages: Sequence[Message], report: Report) -> No
             fixable=True,
         )
     for position in range(first, len(messages)):
-        if messages[position].role in INSTRUCTIONS:
-            report.add(
-                ViolationCode.SYSTEM_POSITION,
-                position,
-                "A system or developer message may stand only at the start; send it as user text.",
-            )
-        elif messages[position].role is Role.TOOL and has_text_before_results(messages[position]):
+        message = messages[position]
+        if message.role in INSTRUCTIONS:
+            if version is not None and version < _SYSTEM_SINCE:
+                report.add(
+                    ViolationCode.SYSTEM_ROLE,
+                    position,
+                    "This model takes no system message among the others; send it as user text.",
+                )
+            elif not _may_stand(messages, position):
+                report.add(
+                    ViolationCode.SYSTEM_POSITION,
+                    position,
+                    "A system or developer message may stand only at the start, or between the user's turn "
+                    "and the assistant's; send it as user text.",
+                )
+        elif message.role is Role.TOOL and has_text_before_results(message):
             report.add(
                 ViolationCode.RESULTS_NOT_FIRST,
                 position,
                 "Another block stands before a tool_result in its message; put the results first.",
             )
     last = messages[-1]
-    if last.role is Role.ASSISTANT and last.parts:
+    if (
+        last.role is Role.ASSISTANT
+        and version is not None
+        and version >= _NO_PREFILL_SINCE
+        and not last.calls
+    ):
+        if not isinstance(last.parts[-1] if last.parts else None, Opaque):
+            report.add(
+                ViolationCode.PREFILL,
+                len(messages) - 1,
+                "The last message is the assistant's; this model answers only a user's. Add one.",
+            )
+    elif last.role is Role.ASSISTANT and last.parts:
         final = last.parts[-1]
         if isinstance(final, Text) and not is_blank(final.text) and final.text[-1].isspace():
             report.add(
@@ -199,6 +226,18 @@ def check_roles_for_anthropic(messages: Sequence[Message], report: Report) -> No
                 fixable=True,
                 parts=(len(last.parts) - 1,),
             )
+
+
+def _may_stand(messages: Sequence[Message], position: int) -> bool:
+    """After a user's turn or a server tool's use, and at the end or before the assistant's."""
+    before = messages[position - 1] if position else None
+    after = messages[position + 1] if position + 1 < len(messages) else None
+    if before is None or (after is not None and after.role is not Role.ASSISTANT):
+        return False
+    paused = before.parts[-1] if before.role is Role.ASSISTANT and before.parts else None
+    return before.role in (Role.USER, Role.TOOL) or (
+        isinstance(paused, Opaque) and paused.type.endswith("_tool_use")
+    )
 
 
 def check_thinking(messages: Sequence[Message], report: Report) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from compact.core.lint_check import inspect_messages, provider_named
 from compact.core.lint_pairs import Pairing, Place
-from compact.core.lint_types import Finding, Provider, Violation, ViolationCode
+from compact.core.lint_types import Finding, Provider, Target, Violation, ViolationCode
 from compact.model.message import (
     Message,
     MessageKind,
@@ -33,14 +33,14 @@ _DROP_MESSAGE = (ViolationCode.EMPTY_CONTENT, ViolationCode.DANGLING_REASONING)
 
 
 def fix_messages(
-    messages: Sequence[Message], provider: Provider | str
+    messages: Sequence[Message], provider: Provider | str, target: Target | None = None
 ) -> tuple[list[Message], list[Violation]]:
     """The messages with every fixable violation repaired, and those violations.
 
     Untouched messages are the same objects. A result that leaves a message which holds more takes that
     message's origin along; a result that is added is a tool message without one.
     """
-    target = provider_named(provider)
+    target = target or Target(provider_named(provider))
     current = list(messages)
     fixed: list[Violation] = []
     for _ in range(_ROUNDS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from compact.core.lint_types import Provider, Report, ViolationCode, is_chat_call
+from compact.core.lint_types import Provider, Report, ViolationCode, is_chat_call, is_reference
 from compact.model.message import Message, Role, StepStart, ToolCall, ToolResult
 
 Place = tuple[int, int]
@@ -31,9 +31,16 @@ class Pairing:
     dropped: list[Place] = field(default_factory=list)
 
 
-def pair_calls(messages: Sequence[Message], provider: Provider, report: Report) -> Pairing:
-    """Walk the list once, match each result with its call and report what does not match."""
+def pair_calls(
+    messages: Sequence[Message], provider: Provider, report: Report, continues: bool = False
+) -> Pairing:
+    """Walk the list once, match each result with its call and report what does not match.
+
+    `continues`: the provider holds an earlier part, so a result may answer a call that is not here.
+    """
     walk = _Walk(provider, report)
+    # A reference stands for an item that the provider has: it may be the call.
+    walk.elsewhere = continues or any(is_reference(message) for message in messages)
     for position, message in enumerate(messages):
         if message.role is Role.ASSISTANT:
             walk.assistant(position, message)
@@ -54,6 +61,8 @@ class _Walk:
         self.answered: set[str] = set()
         self.late: dict[str, tuple[int, ToolCall, Group]] = {}
         """Calls that were open when something else came; their result may still follow."""
+        self.elsewhere = False
+        """Whether calls may be known to the provider alone."""
         self.early: list[tuple[Place, str]] = []
         """Results with no call before them."""
 
@@ -165,6 +174,8 @@ class _Walk:
         return self.pairing
 
     def settle_early(self, place: Place, call_id: str) -> None:
+        if call_id not in self.seen and self.elsewhere:
+            return
         if call_id not in self.seen:
             text = f"No call has the id {call_id!r}; drop this result."
             self.drop(ViolationCode.ORPHAN_RESULT, place, text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from compact.model.message import Message, Reasoning
+from compact.model.message import Message, Opaque, Reasoning
 
 
 class Provider(StrEnum):
@@ -38,6 +39,37 @@ class ViolationCode(StrEnum):
     TOO_MANY_IMAGES = "too-many-images"
     IMAGE_TOO_LARGE = "image-too-large"
     IMAGE_PAYLOAD = "image-payload"
+    SYSTEM_ROLE = "system-role"
+    PREFILL = "prefill"
+    UNKNOWN_PART = "unknown-part"
+    UNKNOWN_ITEM = "unknown-item"
+    UNKNOWN_FIELD = "unknown-field"
+    MISSING_FIELD = "missing-field"
+    INVALID_VALUE = "invalid-value"
+    PART_ROLE = "part-role"
+    PART_MIX = "part-mix"
+    CALL_ROLE = "call-role"
+    EMPTY_CALLS = "empty-calls"
+    TOO_MANY_CALLS = "too-many-calls"
+    TOO_MANY_MESSAGES = "too-many-messages"
+    ARGUMENTS_TYPE = "arguments-type"
+    NAME_PATTERN = "name-pattern"
+    NAME_LENGTH = "name-length"
+    ID_PATTERN = "id-pattern"
+    ID_LENGTH = "id-length"
+    ID_PREFIX = "id-prefix"
+    DUPLICATE_ID = "duplicate-id"
+    OUTPUT_TYPE = "output-type"
+    TEXT_TOO_LONG = "text-too-long"
+    MEDIA_TYPE = "media-type"
+    INVALID_BASE64 = "invalid-base64"
+    EMPTY_ERROR = "empty-error"
+    ERROR_NOT_TEXT = "error-not-text"
+    EMPTY_RESULT_TEXT = "empty-result-text"
+    SERVER_TOOL_PAIR = "server-tool-pair"
+    CACHE_MARK = "cache-mark"
+    TOO_MANY_MARKS = "too-many-marks"
+    CACHE_ORDER = "cache-order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +79,30 @@ class Violation:
     """Index of the caller's own object; the position in the list for a message without one."""
     message: str
     fixable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Whose rules apply, and what stands beside the messages in the request."""
+
+    provider: Provider
+    api: str | None = None
+    """The format the messages are in, where it is the provider's own: its objects are judged as they are."""
+    model: str | None = None
+    """Where models differ; without it, what the current ones take."""
+    system: Any = None
+    tools: Any = None
+    continues: bool = False
+    """Whether the provider holds an earlier part: a result may answer a call that is not here."""
+
+
+_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+
+
+def claude_version(model: str | None) -> tuple[int, int] | None:
+    """Major and minor version of a Claude model; None for others."""
+    found = _CLAUDE.search(model.lower()) if model else None
+    return (int(found[1]), int(found[2] or 0)) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +154,12 @@ def is_chat_call(message: Message) -> bool:
 def is_reasoning_item(message: Message) -> bool:
     """Whether this is a reasoning item of the Responses API, which needs the item that came after it."""
     return message.origin is not None and field_of(message.origin.source, "type") == "reasoning"
+
+
+def is_reference(message: Message) -> bool:
+    """Whether this is an item_reference of the Responses API."""
+    part = message.parts[0] if message.parts else None
+    return isinstance(part, Opaque) and part.type == "item_reference"
 
 
 def has_string_content(message: Message) -> bool:

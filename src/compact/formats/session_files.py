@@ -57,18 +57,20 @@ def _claude_code(lines: Sequence[Mapping[str, Any]]) -> SessionFile:
     for line in lines:
         if not _is_claude_code(line) or line.get("isSidechain") is True:
             continue
-        message = dict(line["message"])
-        if message.get("model") == _SYNTHETIC:
+        told = line["message"]
+        if told.get("model") == _SYNTHETIC:
             continue
-        model = message.get("model") if isinstance(message.get("model"), str) else model
-        reply = replies.get(str(message.get("id")))
-        content = message.get("content")
+        model = told.get("model") if isinstance(told.get("model"), str) else model
+        reply = replies.get(str(told.get("id")))
+        content = told.get("content")
         if reply is not None and isinstance(content, list):
             # The blocks of one reply stand on several lines; the results of its calls may come in between.
             reply["content"] = [*reply["content"], *content]
             continue
-        if isinstance(message.get("id"), str) and isinstance(content, list):
-            replies[message["id"]] = message
+        # Id, model and usage are the reply's; sent back they would be refused.
+        message = {"role": told["role"], "content": content}
+        if isinstance(told.get("id"), str) and isinstance(content, list):
+            replies[told["id"]] = message
         messages.append(message)
     return SessionFile("Claude Code", messages, model=model)
 

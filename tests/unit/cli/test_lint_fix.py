@@ -83,3 +83,28 @@ def test_fix_answers_a_call_that_nobody_answered(compact: Compact, name: str) ->
     assert "unanswered-call" in ended.err and ended.code == ExitCode.OK
     assert json.loads(ended.out) == expected
     assert compact("lint", "--format", name, stdin=ended.out).code == ExitCode.OK
+
+
+def test_an_output_whose_call_is_a_reference_stays(compact: Compact) -> None:
+    items = [
+        {"role": "user", "content": "Go."},
+        {"type": "item_reference", "id": "fc_1"},
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    ]
+    ended = compact("lint", "--fix", stdin=json.dumps(items))
+    assert ended.code == 0 and json.loads(ended.out) == items
+    body = {"previous_response_id": "resp_1", "input": items[2:]}
+    assert compact("lint", stdin=json.dumps(body)).code == 0
+
+
+def test_the_bodys_model_decides_where_models_differ(compact: Compact) -> None:
+    talk = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "{"}]
+    for model, code in (("claude-opus-4-6", 1), ("claude-haiku-4-5", 0)):
+        body = json.dumps({"model": model, "messages": talk})
+        assert compact("lint", "--format", "anthropic", stdin=body).code == code
+
+
+def test_the_rules_are_listed(compact: Compact) -> None:
+    listed = compact("lint", "--rules")
+    assert listed.code == 0 and len(listed.out.splitlines()) > 109
+    assert compact("lint", "--rules", "--json").json["rules"][0]["api"] == "chat"

@@ -198,7 +198,15 @@ ONE_PROVIDER: dict[
     "assistant first": ([system(), says(), user()], [], [(CODES.FIRST_ROLE, 1)]),
     "only a system prompt": ([system()], [], [(CODES.NO_MESSAGES, 0)]),
     "system in the middle": ([user(), system(), user()], [], [(CODES.SYSTEM_POSITION, 1)]),
-    "developer at the end": ([user(), developer()], [], [(CODES.SYSTEM_POSITION, 1)]),
+    "developer at the end": ([user(), developer()], [], []),
+    "developer between a user and an assistant": ([user(), developer(), says(), user()], [], []),
+    "developer after an assistant": ([user(), says(), developer()], [], [(CODES.SYSTEM_POSITION, 2)]),
+    "developer before a user": ([user(), developer(), user()], [], [(CODES.SYSTEM_POSITION, 1)]),
+    "two developers": (
+        [user(), developer(), developer(), says(), user()],
+        [],
+        [(CODES.SYSTEM_POSITION, 1), (CODES.SYSTEM_POSITION, 2)],
+    ),
     "an id used again later": (
         [user(), calls("a"), result("a"), calls("a"), result("a")],
         [],

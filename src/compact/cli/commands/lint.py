@@ -13,7 +13,15 @@ from compact.cli.files import Conversation
 from compact.cli.options import add_input
 from compact.cli.progress import tracked
 from compact.cli.terminal import plural
-from compact.core.lint import Violation, ViolationCode, fix_messages, lint_messages
+from compact.core.lint import (
+    RULES,
+    Target,
+    Violation,
+    ViolationCode,
+    fix_messages,
+    lint_messages,
+    provider_named,
+)
 from compact.errors import MalformedMessage
 from compact.formats import by_name, decode_all, recognize
 from compact.ports import Format
@@ -25,6 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--provider", choices=("openai", "anthropic"), help="whose rules (default: the format's own provider)"
     )
+    group.add_argument("--model", metavar="NAME", help="where models differ (default: the body's)")
+    group.add_argument("--rules", action="store_true", help="list the rules and where they are written")
     group.add_argument(
         "--fix",
         action="store_true",
@@ -42,6 +52,8 @@ class Result:
 
 
 def run(context: Context) -> ExitCode:
+    if context.args.rules:
+        return _list_rules(context)
     transcript = context.transcript()
     total = len(transcript.conversations)
     work = tracked(transcript.conversations, total, context.err, "Checking", context.args.quiet)
@@ -54,18 +66,40 @@ def run(context: Context) -> ExitCode:
     return ExitCode.FINDINGS if any(result.found for result in results) else ExitCode.OK
 
 
+def _list_rules(context: Context) -> ExitCode:
+    if context.args.json:
+        context.print_json({"rules": [rule._asdict() for rule in RULES]})
+        return ExitCode.OK
+    for rule in RULES:
+        since = f" ({rule.since})" if rule.since else ""
+        line = f"{rule.id.value:<20} {rule.api:<10} {rule.refuses}{since}"
+        context.out.line(f"{line} {context.out.styled(rule.source, 'dim')}")
+    return ExitCode.OK
+
+
 def _check(conversation: Conversation, context: Context) -> Result:
     args = context.args
     format = by_name(args.format) if args.format else recognize(conversation.messages)
     provider = args.provider or format.provider
+    body = conversation.body or {}
+    named = provider_named(provider)
+    target = Target(
+        named,
+        format.name if format.provider == named else None,
+        args.model or conversation.model,
+        conversation.system,
+        conversation.tools,
+        bool(body.get("previous_response_id") or body.get("conversation")),
+    )
     if not args.fix and (broken := list(_broken(conversation, format))):
         # What stands beside them cannot be judged before they are whole.
         return Result(conversation, provider, broken, [], conversation.messages)
     messages = decode_all(conversation.messages, format)
     if not args.fix:
-        return Result(conversation, provider, lint_messages(messages, provider), [], conversation.messages)
-    repaired, fixed = fix_messages(messages, provider)
-    left = lint_messages(repaired, provider)
+        found = lint_messages(messages, provider, target)
+        return Result(conversation, provider, found, [], conversation.messages)
+    repaired, fixed = fix_messages(messages, provider, target)
+    left = lint_messages(repaired, provider, target)
     return Result(conversation, provider, left, fixed, format.encode(repaired))
 
 
