@@ -25,8 +25,10 @@ TRIGGER_LINE = (
 FIRST_LINE = "The earlier part of this conversation was shortened to fit the context window."
 CONTINUE_LINE = "Continue from the summary above."
 RESUME_LINE = "Continue with the conversation below."
+NOTED_LINE = "Understood."
 
 TAG = "COMPACT-SUMMARY"
+_ASKING = (Role.USER, Role.TOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,45 @@ def arrange(
     # A marker stands where turns went; a summary where the policy wants it, also one that is carried along.
     marker = [message for message in ours if message.kind is MessageKind.MARKER]
     summary = [message for message in ours if message.kind is not MessageKind.MARKER]
-    if policy.placement is Placement.ASSISTANT:
-        return _bridged([*leading, *summary, *marker, *recent], items)
-    return _bridged([*summary, *leading, *marker, *recent], items)
+    first, then = (leading, summary) if policy.placement is Placement.ASSISTANT else (summary, leading)
+    order = _bridged([*first, *then, *marker, *recent], items)
+    return _around_instructions(order, items) if instructs_in_turns(items) else order
+
+
+def instructs_in_turns(items: Sequence[Item]) -> bool:
+    """Whether system messages stand among the turns, each between the user's word and the assistant's.
+
+    Where a provider takes them at all, it takes them only there; elsewhere nobody cares.
+    """
+    messages = [item.message for item in items]
+    found = [at for at, message in enumerate(messages) if _instructs(message)]
+    return bool(found) and all(
+        at > 0
+        and messages[at - 1].role in _ASKING
+        and (at + 1 == len(messages) or messages[at + 1].role is Role.ASSISTANT)
+        for at in found
+    )
+
+
+def _instructs(message: Message) -> bool:
+    return message.role in (Role.SYSTEM, Role.DEVELOPER) and not message.is_ours
+
+
+def _around_instructions(order: list[int | Message], items: Sequence[Item]) -> list[int | Message]:
+    """The same with a line before or after a system message whose neighbor went."""
+    done: list[int | Message] = []
+    before: Message | None = None
+    for entry in order:
+        message = items[entry].message if isinstance(entry, int) else entry
+        if before is not None and _instructs(before) and message.role is not Role.ASSISTANT:
+            before = make(MessageKind.BRIDGE, Role.ASSISTANT, NOTED_LINE)
+            done.append(before)
+        if _instructs(message) and (before is None or before.role not in _ASKING):
+            line = FIRST_LINE if before is None else RESUME_LINE
+            done.append(make(MessageKind.BRIDGE, Role.USER, line))
+        done.append(entry)
+        before = message
+    return done
 
 
 def earlier_summary(items: Sequence[Item]) -> list[Message]:

@@ -10,7 +10,14 @@ from math import ceil, floor
 from types import MappingProxyType
 
 from compact.core.boundaries import GroupKind
-from compact.core.layers import arrange, earlier_summary, marker_message, split_layers, trimmed_line
+from compact.core.layers import (
+    arrange,
+    earlier_summary,
+    instructs_in_turns,
+    marker_message,
+    split_layers,
+    trimmed_line,
+)
 from compact.core.prune import NOTHING, Pruning, plan_prune
 from compact.core.select import Layout, first_turns, reductions, select
 from compact.core.trigger import live_turns
@@ -97,9 +104,11 @@ def _shorten(
     return _drop_plan(layout, limits, before, sizes, reason)
 
 
-def _largest_fit(
-    layout: Layout, target: int, injected: Callable[[frozenset[int]], int] = lambda kept: 0
-) -> frozenset[int]:
+def _nothing(kept: frozenset[int]) -> int:
+    return 0
+
+
+def _largest_fit(layout: Layout, target: int, injected: Callable[[frozenset[int]], int]) -> frozenset[int]:
     """The most that, with what goes in beside it, has `target` tokens; the least where nothing fits."""
     kept: frozenset[int] = frozenset()
     for counts in reductions(layout):
@@ -119,9 +128,11 @@ def _injected(layout: Layout, sizes: Sizes, ours: Sequence[Message], kept: froze
 def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan | None:
     """None where no summary fits, or none would be smaller than what it replaces."""
     room = limits.budget - limits.fixed - sizes.frame
-    kept = _largest_fit(layout, room - limits.summary)
+    # Lines around system messages come on top of the frame of a summary.
+    around = partial(_injected, layout, sizes, ()) if instructs_in_turns(layout.items) else _nothing
+    kept = _largest_fit(layout, room - limits.summary, around)
     # At the floor a smaller summary is better than none.
-    allowance = min(limits.summary, room - _tokens(layout, kept))
+    allowance = min(limits.summary, room - _tokens(layout, kept) - around(kept))
     replaced = _not(kept, layout)
     if allowance < SMALLEST_SUMMARY or not _originals(layout, replaced):
         return None
@@ -132,9 +143,9 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
         allowance = min(allowance, max(256, carried + (replaced_tokens - carried) // 2))
     else:
         allowance = min(allowance, max(SMALLEST_SUMMARY, replaced_tokens // 2))
-    if reason is not Reason.TURNS and replaced_tokens <= allowance + sizes.frame:
+    injected = allowance + sizes.frame + around(kept)
+    if reason is not Reason.TURNS and replaced_tokens <= injected:
         return None
-    injected = allowance + sizes.frame
     plan = _cut_plan(layout, limits, before, reason, kept, Mode.SUMMARIZE, injected, "summary")
     return replace(plan, summary_tokens=allowance, strategy=layout.policy.strategy)
 
