@@ -1,4 +1,4 @@
-"""Anthropic's system messages in mid-conversation stay where the API takes them, compaction after compaction."""
+"""Anthropic's system messages in mid-conversation stay valid, compaction after compaction."""
 
 from __future__ import annotations
 
