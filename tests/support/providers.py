@@ -1,8 +1,8 @@
 """A model's API on loopback that refuses what the real ones refuse, in three wire formats.
 
 `/v1/chat/completions`, `/v1/responses`, `/v1/messages` (and `count_tokens`), streamed or whole. A prompt over
-the window, an orphaned or unanswered tool call, or roles out of order are answered with 400 in the provider's own
-envelope. What it says comes from `reply(messages, tools)`: text, or `Calls` of tools.
+the window, an orphaned or unanswered tool call, or roles out of order are answered with 400 in the provider's
+own envelope. What it says comes from `reply(messages, tools)`: text, or `Calls` of tools.
 """
 
 from __future__ import annotations
@@ -198,6 +198,8 @@ def _check_messages(messages: list[Any]) -> None:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
     server: Provider
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -251,6 +253,7 @@ class _Handler(BaseHTTPRequestHandler):
             text += f"data: {data if isinstance(data, str) else json.dumps(data)}\n\n"
             chunk = text.encode()
             self.wfile.write(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n")
+            self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")
 
 

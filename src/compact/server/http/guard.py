@@ -20,6 +20,7 @@ Headers = list[tuple[bytes, bytes]]
 
 _METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
 _CORS = {"access-control-allow-methods": _METHODS, "access-control-max-age": "600"}
+_AUTHORIZATION = "authorization"
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -119,17 +120,24 @@ class Guard:
             )
         if origin is None and headers.get("sec-fetch-site") == "cross-site":
             raise Problem(403, "foreign-origin", "Pages of other sites may not use this service.")
-        tenant = self._tenant(headers.get("authorization", ""))
+        tenant = self._tenant(headers.get(self._settings.token_header, ""))
         if tenant is None and not self._is_open(scope["path"]):
-            raise Problem(401, "no-token", "The token is missing or wrong: send Authorization: Bearer TOKEN.")
+            raise Problem(401, "no-token", f"The token is missing or wrong: send {self._asked_for}.")
         scope.setdefault("state", {})["tenant"] = tenant
         address = (scope.get("client") or ("",))[0]
         self._rate.take(f"tenant {tenant}" if self._tokens and tenant else f"address {address}")
 
-    def _tenant(self, authorization: str) -> str | None:
+    @property
+    def _asked_for(self) -> str:
+        name = self._settings.token_header
+        return "Authorization: Bearer TOKEN" if name == _AUTHORIZATION else f"{name}: TOKEN"
+
+    def _tenant(self, sent_header: str) -> str | None:
         if not self._tokens:
             return TENANT
-        scheme, _, given = authorization.partition(" ")
+        if self._settings.token_header != _AUTHORIZATION:
+            sent_header = f"bearer {sent_header}"
+        scheme, _, given = sent_header.partition(" ")
         sent = given.strip().encode("latin-1", "replace")
         found = None
         # All are compared, so that the time says nothing about which one was near.

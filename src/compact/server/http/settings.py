@@ -20,6 +20,8 @@ class GuardSettings:
 
     host: str = "127.0.0.1"
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
+    token_header: str = "authorization"
+    """Where the token stands, after `Bearer` in this one, alone in any other."""
     allowed_hosts: Sequence[str] = ()
     """More names that a `Host` header may carry, such as that of a proxy in front."""
     allowed_origins: Sequence[str] = ()

@@ -1,0 +1,264 @@
+"""The gateway as an ASGI application: requests that fit pass byte for byte, the others are compacted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from compact.errors import CompactError
+from compact.manager import CompactManager
+from compact.models._http import Trouble, detail_of, trouble_of
+from compact.server.gateway import recalling
+from compact.server.gateway.compacting import Compaction, Ready
+from compact.server.gateway.metrics import Metrics
+from compact.server.gateway.settings import GatewaySettings
+from compact.server.gateway.upstream import Headers, Upstream, forwarded, returned
+from compact.server.gateway.wire import ROUTES, Api, Request, error_body, read, session_of
+from compact.server.http.guard import App, Guard, Message, Receive, Send
+
+_JSON = (b"content-type", b"application/json")
+_MOST_USAGE_BYTES = 2_000_000
+
+
+def create_app(settings: GatewaySettings, manager: CompactManager) -> App:
+    """The gateway behind the guard; it closes the manager when it ends."""
+    return Guard(Gateway(settings, manager), settings.guard)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request on its way: where it goes, with what, and whose conversation it is of."""
+
+    method: str
+    url: str
+    headers: Headers
+    raw: bytes
+    api: Api | None
+    request: Request | None
+    session: str
+    preset: str
+    counts_only: bool
+
+
+class Gateway:
+    """Passes requests on. Keys go through; they are neither stored nor logged."""
+
+    def __init__(self, settings: GatewaySettings, manager: CompactManager) -> None:
+        self._settings = settings
+        self._compaction = Compaction(manager, settings.wait_seconds)
+        self._upstream = Upstream(settings.upstream, settings.first_byte_seconds)
+        self._metrics = Metrics()
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["path"] == "/healthz":
+            await _answer(send, 200, b'{"status":"ok"}', [_JSON])
+        elif scope["path"] == "/metrics":
+            text = (b"content-type", b"text/plain; version=0.0.4")
+            await _answer(send, 200, self._metrics.text().encode(), [text])
+        else:
+            await self._pass_on(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            event = (await receive())["type"]
+            if event == "lifespan.startup":
+                # The tokenizer's tables take a second to load: before the first request, not during it.
+                await asyncio.to_thread(self._compaction.warm)
+            if event == "lifespan.shutdown":
+                await self._upstream.close()
+                await self._compaction.close()
+            await send({"type": f"{event}.complete"})
+            if event == "lifespan.shutdown":
+                return
+
+    async def _pass_on(self, scope: Message, receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
+        exchange = self._read(scope, await _body(receive) if scope["method"] != "GET" else b"")
+        ready = await self._ready(exchange)
+        overhead = time.perf_counter() - began
+        self._metrics.took(overhead, ready)
+        told = _told(exchange, ready, overhead)
+        try:
+            await self._send(exchange, ready, told, send)
+        except self._upstream.failures as error:
+            self._metrics.unreachable += 1
+            message = (
+                f"The gateway could not reach its upstream ({type(error).__name__}). Nothing was changed; "
+                "try again, or check --upstream."
+            )
+            await _answer(send, 502, error_body(exchange.api, 502, message), [_JSON, *told])
+
+    def _read(self, scope: Message, raw: bytes) -> Exchange:
+        headers = {
+            name.lower().decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        path = scope["path"]
+        api = ROUTES.get(path) if scope["method"] == "POST" else None
+        bypass = headers.get("x-compact-bypass", "").lower() not in ("", "0", "false", "no")
+        request = read(api, raw) if api is not None and not bypass else None
+        session = ""
+        if request is not None:
+            key = headers.get("authorization") or headers.get("x-api-key") or headers.get("api-key") or ""
+            owner = str((scope.get("state") or {}).get("tenant") or "")
+            session = session_of(request, headers.get("x-compact-session", ""), owner, key)
+        return Exchange(
+            scope["method"],
+            self._upstream.url(path, scope.get("query_string", b"")),
+            forwarded(scope["headers"]),
+            raw,
+            api,
+            request,
+            session,
+            headers.get("x-compact-preset", ""),
+            path.endswith("/count_tokens"),
+        )
+
+    async def _ready(self, exchange: Exchange) -> Ready:
+        request = exchange.request
+        if request is None:
+            return Ready(exchange.raw)
+        prepare = self._compaction.shown if exchange.counts_only else self._compaction.ready
+        ready = await prepare(request, exchange.raw, exchange.session, exchange.preset)
+        if self._settings.recall_tool and not exchange.counts_only and ready.body is not exchange.raw:
+            ready = replace(ready, body=recalling.offered(request.api, ready.body))
+        return ready
+
+    async def _send(self, exchange: Exchange, ready: Ready, told: Headers, send: Send) -> None:
+        for last_try in (False, True):
+            async with self._upstream.answered(
+                exchange.method, exchange.url, exchange.headers, ready.body
+            ) as response:
+                if response.status_code >= 400 and exchange.request is not None and not last_try:
+                    raw = await response.aread()
+                    smaller = await self._after_overflow(exchange, response.status_code, raw)
+                    if smaller is not None:
+                        ready = smaller
+                        continue
+                    await _answer(send, response.status_code, raw, [*_unpacked(response), *told])
+                    return
+                if self._recalls(exchange, ready):
+                    await self._recalled(exchange, ready, response, told, send)
+                    return
+                await self._stream(exchange, response, told, send)
+                return
+
+    def _recalls(self, exchange: Exchange, ready: Ready) -> bool:
+        return self._settings.recall_tool and not exchange.counts_only and ready.body is not exchange.raw
+
+    async def _after_overflow(self, exchange: Exchange, status: int, raw: bytes) -> Ready | None:
+        """Where the provider says the prompt is too long: one hard compaction, to be sent once."""
+        if exchange.request is None or trouble_of(status, detail_of(raw)) is not Trouble.TOO_LONG:
+            return None
+        self._metrics.overflows += 1
+        return await self._compaction.smaller(
+            exchange.request, exchange.raw, exchange.session, exchange.preset
+        )
+
+    async def _stream(self, exchange: Exchange, response: Any, told: Headers, send: Send) -> None:
+        headers = [*returned(response), *told]
+        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        kept: bytearray | None = bytearray() if _has_usage(exchange, response) else None
+        async for chunk in response.aiter_raw():
+            if kept is not None and len(kept) < _MOST_USAGE_BYTES:
+                kept += chunk
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        if kept is not None:
+            await self._observe(exchange, bytes(kept))
+
+    async def _observe(self, exchange: Exchange, raw: bytes) -> None:
+        try:
+            usage = json.loads(raw).get("usage")
+        except (ValueError, AttributeError):
+            return
+        if exchange.request is not None and isinstance(usage, Mapping):
+            await self._compaction.observe(exchange.request, exchange.session, exchange.preset, usage)
+
+    async def _recalled(
+        self, exchange: Exchange, ready: Ready, response: Any, told: Headers, send: Send
+    ) -> None:
+        """A reply that may call the recall tool: read whole, answered and asked again where it does."""
+        assert exchange.request is not None
+        api, body = exchange.request.api, ready.body
+        raw, status, headers = await response.aread(), response.status_code, _unpacked(response)
+        for _ in range(recalling.MOST_ROUNDS):
+            kind = response.headers.get("content-type", "")
+            calls = recalling.calls_in(api, kind, raw) if status == 200 else []
+            if not calls:
+                break
+            self._metrics.recalls += len(calls)
+            answers = [
+                await self._compaction.recall(exchange.request, exchange.session, exchange.preset, call.query)
+                for call in calls
+            ]
+            body = recalling.continued(api, body, calls, answers)
+            async with self._upstream.answered(
+                exchange.method, exchange.url, exchange.headers, body
+            ) as again:
+                response = again
+                raw, status, headers = await again.aread(), again.status_code, _unpacked(again)
+        await _answer(send, status, raw, [*headers, *told])
+
+
+def _has_usage(exchange: Exchange, response: Any) -> bool:
+    """Streams pass unread; a whole answer, not packed, tells what the provider counted."""
+    return (
+        exchange.request is not None
+        and not exchange.counts_only
+        and response.status_code == 200
+        and "application/json" in response.headers.get("content-type", "")
+        and "content-encoding" not in response.headers
+    )
+
+
+def _unpacked(response: Any) -> Headers:
+    dropped = (b"content-encoding", b"content-length")
+    return [(name, value) for name, value in returned(response) if name not in dropped]
+
+
+def _told(exchange: Exchange, ready: Ready, overhead: float) -> Headers:
+    facts = {"x-compact-overhead-ms": f"{overhead * 1000:.1f}"}
+    if exchange.request is not None:
+        facts |= {
+            "x-compact-session": exchange.session,
+            "x-compact-tokens-before": str(ready.before),
+            "x-compact-tokens-after": str(ready.after),
+            "x-compact-compacted": "1" if ready.body is not exchange.raw else "0",
+        }
+    if ready.problem:
+        facts["x-compact-problem"] = ready.problem
+    return [(name.encode(), _header(value)) for name, value in facts.items()]
+
+
+def _header(value: str) -> bytes:
+    return " ".join(value.split()).encode("ascii", "replace")[:500]
+
+
+async def _body(receive: Receive) -> bytes:
+    """The guard has read it already, so that it comes in one piece."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise CompactError("The client went away.")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
+async def _answer(send: Send, status: int, content: bytes, headers: Headers) -> None:
+    kept = [(name, value) for name, value in headers if name != b"content-length"]
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [*kept, (b"content-length", str(len(content)).encode())],
+        }
+    )
+    await send({"type": "http.response.body", "body": content})

@@ -1,0 +1,132 @@
+"""Decides what of a request goes on: its own bytes where they fit, a compacted body where they do not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from compact.errors import CompactError, ConfigError
+from compact.functions import count_tokens
+from compact.manager import CompactManager
+from compact.model.outcome import Prepared
+from compact.server.gateway.wire import Request
+
+_MANAGERS_KEPT = 200
+_RECALLED_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What to send, and what to say of it in the headers."""
+
+    body: bytes
+    before: int = 0
+    after: int = 0
+    compacted: bool = False
+    problem: str = ""
+    prepared: Prepared | None = None
+
+
+class Compaction:
+    """Managers by model, preset and format, all on one store."""
+
+    def __init__(self, manager: CompactManager, wait_seconds: float) -> None:
+        self._manager = manager
+        self._wait = wait_seconds
+        self._siblings: OrderedDict[tuple[str, str, str], CompactManager] = OrderedDict()
+        self._background: set[asyncio.Task[Any]] = set()
+
+    def warm(self) -> None:
+        """Load what the first count needs."""
+        config = self._manager.config
+        count_tokens("warm", config.model, counter=config.counter)
+
+    def manager_for(self, request: Request, preset: str) -> CompactManager:
+        key = (request.model, preset, request.api.format)
+        found = self._siblings.get(key)
+        if found is None:
+            window = self._manager.config.max_context_tokens
+            found = self._manager.for_model(
+                request.model,
+                max_context_tokens=window,
+                preset=preset or None,
+                format=request.api.format,
+            )
+            self._siblings[key] = found
+            if len(self._siblings) > _MANAGERS_KEPT:
+                self._siblings.popitem(last=False)
+        self._siblings.move_to_end(key)
+        return found
+
+    async def ready(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
+        """The body to send. Never raises: what cannot be compacted is the provider's to judge."""
+        try:
+            manager = self.manager_for(request, preset)
+            prepared = await manager.aprepare(
+                session, request.messages, request.tools, request.system, wait=self._wait
+            )
+        except ConfigError as error:
+            return Ready(raw, problem=f"x-compact-preset: {error}")
+        except CompactError as error:
+            return Ready(raw, problem=type(error).__name__)
+        return self._made(request, raw, prepared)
+
+    async def shown(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
+        """What would be sent now, for a request that only counts: nothing is compacted for it."""
+        try:
+            manager = self.manager_for(request, preset)
+            prepared = await manager.aview(session, request.messages, request.tools, request.system)
+        except CompactError as error:
+            return Ready(raw, problem=type(error).__name__)
+        return self._made(request, raw, prepared)
+
+    async def smaller(self, request: Request, raw: bytes, session: str, preset: str) -> Ready | None:
+        """A body after one hard compaction; None where nothing of it could go."""
+        try:
+            manager = self.manager_for(request, preset)
+            await manager.amanual_compact(session, request.messages, "", request.tools, request.system)
+            prepared = await manager.aprepare(
+                session, request.messages, request.tools, request.system, wait=self._wait
+            )
+        except CompactError:
+            return None
+        made = self._made(request, raw, prepared)
+        return made if made.body != raw else None
+
+    async def recall(self, request: Request, session: str, preset: str, query: str) -> str:
+        """What was compacted, found by words or by handle, as text for the model."""
+        try:
+            found = await self.manager_for(request, preset).arecall(session, query, 5)
+        except CompactError as error:
+            return f"Nothing could be looked up: {error}"
+        shown = [f"[m{hit.position}] {hit.text}"[:_RECALLED_CHARS] for hit in found]
+        return "\n\n".join(shown) or "Nothing was found. Try other words."
+
+    async def observe(self, request: Request, session: str, preset: str, usage: Any) -> None:
+        """The provider's own count corrects ours; nobody waits for it."""
+        manager = self.manager_for(request, preset)
+        task = asyncio.create_task(
+            manager.aobserve(session, request.messages, usage, request.tools, request.system)
+        )
+        self._background.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._background.discard(task)
+        if not task.cancelled():
+            task.exception()  # a count that cannot be used is no news
+
+    def _made(self, request: Request, raw: bytes, prepared: Prepared) -> Ready:
+        before, after = prepared.tokens.before, prepared.tokens.final
+        if prepared.record is None:
+            return Ready(raw, before, after, prepared=prepared)
+        body = request.replaced(prepared.messages, prepared.tools)
+        return Ready(body, before, after, prepared.was_compacted or prepared.was_pruned, prepared=prepared)
+
+    async def close(self) -> None:
+        for task in list(self._background):
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self._manager.aclose()

@@ -1,0 +1,55 @@
+"""What can be set about the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from compact.errors import ConfigError
+from compact.server.http.settings import JSON, MEGABYTE, TENANT, GuardSettings
+
+PORT = 5177
+TOKEN_HEADER = "x-compact-token"
+"""Not Authorization: that one carries the key of the provider, and goes through."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewaySettings:
+    """`upstream` is the only address that requests go to; redirects are not followed."""
+
+    upstream: str
+    host: str = "127.0.0.1"
+    port: int = PORT
+    token: str | None = None
+    allowed_hosts: Sequence[str] = ()
+    recall_tool: bool = False
+    """Offer the model a tool that looks up what was compacted; answers are then read before they go on."""
+    wait_seconds: float = 20.0
+    """How long a request that does not fit waits for a compaction that another request has begun."""
+    max_body_bytes: int = 64 * MEGABYTE
+    first_byte_seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.upstream)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+            raise ConfigError(
+                f"--upstream must be an http:// or https:// address without a user name, not "
+                f"{self.upstream!r}. Nothing was started.",
+                "upstream",
+            )
+        _ = self.guard  # its limits are checked here, before anything is started
+
+    @property
+    def guard(self) -> GuardSettings:
+        return GuardSettings(
+            host=self.host,
+            tokens={} if self.token is None else {self.token: TENANT},
+            token_header=TOKEN_HEADER,
+            allowed_hosts=self.allowed_hosts,
+            open_paths=("/healthz",),
+            content_types=(JSON,),
+            max_body_bytes=self.max_body_bytes,
+            body_memory_bytes=4 * self.max_body_bytes,
+            requests_per_second=0.0,
+        )
