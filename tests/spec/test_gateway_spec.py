@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from support.providers import CHAT, COUNT, MESSAGES, RESPONSES, Calls, Provider,
 
 WINDOW = 6_000
 HTTP = httpx2.Client(trust_env=False, verify=False, timeout=30)
+atexit.register(HTTP.close)
 KEY = "sk-live-do-not-store-8f3a6c1b2d4e"
 CONFIG: dict[str, Any] = {
     "max_context_tokens": WINDOW,
