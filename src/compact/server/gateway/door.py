@@ -11,7 +11,7 @@ from compact.cli.options import add_settings
 from compact.cli.stored import store_url
 from compact.errors import ConfigError
 from compact.server.gateway.settings import PORT, GatewaySettings
-from compact.server.http.folders import data_folder
+from compact.server.http.folders import made_data_folder
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
@@ -63,7 +63,7 @@ def _config(context: Context) -> CompactConfig:
     config = context.config()
     changes: dict[str, Any] = {"strip_meta": True}
     if "path" not in config.archive.model_fields_set and config.archive.adapter == "fs":
-        folder = data_folder(context.environ)
+        folder = made_data_folder(context.environ)
         changes["archive"] = config.archive.model_copy(update={"path": str(folder / "gateway-archive")})
     return config.model_copy(update=changes)
 
@@ -71,7 +71,7 @@ def _config(context: Context) -> CompactConfig:
 def _store_url(context: Context, config: CompactConfig) -> str:
     if context.args.store is not None or config.storage.url:
         return store_url(context, config)
-    return f"sqlite:///{data_folder(context.environ) / 'gateway.db'}"
+    return f"sqlite:///{made_data_folder(context.environ) / 'gateway.db'}"
 
 
 def _token(context: Context) -> str | None:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from compact.errors import StoreError
 
 
-def data_folder(environ: Mapping[str, str]) -> Path:
-    """The user's own folder for Compact, readable by the user alone; made if it is not there."""
-    home = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME") or Path.home()) / ".local" / "share")
-    folder = Path(home) / "compact"
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's own folder for Compact on this kind of system; it may not be there yet."""
+    if os.name == "nt":
+        base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
+    elif environ.get("XDG_DATA_HOME"):
+        base = Path(environ["XDG_DATA_HOME"])
+    elif (mac := Path.home() / "Library/Application Support").is_dir():
+        base = mac
+    else:
+        base = Path.home() / ".local/share"
+    return base / "compact"
+
+
+def made_data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """The same, made if it is not there, and readable by the user alone."""
+    folder = data_folder(environ)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

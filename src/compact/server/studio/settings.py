@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,16 +89,3 @@ class StudioSettings:
     @property
     def is_sqlite(self) -> bool:
         return self.store.startswith("sqlite")
-
-
-def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where a user's sessions live on this kind of system."""
-    if os.name == "nt":
-        base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
-    elif environ.get("XDG_DATA_HOME"):
-        base = Path(environ["XDG_DATA_HOME"])
-    elif (mac := Path.home() / "Library/Application Support").is_dir():
-        base = mac
-    else:
-        base = Path.home() / ".local/share"
-    return base / "compact"
