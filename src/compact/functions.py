@@ -9,7 +9,7 @@ from typing import Any
 from compact.core.lint import Provider, Target, Violation, ViolationCode, lint_messages, provider_named
 from compact.core.measure import PRIMING, measure_message, measure_system, measure_tools
 from compact.counters import counter_for
-from compact.engine.asked import check_asked
+from compact.engine.validation import check_asked
 from compact.errors import FormatError, MalformedMessage
 from compact.formats import by_name, decode_all, recognize
 from compact.formats.nesting import nesting_told

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 from compact.config import CompactConfig
-from compact.engine import inspect, undo
-from compact.engine.asked import check_asked, check_patience, check_session
+from compact.engine import queries, undo
 from compact.engine.drivers import arun, run
-from compact.engine.inspect import Recalled
-from compact.engine.lookout import Call
+from compact.engine.queries import Recalled
+from compact.engine.reader import Call
+from compact.engine.validation import check_asked, check_patience, check_session
 from compact.errors import ConfigError
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
@@ -126,7 +126,7 @@ class CompactManager:
     def warn(self, session_id: str, message: str, **data: Any) -> None:
         """Emit a warning event for the session. Never blocks."""
         check_session(session_id)
-        self._engine.warn(session_id, message, **data)
+        self._engine.reporter.warn(session_id, message, **data)
 
     def preflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
@@ -168,18 +168,19 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Prepared:
         """Like `prepare`, but nothing is compacted now: what earlier compactions left, and all since."""
-        return self._engine.view(Call(session_id, messages, tools, system))
+        return run(self._engine.view(Call(session_id, messages, tools, system)), self._ports(session_id))
 
     def append(self, session_id: str, messages: Sequence[Any]) -> None:
         """Store the list, as `prepare` would; nothing is compacted and nothing is returned.
 
         Like every method it takes the whole list, not only what is new; what is stored already stays.
         """
-        self._engine.append(self._engine.with_known_fixed(Call(session_id, messages)))
+        call = self._engine.reader.with_known_fixed(Call(session_id, messages))
+        run(self._engine.append(call), self._ports(session_id))
 
     def clear(self, session_id: str, messages: Sequence[Any]) -> Record:
         """Start afresh: nothing said so far goes out any more. It stays stored; `restore` undoes it."""
-        call = self._engine.with_known_fixed(Call(session_id, messages))
+        call = self._engine.reader.with_known_fixed(Call(session_id, messages))
         return undo.clear(self._engine, call, self._ports(session_id).archive)
 
     def manual_compact(
@@ -187,39 +188,41 @@ class CompactManager:
     ) -> Any:
         """Compact now, whatever the usage; `note` says what to keep in view and goes into the trace."""
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
-        return self._run(self._engine.with_known_fixed(call)).messages
+        return self._run(self._engine.reader.with_known_fixed(call)).messages
 
     def end_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         """After a turn, also one that failed: clear old tool outputs if that saves enough (S2.9)."""
         call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
-        return self._run(self._engine.with_known_fixed(call)).messages
+        return self._run(self._engine.reader.with_known_fixed(call)).messages
 
     def observe(
         self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None
     ) -> float:
         """The provider's reported usage for this prompt corrects the estimate of this session."""
-        call = self._engine.with_known_fixed(Call(session_id, messages, tools, system))
-        return inspect.observe(self._engine, call, usage)
+        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        return queries.observe(self._engine, call, usage)
 
     def plan(self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None) -> Plan:
         """What `prepare` would do now. Nothing happens."""
-        return self._engine.plan(self._engine.with_known_fixed(Call(session_id, messages, tools, system)))
+        return self._engine.plan(
+            self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        )
 
     def usage(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> ContextUsage:
         """Tokens, window, per cent and breakdown of what would be sent now."""
-        call = self._engine.with_known_fixed(Call(session_id, messages, tools, system))
-        return inspect.usage(self._engine, call)
+        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        return queries.usage(self._engine, call)
 
     def overflow(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> OverflowCheck:
         """The overflow check alone: is it, current, available, model limit, output reserve."""
-        call = self._engine.with_known_fixed(Call(session_id, messages, tools, system))
-        return inspect.overflow(self._engine, call)
+        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        return queries.overflow(self._engine, call)
 
     def records(self, session_id: str) -> Sequence[Record]:
         """The session's compactions, oldest first."""
@@ -233,7 +236,7 @@ class CompactManager:
         A summary's handle gives all that the summary stands for, in order: `after` goes on behind a position,
         words behind the handle look for the best of them.
         """
-        found = inspect.recall(self._engine, session_id, query_or_handle, limit, after)
+        found = queries.recall(self._engine, session_id, query_or_handle, limit, after)
         self._engine.events.emit(
             session_id, EventName.RECALL, {"query": query_or_handle, "found": [hit.position for hit in found]}
         )
@@ -249,13 +252,13 @@ class CompactManager:
     def delete(self, session_id: str) -> bool:
         """Delete the session's originals and records; returns whether there were any. Archives stay."""
         check_session(session_id)
-        self._engine.forget(session_id)
+        self._engine.reader.forget(session_id)
         delete = getattr(self._engine.store, "delete_session", None)
         return bool(delete(session_id)) if delete is not None else False
 
     def reload(self, session_id: str) -> None:
         """Forget what this process holds of the session in memory; the next call reads the store again."""
-        self._engine.forget(session_id)
+        self._engine.reader.forget(session_id)
 
     # Async twins. `warn`, `for_model` and `reload` never block, so they have none.
 
@@ -288,13 +291,13 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
-        return (await self._arun(self._engine.with_known_fixed(call))).messages
+        return (await self._arun(self._engine.reader.with_known_fixed(call))).messages
 
     async def aend_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
-        return (await self._arun(self._engine.with_known_fixed(call))).messages
+        return (await self._arun(self._engine.reader.with_known_fixed(call))).messages
 
     # What only looks is quick, but a store may block: it is asked in a thread.
 
@@ -345,7 +348,9 @@ class CompactManager:
 
     def _run(self, call: Call) -> Prepared:
         done = self._engine.glance(call)
-        return done if done is not None else run(self._engine.compact(call), self._ports(call.session_id))
+        if isinstance(done, Prepared):
+            return done
+        return run(self._engine.compact(done), self._ports(call.session_id))
 
     async def _arun(self, call: Call) -> Prepared:
         return await arun(self._engine.prepare(call), self._ports(call.session_id))

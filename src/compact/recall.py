@@ -11,7 +11,7 @@ from compact.core.view import without_hint
 from compact.errors import FormatError
 
 if TYPE_CHECKING:
-    from compact.engine.inspect import Recalled
+    from compact.engine.queries import Recalled
     from compact.manager import CompactManager
 
 NAME = "recall_history"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from compact.config import CompactConfig, SummarizerSettings
 from compact.counters import counter_for
 from compact.engine.drivers import Ports
-from compact.engine.gauge import Gauge
 from compact.engine.prepare import Engine
+from compact.engine.size_cache import SizeCache
 from compact.formats import by_name, register
 from compact.model.event import EventName
 from compact.model.policy import Rest
@@ -57,19 +57,19 @@ class Shared:
     summarizer: Any
     """The one that the user gave; None: what the settings name."""
     environ: Mapping[str, str]
-    gauges: dict[tuple[str, str], Gauge] = field(default_factory=dict)
+    sizes: dict[tuple[str, str], SizeCache] = field(default_factory=dict)
     """Counters and the sizes they found, by model and kind of counter."""
 
     def warn(self, message: str, severity: str = "low") -> None:
         self.events.emit("", EventName.WARNING, {"severity": severity, "message": message})
 
-    def gauge_for(self, config: CompactConfig) -> Gauge:
+    def sizes_for(self, config: CompactConfig) -> SizeCache:
         key = (config.model, config.counter)
-        if key not in self.gauges:
+        if key not in self.sizes:
             cache = self.environ.get("TIKTOKEN_CACHE_DIR")
             counter = counter_for(config.model, config.counter, cache_dir=cache, on_warning=self.warn)
-            self.gauges[key] = Gauge(counter)
-        return self.gauges[key]
+            self.sizes[key] = SizeCache(counter)
+        return self.sizes[key]
 
 
 Wired = tuple[Engine, Callable[[str], Ports]]
@@ -121,7 +121,7 @@ def assemble(config: CompactConfig, shared: Shared, format: str | Format | None 
     """An engine for one model and policy; nothing it makes holds a thread or a file."""
     if config.policy.rest is Rest.SUMMARIZE:
         check_strategy(config.policy.strategy)
-    gauge = shared.gauge_for(config)
+    sizes = shared.sizes_for(config)
     limits = limits_for(config.model, config.models)
     if limits.warning and config.max_context_tokens is None:
         shared.warn(limits.warning)
@@ -132,7 +132,7 @@ def assemble(config: CompactConfig, shared: Shared, format: str | Format | None 
         model=config.model,
         window=config.max_context_tokens or limits.window,
         policy=config.policy,
-        gauge=gauge,
+        sizes=sizes,
         store=shared.store,
         events=shared.events,
         prompt_for=prompt_for,
@@ -142,7 +142,7 @@ def assemble(config: CompactConfig, shared: Shared, format: str | Format | None 
         format=by_name(format) if isinstance(format, str) else format and register(format),
         embedded_fallback=embedded_fallback,
     )
-    margined = Margined(gauge.counter)
+    margined = Margined(sizes.counter)
     summarizer = _summarizer(config, shared, clients, margined)
     if embedded_fallback:
         summarizer = WithEmbedded(summarizer, _composed(config, None, margined, shared.redactor))

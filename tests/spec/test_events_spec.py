@@ -80,7 +80,9 @@ def test_what_cannot_fit_overflows() -> None:
     assert overflow.data["percentUsed"] == round(100 * overflow.data["currentTokens"] / 2_000, 1) > 100
     (error,) = desk.events(EventName.ERROR)
     assert error.data["error_type"] == "InsufficientBudget" and error.data["status"] == "error"
-    assert desk.events(EventName.START) == []
+    (failed,) = desk.events(EventName.FAILED)
+    assert failed.data == {"error": error.data["message"], "canRetry": False, "suggestNewSession": True}
+    desk.exporter.assert_balanced()
 
 
 @pytest.mark.spec("S4.12")

@@ -126,7 +126,7 @@ def test_a_session_knows_its_compactions_and_the_messages_since(store: SqlStore)
     assert not thread.currently_compacting
     everything = list(store.originals("s"))
     assert thread.message_count == len(everything) == len(history) + 2
-    assert thread.tokens == sum(desk.manager._engine.gauge.of_message(message) for message in everything)
+    assert thread.tokens == sum(desk.manager._engine.sizes.of_message(message) for message in everything)
     since = store.since_last_compaction("s")
     assert [m.digest for m in since] == [m.digest for m in everything[record.source_length :]]
     assert 0 < len(since) < len(everything)

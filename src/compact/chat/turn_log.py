@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from compact.chat.turns import Turn, from_message, stamp, text_of, user_turn, with_results
-from compact.engine.inspect import objects_of
+from compact.engine.caller_list import objects_of
 from compact.errors import FormatError
 from compact.formats import recognize
 from compact.manager import CompactManager

@@ -11,6 +11,17 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from compact.core.event_data import (
+    created_data,
+    end_event,
+    error_data,
+    insufficient_budget,
+    layers_data,
+    overflow_data,
+    start_data,
+    without_summary,
+    written_by_embedded,
+)
 from compact.core.job import Emit, Job, Need, NeedArchive, NeedCommit, NeedSummary, Refusal
 from compact.core.layers import (
     SummaryText,
@@ -25,15 +36,6 @@ from compact.core.lint import lint_messages
 from compact.core.plan import pruning_only
 from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
 from compact.core.render import is_empty_failure
-from compact.core.reports import (
-    created_data,
-    end_event,
-    error_data,
-    insufficient_budget,
-    layers_data,
-    without_summary,
-    written_by_embedded,
-)
 from compact.core.untrusted import split_summary
 from compact.core.view import Item, apply_entries
 from compact.errors import CompactError
@@ -48,21 +50,10 @@ Flow = Generator[Need, Any, Outcome]
 
 
 def compaction(job: Job, plan: Plan) -> Flow:
-    if plan.insufficient is not None:
-        return (yield from _insufficient(job, plan))
-    if plan.mode is Mode.NONE:
+    if plan.mode is Mode.NONE and plan.insufficient is None:
         return Unchanged(plan.reason)
-    reason = "manual" if plan.reason is Reason.MANUAL else "overflow"
-    yield Emit(
-        EventName.START,
-        {
-            "tokensBefore": plan.limits.real(plan.before),
-            "modelLimit": plan.limits.real(plan.limits.window),
-            "reason": reason,
-        },
-        job.step,
-    )
-    outcome = yield from _run(job, plan)
+    yield Emit(EventName.START, start_data(plan.before, plan.limits, plan.reason), job.step)
+    outcome = yield from _run(job, plan) if plan.insufficient is None else _insufficient(job, plan)
     yield end_event(outcome, plan)
     return outcome
 
@@ -255,8 +246,5 @@ def _insufficient(job: Job, plan: Plan) -> Flow:
     assert plan.insufficient is not None
     error = insufficient_budget(plan.insufficient, plan.limits)
     yield Emit(EventName.ERROR, error_data("InsufficientBudget", str(error), Fallback.NONE))
-    percent = round(100 * plan.before / plan.limits.window, 1)
-    current, limit = plan.limits.real(plan.before), plan.limits.real(plan.limits.window)
-    overflow = {"currentTokens": current, "limit": limit, "percentUsed": percent}
-    yield Emit(EventName.OVERFLOW, overflow)
+    yield Emit(EventName.OVERFLOW, overflow_data(plan.before, plan.limits))
     return Failed(Stage.PLAN, error)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from compact.core.event_data import error_data
 from compact.core.job import Emit, NeedArchive, NeedCommit, NeedSummary, Refusal
-from compact.core.reports import error_data
 from compact.errors import CompactError, SummaryRefused
 from compact.model.event import EventName, Fallback
 from compact.model.record import Transcript

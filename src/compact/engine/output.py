@@ -6,51 +6,53 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from compact.engine.line import Line
+from compact.engine.history import History
 from compact.formats import strip_meta
 from compact.formats.base import grouped
-from compact.ports import Format
 
 
-def encode_view(line: Line, messages: Sequence[Any], head: int, format: Format) -> list[Any]:
+def encode_view(history: History, messages: Sequence[Any], head: int) -> list[Any]:
     """What goes out, leading system messages first. Only what a record decides is encoded, once."""
-    if line.base is None and not line.has_ours:
+    view = history.view
+    if history.base is None and not view.has_ours and not history.restored:
         return list(messages)
-    if line.encoded is None:
-        line.encoded = _encoded_prefix(line, format)
-    prefix, rest = line.encoded
+    if view.encoded is None:
+        view.encoded = _encoded_prefix(history)
+    prefix, rest = view.encoded
     out = list(messages[:head])
     out += prefix
     out += messages[head + rest :]
     return out
 
 
-def _encoded_prefix(line: Line, format: Format) -> tuple[list[Any], int]:
+def _encoded_prefix(history: History) -> tuple[list[Any], int]:
     # From the last thing that is ours on, the view is the caller's own list again.
-    changed = [n for n, item in enumerate(line.view) if item.message.is_ours or item.message.changed]
+    items, encode = history.view.items, history.format.encode
+    changed = [n for n, item in enumerate(items) if item.message.is_ours or item.message.changed]
     first_own = changed[-1] + 1 if changed else 0
-    covered = line.base.source_length if line.base is not None else 0
-    for n in range(first_own, len(line.view)):
-        position = line.view[n].position
+    covered = max(history.covered, history.restored)
+    for n in range(first_own, len(items)):
+        position = items[n].position
         if position is None or position < covered:
             continue
-        rest = line.given.index_of(line.view[n].message)
+        rest = history.caller.index_of(items[n].message)
         if rest is not None:
-            return format.encode([item.message for item in line.view[:n]]), rest
-    return format.encode([item.message for item in line.view]), len(line.given.copies)
+            return encode([item.message for item in items[:n]]), rest
+    return encode([item.message for item in items]), len(history.caller.copies)
 
 
-def stable_indexes(line: Line, out: Sequence[Any], head: int) -> tuple[int, ...]:
+def stable_indexes(history: History, out: Sequence[Any], head: int) -> tuple[int, ...]:
     """Where a cache breakpoint pays: after the summary, and at the last message."""
+    summaries = history.view.summaries
     if not out:
         return ()
-    if not line.stable:
+    if not summaries:
         return (len(out) - 1,)
     # Not where it stands in the view: an object of the caller's may hold several messages.
-    runs = grouped(item.message for item in line.view[: line.stable[-1] + 1])
+    runs = grouped(item.message for item in history.view.items[: summaries[-1] + 1])
     ends = {end - 1: number for number, end in enumerate(accumulate(map(len, runs)))}
-    summaries = (head + ends[n] for n in line.stable)
-    return (*(n for n in summaries if n < len(out) - 1), len(out) - 1)
+    at = (head + ends[n] for n in summaries)
+    return (*(n for n in at if n < len(out) - 1), len(out) - 1)
 
 
 def stripped(messages: list[Any]) -> list[Any]:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from compact.core.event_data import SUMMARY_NOT_UPDATED
 from compact.core.flow import compaction
 from compact.core.job import Job, SentPrompt
 from compact.core.recording import system_messages
-from compact.core.reports import SUMMARY_NOT_UPDATED, insufficient_budget
 from compact.core.view import Item
-from compact.engine.asked import check_asked, check_session
 from compact.engine.drivers import NeedLease
-from compact.engine.line import Line
-from compact.engine.lookout import Call, Lookout, Situation
+from compact.engine.history import History
 from compact.engine.output import encode_view, stable_indexes, stripped, stripped_tools
+from compact.engine.planner import Planner
+from compact.engine.reader import Call, Reader, Situation
+from compact.engine.reporter import Reporter
+from compact.engine.size_cache import SizeCache
+from compact.engine.taking_over import take_over
 from compact.engine.tools import active_tools, discovered_names, unreferred
+from compact.engine.validation import check_asked, check_session
 from compact.errors import FormatError, SessionBusy
-from compact.formats.nesting import nesting_refusal
 from compact.model.event import Reason
 from compact.model.outcome import (
     Compacted,
@@ -34,7 +38,11 @@ from compact.model.outcome import (
     reason_of,
 )
 from compact.model.plan import Mode, Plan
+from compact.model.policy import Policy
 from compact.model.summary import SummaryRequest
+from compact.model.value import entity
+from compact.ports import Format, Store
+from compact.tracing.stream import EventStream
 
 _PREFIX_SLACK = 256
 """Tokens for what is said around the request for a summary, and for a count that is not quite ours."""
@@ -42,22 +50,46 @@ _TRIES = 5
 """How often a call looks again when other threads keep taking its session further."""
 
 
-class Engine(Lookout):
+@entity
+class Due:
+    """A call that takes more than a glance, as the glance found it."""
+
+    now: Situation
+    triggered: bool
+    reason: Reason
+
+
+class Engine:
     """Knows ports only. Holds no lock across a summary, an archive or a commit."""
 
     def __init__(
         self,
         *,
+        model: str,
+        window: int,
+        policy: Policy,
+        sizes: SizeCache,
+        store: Store,
+        events: EventStream,
         prompt_for: Callable[[SummaryRequest], str],
+        enabled: bool = True,
+        format: Format | None = None,
         strip_meta: bool = False,
         cached_prompts: tuple[str, int] | None = None,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
         busy_wait: float = 2.0,
         embedded_fallback: bool = False,
-        **found: Any,
     ) -> None:
-        super().__init__(**found)
+        self.window = window
+        self.policy = policy
+        self.sizes = sizes
+        self.store = store
+        self.events = events
+        self.enabled = enabled
+        self.planner = Planner(policy, window, sizes.for_plans)
+        self.reader = Reader(store, sizes, self.planner, format)
+        self.reporter = Reporter(events, model, self.planner)
         self._prompt_for = prompt_for
         self._strip_meta = strip_meta
         self._cached_prompts = cached_prompts
@@ -67,89 +99,102 @@ class Engine(Lookout):
         self._busy_wait = busy_wait
         self._embedded_fallback = embedded_fallback
 
-    def look(self, call: Call, quiet: bool = False, thorough: bool = True) -> Situation:
-        try:
-            return super().look(call, quiet, thorough)
-        except RecursionError:
-            raise nesting_refusal(call.messages, call.tools, call.system) or FormatError(
-                "The messages are nested too deeply to be read. Nothing was changed."
-            ) from None
-
     def decide(self, now: Situation) -> tuple[bool, Reason]:
-        triggered, reason = super().decide(now)
-        if reason is Reason.TURNS and now.session.failed_fold == _fold(now.line):
+        if now.call.reason is not None:
+            return True, now.call.reason
+        triggered, reason = self.planner.decide(now.history, now.limits)
+        if reason is Reason.TURNS and now.session.failed_fold == _fold(now.history):
             # A summarizer that just failed is asked again with the user's next message, not at every step.
             return False, Reason.NO_GROWTH
         return triggered, reason
 
-    def glance(self, call: Call) -> Prepared | None:
-        """The answer where nothing is to be compacted, as mostly; None where it takes a flow to tell."""
+    def glance(self, call: Call) -> Prepared | Due:
+        """The answer where nothing is to be compacted, as mostly; else what a flow goes on from."""
         if not self.enabled:
             return self._as_it_is(call)
-        now = self.look(call, thorough=False)
+        now = self.reader.read(call, thorough=False)
         triggered, reason = self.decide(now)
-        if triggered:
-            return None
-        self.tell(now)
-        self.check_floor(now)
-        self.tell_decision(now, None, reason)
+        if triggered or now.session.is_borrowed(now.history):
+            return Due(now, triggered, reason)
+        self.reporter.estimate(now)
+        self.reporter.floor(now)
+        self.reporter.decision(now, None, reason)
         with now.session.lock:
-            return None if now.moved else self._result(now, Unchanged(reason))
+            return Due(now, triggered, reason) if now.moved else self._result(now, Unchanged(reason))
 
     def prepare(self, call: Call) -> Generator[Any, Any, Prepared]:
         done = self.glance(call)
-        return done if done is not None else (yield from self.compact(call))
+        return done if isinstance(done, Prepared) else (yield from self.compact(done))
 
-    def compact(self, call: Call) -> Generator[Any, Any, Prepared]:
+    def compact(self, due: Due) -> Generator[Any, Any, Prepared]:
         """For a call that a glance could not answer."""
-        for _ in range(_TRIES):
+        now, triggered, reason = due.now, due.triggered, due.reason
+        for attempt in range(_TRIES):
             # What is about to be summarized, or seems too large, must be what the list says now.
-            now = self.look(call)
-            self.tell(now)
-            self.check_floor(now)
-            triggered, reason = self.decide(now)
-            planned = tuple(now.line.view) if triggered else ()
-            plan = self.plan_for(now, planned, reason) if triggered else None
-            self.tell_decision(now, plan, reason)
+            if attempt or not _is_exact(now):
+                now = replace(self.reader.read(now.call), changed=() if attempt else now.changed)
+                triggered, reason = self.decide(now)
+            if now.session.is_borrowed(now.history):
+                yield from take_over(now, self.job(now), self.store)
+                triggered, reason = self.decide(now)
+            self.reporter.estimate(now)
+            self.reporter.floor(now)
+            planned = tuple(now.history.view.items) if triggered else ()
+            plan = self.planner.plan(planned, now.limits, reason) if triggered else None
+            self.reporter.decision(now, plan, reason)
             outcome: Outcome = Unchanged(reason if plan is None else plan.reason)
             if plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None):
                 outcome = yield from self._compact(now, planned, plan)
             with now.session.lock:
                 if not now.moved:
                     return self._result(now, outcome)
-        raise SessionBusy(call.session_id)
+        raise SessionBusy(now.call.session_id)
 
-    def view(self, call: Call) -> Prepared:
+    def view(self, call: Call) -> Generator[Any, Any, Prepared]:
         """What would be sent if nothing were compacted now; InsufficientBudget where it does not fit."""
-        now = self.look(call)
-        self.tell(now)
+        now = self.reader.read(call)
+        if now.session.is_borrowed(now.history):
+            yield from take_over(now, self.job(now), self.store)
+        self.reporter.estimate(now)
         with now.session.lock:
             return self._result(now, Unchanged(Reason.BELOW_TRIGGER))
+
+    def append(self, call: Call) -> Generator[Any, Any, None]:
+        """Store what is new in the list."""
+        now = self.reader.read(call)
+        if now.session.is_borrowed(now.history):
+            yield from take_over(now, self.job(now), self.store)
+
+    def plan(self, call: Call) -> Plan:
+        """What `prepare` would do now. Nothing happens."""
+        now = self.reader.look(call)
+        triggered, reason = self.decide(now) if self.enabled else (False, Reason.DISABLED)
+        return self.planner.preview(now.history, now.limits, triggered, reason)
+
+    def passed(self, call: Call, cause: Exception) -> Prepared:
+        """The prompt as it came, where preparing failed and the caller wants to go on all the same."""
+        tokens = self.sizes.of_text(repr([call.system, call.tools, call.messages]))
+        said = f"Not compacted; the prompt goes out as it is (about {tokens:,} tokens). "
+        self.reporter.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
+        return self._unread(call, tokens, Passed(cause))
 
     def _as_it_is(self, call: Call) -> Prepared:
         """Compaction is switched off: every prompt goes out as it came."""
         check_session(call.session_id)
         check_asked(call.messages, call.tools, call.system, call.context)
         try:
-            now = self.look(call)
+            now = self.reader.read(call)
         except FormatError as unread:
             # Whoever switched it off may well have done so because of this message.
-            self.warn(call.session_id, f"Compaction is switched off; the prompt goes out unread. {unread}")
-            tokens = self.gauge.of_text(repr(call.messages))
+            said = f"Compaction is switched off; the prompt goes out unread. {unread}"
+            self.reporter.warn(call.session_id, said)
+            tokens = self.sizes.of_text(repr(call.messages))
         else:
-            self.tell(now)
-            self.tell_decision(now, None, Reason.DISABLED)
-            tokens = now.limits.real(
-                now.limits.fixed + sum(map(self.gauge.of_message, now.line.given.messages))
-            )
+            self.reporter.estimate(now)
+            self.reporter.decision(now, None, Reason.DISABLED)
+            said_tokens = sum(map(self.sizes.of_message, now.history.caller.messages))
+            tokens = now.limits.real(now.limits.fixed + said_tokens)
         return self._unread(call, tokens, Unchanged(Reason.DISABLED))
-
-    def passed(self, call: Call, cause: Exception) -> Prepared:
-        """The prompt as it came, where preparing failed and the caller wants to go on all the same."""
-        tokens = self.gauge.of_text(repr([call.system, call.tools, call.messages]))
-        said = f"Not compacted; the prompt goes out as it is (about {tokens:,} tokens). "
-        self.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
-        return self._unread(call, tokens, Passed(cause))
 
     def _unread(self, call: Call, tokens: int, outcome: Outcome) -> Prepared:
         out = self._as_given(call, list(call.messages))
@@ -167,39 +212,39 @@ class Engine(Lookout):
             raise SessionBusy(now.session.id)
         with now.session.lock:
             now.session.catch_up()
-            now.line.refresh()
+            now.history.refresh()
             job = self.job(now)
         if job.items != planned:
             # Another thread or process was here meanwhile: its record may be all that was needed.
             triggered, reason = self.decide(now)
             if not triggered:
                 return Unchanged(reason)
-            plan = self.plan_for(now, job.items, reason)
+            plan = self.planner.plan(job.items, now.limits, reason)
         outcome = yield from compaction(job, plan)
         if isinstance(outcome, Compacted):
             self._adopt(now, job, outcome)
         elif isinstance(outcome, Failed) and (outcome.stage is Stage.PLAN or not fits):
             raise outcome.cause
         elif outcome == Unchanged(Reason.ABORTED):
-            now.session.failed_fold = _fold(now.line)
+            now.session.failed_fold = _fold(now.history)
         return outcome
 
     def job(self, now: Situation) -> Job:
         """What a compaction of this history may look at."""
-        line, session = now.line, now.session
+        history, session = now.history, now.session
         return Job(
             session_id=session.id,
-            items=tuple(line.view),
-            length=line.length,
-            source_at=line.source_at,
-            original_at=line.original_at,
-            base=line.base,
+            items=tuple(history.view.items),
+            length=history.length,
+            source_at=history.source_at,
+            original_at=history.original_at,
+            base=history.base,
             policy=self.policy,
-            key_for=line.fitting.key_for,
+            key_for=history.matcher.key_for,
             limits=now.limits,
-            sizes=self.gauge.for_plans,
-            size_of=self.gauge.of_message,
-            provider=now.format.provider,
+            sizes=self.sizes.for_plans,
+            size_of=self.sizes.of_message,
+            provider=history.format.provider,
             record_id=self.new_id(),
             now=self.clock(),
             step=session.steps + 1,
@@ -207,46 +252,53 @@ class Engine(Lookout):
             note=now.call.note,
             prompt_for=self._prompt_for,
             sent=self._sent(now) if self._cached_prompts is not None else None,
-            first_position=line.first_position,
-            system=system_messages(session.leading.head.messages, now.call.system),
+            first_position=history.first_position,
+            system=system_messages(now.session.prompt.head.messages, now.call.system),
             embedded_fallback=self._embedded_fallback,
         )
 
     def _sent(self, now: Situation) -> SentPrompt | None:
         """What would go out uncompacted: it begins with what went out last, byte by byte."""
         format, window = self._cached_prompts or ("", 0)
-        line, limits = now.line, now.limits
-        room = int(window / limits.scale) - limits.fixed - line.total - _PREFIX_SLACK
-        tools = stripped_tools(active_tools(now.call.tools, now.session.retired_tools))
-        if now.format.name != format or room <= 0 or now.moved or isinstance(tools, Mapping):
+        history, limits = now.history, now.limits
+        room = int(window / limits.scale) - limits.fixed - history.view.total - _PREFIX_SLACK
+        tools = stripped_tools(now.tools)
+        if history.format.name != format or room <= 0 or now.moved or isinstance(tools, Mapping):
             return None
-        messages = encode_view(line, now.call.messages, now.head, now.format)
+        messages = encode_view(history, now.call.messages, now.head)
         return SentPrompt(messages, tools, now.call.system, room)
 
     def _adopt(self, now: Situation, job: Job, done: Compacted) -> None:
-        with now.session.lock:
-            line, record = now.line, now.session.own(done.record)
-            if line.base is job.base:
+        session, history = now.session, now.history
+        with session.lock:
+            record = done.record
+            if record.session_id != session.id:
+                record = self.store.commit(session.own_copy(record, history))
+            session.learn(record)
+            if history.base is job.base:
                 # What arrived while the summary was made follows it.
-                line.adopt_view(record, [*done.items, *line.view[len(job.items) :]])
+                history.compacted(record, [*done.items, *history.view.since(len(job.items))])
             else:
-                line.refresh()
+                history.refresh()
             named = discovered_names(now.call.tools)
-            now.session.retire(unreferred(named, (item.message for item in line.view)))
+            session.retired_tools = unreferred(named, (item.message for item in history.view.items))
+            session.save_memory()
 
     def _result(self, now: Situation, outcome: Outcome) -> Prepared:
-        call, line, limits = now.call, now.line, now.limits
-        final = limits.fixed + line.total
+        call, history, limits = now.call, now.history, now.limits
+        final = limits.fixed + history.view.total
         if call.reason is None and final > limits.budget:
-            error = insufficient_budget(
-                {"system_and_tools": limits.fixed, "conversation": line.total}, limits
+            raise self.reporter.hopeless(
+                now, {"system_and_tools": limits.fixed, "conversation": history.view.total}
             )
-            self.tell_error(now, error)
-            raise error
-        out = encode_view(line, call.messages, now.head, now.format)
+        out = encode_view(history, call.messages, now.head)
+        before, after = now.total, final
+        if limits.scale != 1.0:
+            before, after = limits.real(before), limits.real(after)
+        cleared, replaced, pruned = 0, 0, False
         retired = now.session.retired_tools
-        before, after = limits.real(now.total), limits.real(final)
-        cleared, replaced, touched, pruned = 0, 0, tuple(sorted(retired)), False
+        touched = tuple(sorted(retired))
+        reason = outcome.reason if isinstance(outcome, Unchanged) else reason_of(outcome)
         if isinstance(outcome, Compacted):
             cleared, replaced = outcome.record.outputs_cleared, outcome.record.messages_replaced
             touched, pruned = (*outcome.plan.cleared_tools, *touched), bool(outcome.plan.cleared)
@@ -255,11 +307,11 @@ class Engine(Lookout):
             pruned,
             isinstance(outcome, Compacted) and not pruned,
             TokenCounts(before, after if pruned else before, after, after),
-            Debug(cleared, replaced, touched, reason_of(outcome), _warnings(outcome)),
+            Debug(cleared, replaced, touched, reason, _warnings(outcome)),
             outcome,
-            self._tools(active_tools(call.tools, retired)),
-            line.base,
-            stable_indexes(line, out, now.head),
+            self._tools(active_tools(call.tools, retired) if retired else call.tools),
+            history.base,
+            stable_indexes(history, out, now.head),
         )
 
     def _as_given(self, call: Call, out: list[Any]) -> Sequence[Any]:
@@ -271,8 +323,15 @@ class Engine(Lookout):
         return stripped_tools(tools) if self._strip_meta else tools
 
 
-def _fold(line: Line) -> tuple[str, int]:
-    return line.base.id if line.base is not None else "", line.user_turns
+def _is_exact(now: Situation) -> bool:
+    """Whether the history is what the caller's list says now, edits in place included."""
+    messages = now.call.messages if isinstance(now.call.messages, list) else list(now.call.messages)
+    with now.session.lock:
+        return not now.moved and now.history.continues(messages, now.head)
+
+
+def _fold(history: History) -> tuple[str, int]:
+    return history.base.id if history.base is not None else "", history.view.user_turns
 
 
 def _warnings(outcome: Outcome) -> tuple[str, ...]:

@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from compact.core.recording import transcript_since
-from compact.core.view import START, clear_key, undo_key
-from compact.engine.given import shell
-from compact.engine.inspect import objects_of
-from compact.engine.lookout import Call
+from compact.core.view import START, chain, clear_key, undo_key
+from compact.engine.caller_list import objects_of
 from compact.engine.prepare import Engine
+from compact.engine.reader import Call
 from compact.errors import CompactError, NotFound, SessionBusy
 from compact.model.event import EventName, Reason
 from compact.model.record import Record, RecordKind
@@ -35,13 +34,9 @@ def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
             f"session {session_id!r} has no compaction {step} (it has: {steps}). Nothing was changed."
         )
     originals = list(engine.store.originals(session_id))
-    if len(originals) < chosen.source_length:
-        raise CompactError(
-            f"session {session_id!r} has not all that compaction {step} replaced: it began with a list "
-            "that another session's compaction had shortened, and those originals are gone. "
-            "Nothing was changed."
-        )
-    session = engine.session(session_id)
+    if chain(originals[: chosen.source_length]) != chosen.source:
+        raise CompactError(_why_not(session_id, chosen, known))
+    session = engine.reader.session(session_id)
     revoked = {record.revokes for record in records}
     revision = 1 + max(record.revision for record in records)
     with _leased(engine, session_id):
@@ -50,8 +45,8 @@ def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
             if record.id not in revoked:
                 session.learn(engine.store.commit(_undoing(record, revision)))
     with session.lock:
-        session.forget_lines()
-        head = objects_of(session.leading.head.messages) or shell(session.kept_head)
+        session.forget_histories()
+        head = session.head_objects()
     engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
     return [*head, *objects_of(originals)]
 
@@ -59,18 +54,18 @@ def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
 def clear(engine: Engine, call: Call, archive: Archive) -> Record:
     """Archive what was said, then commit that it goes out no more. The originals stay in the store."""
     with _leased(engine, call.session_id):
-        now = engine.look(call, quiet=True)
-        session, line = now.session, now.line
+        now = engine.reader.read(call)
+        session, history = now.session, now.history
         with session.lock:
             session.catch_up()
-            line.refresh()
-            base = line.base
+            history.refresh()
+            base = history.base
             record = Record(
                 id=engine.new_id(),
                 session_id=session.id,
                 kind=RecordKind.CLEAR,
-                source=line.source_at(line.length),
-                source_length=line.length,
+                source=history.source_at(history.length),
+                source_length=history.length,
                 output=START,
                 entries=(),
                 policy_hash=clear_key(session.id),
@@ -81,10 +76,10 @@ def clear(engine: Engine, call: Call, archive: Archive) -> Record:
                 reason=Reason.MANUAL.value,
                 tokens_before=now.limits.real(now.total),
                 tokens_after=now.limits.real(now.limits.fixed),
-                messages_replaced=sum(1 for item in line.view if not item.message.is_ours),
+                messages_replaced=sum(1 for item in history.view.items if not item.message.is_ours),
                 created_at=engine.clock(),
-                reached=line.length,
-                reached_key=line.source_at(line.length),
+                reached=history.length,
+                reached_key=history.source_at(history.length),
             )
             transcript = transcript_since(
                 engine.job(now), "", record.reason, record.tokens_before, record.tokens_after
@@ -93,8 +88,27 @@ def clear(engine: Engine, call: Call, archive: Archive) -> Record:
         committed = engine.store.commit(record)
         with session.lock:
             session.learn(committed)
-            line.refresh()
+            history.refresh()
     return committed
+
+
+def _why_not(session_id: str, chosen: Record, records: Sequence[Record]) -> str:
+    """Why the current history does not begin with the originals that the record replaced."""
+    steps = {record.id: record for record in records}
+    first = chosen
+    while first.parent in steps:
+        first = steps[first.parent]
+    if first.parent is not None:
+        why = (
+            "the session began with a list that another session's compaction had shortened, and what stood "
+            "behind it is not in the store"
+        )
+    else:
+        why = (
+            "the history was rewound or edited since, so the messages that it replaced are not part of the "
+            "current one, and it is not in force. Go back to that history first"
+        )
+    return f"Compaction {chosen.step} of session {session_id!r} cannot be undone: {why}. Nothing was changed."
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from compact.core.boundaries import groups
-from compact.engine.lookout import Call
+from compact.engine.reader import Call
 from compact.errors import ConfigError, FormatError, InsufficientBudget, MissingExtra, SessionBusy
 from compact.formats import by_name, decode_all
 from compact.functions import count_tokens
@@ -214,7 +214,7 @@ class CompactSession:
             return []
         items = await self.original_items(wrapper=wrapper)
         if items:
-            call = self._manager._engine.with_known_fixed(Call(self.session_id, items))
+            call = self._manager._engine.reader.with_known_fixed(Call(self.session_id, items))
             items = await _fitting(self._manager, call)
         return items if limit is None else _newest(items, limit)
 

@@ -207,7 +207,12 @@ def test_insufficient_budget_is_an_outcome_with_events() -> None:
     driver = Driver()
     outcome = driver.run(job([user("x" * 900)]))
     assert isinstance(outcome, Failed) and isinstance(outcome.cause, InsufficientBudget)
-    assert driver.shape == [EventName.ERROR.value, EventName.OVERFLOW.value]
+    assert driver.shape == [
+        EventName.START.value,
+        EventName.ERROR.value,
+        EventName.OVERFLOW.value,
+        EventName.FAILED.value,
+    ]
     assert driver.asked[1].data == {"currentTokens": 900, "limit": 600, "percentUsed": 150.0}
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from compact.core.event_data import insufficient_budget
 from compact.core.layers import FIRST_LINE
 from compact.core.plan import SMALLEST_SUMMARY, limits_for, make_plan, pruning_only
-from compact.core.reports import insufficient_budget
 from compact.model.event import Reason
 from compact.model.message import Message, Role
 from compact.model.plan import Action, Mode, Plan

@@ -253,6 +253,9 @@ class DownStore(MemoryStore):
     def append(self, *args: Any, **kwargs: Any) -> None:
         raise StoreError("the database is down")
 
+    def find(self, *args: Any, **kwargs: Any) -> Any:
+        raise StoreError("the database is down")
+
 
 async def test_a_run_that_fits_goes_on_without_the_store() -> None:
     manager = manager_for(store=DownStore())

@@ -261,7 +261,7 @@ def test_a_session_that_another_door_wrote_in_its_own_format_goes_on(
         {"role": "assistant", "content": [{"type": "text", "text": "A cat."}]},
     ]
     with open_store(f"sqlite:///{tmp_path}/.compact/sessions.db") as store:
-        CompactManager(CompactConfig(), store=store).usage("talk", said)
+        CompactManager(CompactConfig(), store=store).append("talk", said)
     for question in ("and now?", "and then?"):
         assert chat("talk", given=question).code == 0
     roles = ["user", "assistant", "tool", "assistant", "user", "assistant", "user"]

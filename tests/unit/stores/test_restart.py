@@ -44,6 +44,7 @@ def test_restarted_at_every_turn_it_sends_the_same_bytes(opened: Opener, preset:
         if number % 2:
             for desk, prompt in ((steady, one.messages), (stored, other.messages)):
                 desk.manager.observe("s", prompt, desk.tokens(prompt) + 70 + number)
+                desk.manager.append("s", prompt)  # observing alone writes nothing
         stored = Desk(preset, WINDOW, store=opened())
     assert "<WORKING-MEMORY>" in str(one.messages) and summaries(one.messages)
 
@@ -53,6 +54,7 @@ def test_what_the_provider_reported_is_still_known(opened: Opener) -> None:
     history = pairs(5)
     reported = 2 * desk.tokens(history)
     assert desk.manager.observe("s", history, reported) == pytest.approx(2.0)
+    desk.manager.append("s", history)
     again = Desk("budget", 4_000, store=opened())
     assert again.manager.usage("s", history).tokens == pytest.approx(reported, abs=2)
 

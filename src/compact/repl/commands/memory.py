@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from compact.chat.turns import Turn, is_said, text_of
 from compact.cli.terminal import Screen, fit, one_line, plural
-from compact.engine.inspect import Recalled
+from compact.engine.queries import Recalled
 from compact.errors import CompactError
 from compact.ports import Thread
 from compact.repl.chat import Chat, failed, said

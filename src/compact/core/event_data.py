@@ -1,4 +1,4 @@
-"""What a compaction tells of itself: the data of its events, and the error when nothing fits."""
+"""The data of events, and the error when nothing fits: pure functions in the vocabulary of the stream."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from compact.errors import InsufficientBudget
 from compact.model.event import EventName, Fallback, Reason
 from compact.model.message import MessageKind, arguments_text
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
-from compact.model.plan import Limits, Plan
-from compact.model.record import RecordKind
+from compact.model.plan import Limits, Mode, Plan
+from compact.model.policy import Policy
+from compact.model.record import Kept, Record, RecordKind
 from compact.model.summary import Evidence, Summary, SummaryRequest
 
 SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it will be tried again."
@@ -39,10 +40,33 @@ def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> Insufficien
     )
 
 
+def start_data(tokens: int, limits: Limits, reason: Reason) -> dict[str, Any]:
+    return {
+        "tokensBefore": limits.real(tokens),
+        "modelLimit": limits.real(limits.window),
+        "reason": "manual" if reason is Reason.MANUAL else "overflow",
+    }
+
+
+def overflow_data(tokens: int, limits: Limits) -> dict[str, Any]:
+    percent = round(100 * tokens / limits.window, 1)
+    return {
+        "currentTokens": limits.real(tokens),
+        "limit": limits.real(limits.window),
+        "percentUsed": percent,
+    }
+
+
+def hopeless_data(error: Exception) -> dict[str, Any]:
+    """No later try can succeed: what may not be removed is too large."""
+    return {"error": str(error), "canRetry": False, "suggestNewSession": True}
+
+
 def end_event(outcome: Outcome, plan: Plan) -> Emit:
     if isinstance(outcome, Failed):
-        hopeless = outcome.stage is Stage.PLAN
-        data = {"error": str(outcome.cause), "canRetry": not hopeless, "suggestNewSession": hopeless}
+        if outcome.stage is Stage.PLAN:
+            return Emit(EventName.FAILED, hopeless_data(outcome.cause))
+        data = {"error": str(outcome.cause), "canRetry": True, "suggestNewSession": False}
         return Emit(EventName.FAILED, data)
     if outcome == Unchanged(Reason.ABORTED):
         return Emit(
@@ -122,3 +146,85 @@ def written_by_embedded(problem: Refusal) -> str:
 
 def error_data(error_type: str, message: str, fallback: Fallback) -> dict[str, Any]:
     return {"status": "error", "error_type": str(error_type), "message": message, "fallback": fallback.value}
+
+
+def estimate_data(
+    model: str, tokens: int, window: int, breakdown: Mapping[str, int], limits: Limits
+) -> dict[str, Any]:
+    total = tokens if limits.scale == 1.0 else limits.real(tokens)
+    return {
+        "model": model,
+        "t_est": total,
+        "max_tokens": window,
+        "usage_pct": round(100 * total / window, 2),
+        "breakdown": breakdown if limits.scale == 1.0 else limits.real_parts(breakdown, total),
+    }
+
+
+def policy_data(policy: Policy) -> dict[str, Any]:
+    return {
+        "trigger_pct": policy.trigger_pct,
+        "hard_cap_buffer": policy.hard_cap_buffer,
+        "strategy": policy.strategy,
+    }
+
+
+def decision_data(policy: Mapping[str, Any], plan: Plan | None, reason: Reason, note: str) -> dict[str, Any]:
+    triggered = plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None)
+    data: dict[str, Any] = {
+        "triggered": triggered,
+        "reason": (plan.reason if plan is not None else reason).value,
+        "policy": policy,
+    }
+    if note:
+        data["note"] = note
+    if plan is not None and triggered:
+        data["kept"] = {
+            "pinned": plan.kept_counts.pinned,
+            "recent_turns": plan.kept_counts.recent_turns,
+            "tool_pairs": plan.kept_counts.tool_pairs,
+        }
+        data["pruned_count"] = len(plan.replaced) or len(plan.cleared)
+    return data
+
+
+def floor_sum(fixed: Mapping[str, int], pinned: int, limits: Limits) -> str:
+    """The incompressible floor as a sum that a person can check."""
+    named = {"system": fixed["system"], "developer": fixed["developer"], "tools": fixed["tools_schema"]}
+    shown = " + ".join(f"{name} {value:,}" for name, value in {**named, "protected": pinned}.items() if value)
+    floor = sum(named.values()) + pinned
+    return f"{shown} = {floor:,} tokens; trigger {limits.trigger:,}, budget {limits.budget:,}"
+
+
+def taken_over_decision(record: Record, policy: Policy) -> dict[str, Any]:
+    return {"triggered": True, "reason": record.reason, "policy": policy_data(policy)}
+
+
+def taken_over_data(record: Record, limits: Limits) -> Iterator[tuple[EventName, dict[str, Any]]]:
+    """The events of a compaction that this session shares with another one's equal history."""
+    before, after = limits.real(record.tokens_before), limits.real(record.tokens_after)
+    summarized = record.kind is RecordKind.COMPACTION
+    yield EventName.START, start_data(record.tokens_before, limits, Reason.OVERFLOW)
+    yield (
+        EventName.PRUNED_MESSAGES,
+        {
+            "pinned": 0,
+            "summary": int(summarized),
+            "recent": sum(1 for entry in record.entries if isinstance(entry, Kept)),
+            "replaced": record.messages_replaced,
+            "tokens_before": before,
+            "tokens_after": after,
+            "step": record.step,
+        },
+    )
+    yield (
+        EventName.COMPLETE,
+        {
+            "tokensBefore": before,
+            "tokensAfter": after,
+            "messagesCompacted": record.messages_replaced,
+            "wasPruned": not summarized,
+            "wasSummarized": summarized,
+            "summary": record.summary if summarized else "",
+        },
+    )

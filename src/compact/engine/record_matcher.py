@@ -1,4 +1,4 @@
-"""Which of the records that a store found for a history fits it."""
+"""Which of the records that a store found for a history applies to it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from compact.core.view import clear_key, original_id, own_key, undo_key
 from compact.model.record import Kept, Record, RecordKind
 from compact.ports import Store
 
+Found = Mapping[bytes, Sequence[Record]]
 
-class Fitting:
+
+class RecordMatcher:
     """What a record must agree with: the session and what it undid, the policy, what is protected."""
 
     def __init__(self, store: Store, policy_key: str, revoked: AbstractSet[str], session_id: str) -> None:
         self._store = store
         self._policy_key = policy_key
         self._revoked = revoked
-        self._session_id = session_id
+        self.session_id = session_id
         self._clear_key = clear_key(session_id)
         self.protected: list[int] = []
         """Positions of originals that may not be replaced."""
@@ -30,12 +32,28 @@ class Fitting:
             return self._policy_key
         return f"{self._policy_key}-{blake2b(repr(protected).encode(), digest_size=8).hexdigest()}"
 
-    def best(self, found: Mapping[bytes, Sequence[Record]], key: bytes, by_output: bool) -> Record | None:
-        """The newest record that fits: this session's own before those of sessions that began like it.
+    def by_source(self, found: Found, key: bytes) -> Record | None:
+        """The newest record that replaces exactly these originals."""
+        return self._newest([r for r in found.get(key, ()) if self._counts(r) and self._replaces(r, key)])
+
+    def by_output(self, found: Found, key: bytes) -> Record | None:
+        """The newest record whose output these messages are.
+
+        One that this session undid is still recognized, where no other is: its summary is no original.
+        """
+        there = [record for record in found.get(key, ()) if _put(record, key)]
+        best = self._newest([record for record in there if self._counts(record)])
+        return best or self._newest([record for record in there if self.is_undone(record)])
+
+    def is_undone(self, record: Record) -> bool:
+        """Whether this session undid it."""
+        return record.id in self._revoked
+
+    def _newest(self, fitting: Sequence[Record]) -> Record | None:
+        """This session's own before those of sessions that began like it.
 
         Unless another session went on from the very record that ours is a copy of.
         """
-        fitting = [record for record in found.get(key, ()) if self._fits(record, key, by_output)]
         best: Record | None = max(reversed(fitting), key=self._is_own, default=None)
         while best is not None:
             origin, revision = original_id(best.id), best.revision
@@ -48,25 +66,28 @@ class Fitting:
         return None
 
     def _is_own(self, record: Record) -> bool:
-        return record.session_id == self._session_id
+        return record.session_id == self.session_id
+
+    def _counts(self, record: Record) -> bool:
+        if record.id in self._revoked:
+            return False
+        # Whoever undid something goes their own way, and what its own session undid is no model.
+        return self._is_own(record) or not (self._revoked or self._was_undone(record))
 
     def _was_undone(self, record: Record) -> bool:
         key = undo_key(record.source)
         return any(undo.revokes == record.id for undo in self._store.find([key]).get(key, ()))
 
-    def _fits(self, record: Record, key: bytes, by_output: bool) -> bool:
-        if record.id in self._revoked:
-            return False
-        if not self._is_own(record) and (self._revoked or self._was_undone(record)):
-            # Whoever undid something goes their own way, and what its own session undid is no model.
-            return False
-        if by_output:
-            # Kept messages alone may begin any list with equal words; what is ours shows that it came back.
-            return record.output == key and any(not isinstance(entry, Kept) for entry in record.entries)
+    def _replaces(self, record: Record, key: bytes) -> bool:
         if record.source != key:
             return False
         if record.kind is RecordKind.CLEAR:
             # Asked for by a person, so it counts for that session alone, under whatever policy.
             return record.policy_hash == self._clear_key
         policy = self.key_for(record.source_length)
-        return record.policy_hash in (policy, own_key(policy, self._session_id))
+        return record.policy_hash in (policy, own_key(policy, self.session_id))
+
+
+def _put(record: Record, key: bytes) -> bool:
+    # Kept messages alone may begin any list with equal words; what is ours shows that it came back.
+    return record.output == key and any(not isinstance(entry, Kept) for entry in record.entries)

@@ -1,57 +1,60 @@
-"""Looking without touching: usage, overflow, calibration, recall."""
+"""Looking without writing: usage, overflow, calibration, recall."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from compact.core.measure import PRIMING
 from compact.core.view import handle, kept_positions, without_hint
-from compact.engine.asked import check_limit, check_session
-from compact.engine.lookout import Call, Lookout
+from compact.engine.prepare import Engine
+from compact.engine.reader import Call
+from compact.engine.validation import check_limit, check_session
 from compact.model.message import Message, Usage, arguments_text
 from compact.model.outcome import ContextUsage, OverflowCheck
 from compact.ports import Hit, Searchable
 
 # A provider's count may differ from ours by tokenizer and hidden text, not by an order of magnitude.
-_LEAST_SCALE, _MOST_SCALE = 0.5, 4.0
+# One that counts too little would let prompts outgrow the window: it lowers an estimate by a fifth at most,
+# and an exact count not at all.
+_LEAST_SCALE, _MOST_SCALE = 0.8, 4.0
 # What a server puts around every prompt weighs in a short one as if each token of ours were several of its
 # own. Only a prompt of this size, or of this share of the window, says all about the factor.
 _TELLING_TOKENS, _TELLING_SHARE = 1_000, 0.1
 
 
-def usage(engine: Lookout, call: Call) -> ContextUsage:
+def usage(engine: Engine, call: Call) -> ContextUsage:
     """What would be sent now, by share; tokens are corrected by what the provider reported."""
-    now = engine.look(call, quiet=True, thorough=False)
-    real = now.limits.real
-    summary = sum(now.line.view[n].tokens for n in now.line.stable)
+    now = engine.reader.look(call)
+    view = now.history.view
+    summary = sum(view.items[n].tokens for n in view.summaries)
     parts = {
         "system": now.breakdown["system"],
         "developer": now.breakdown["developer"],
         "tools": now.breakdown["tools_schema"],
         "summary": summary,
-        "messages": now.line.total - summary + PRIMING,
+        "messages": view.total - summary + PRIMING,
     }
-    total = real(now.total)
+    total = now.limits.real(now.total)
     return ContextUsage(
         tokens=total,
         window=engine.window,
         percent=round(100 * total / engine.window, 2),
         breakdown={
-            **{name: real(value) for name, value in parts.items()},
+            **now.limits.real_parts(parts, total),
             "free": max(0, engine.window - total),
         },
         budget=engine.window - engine.policy.reserve(),
-        trigger=real(now.limits.trigger),
-        exact=engine.gauge.counter.exact and now.limits.scale == 1.0,
+        trigger=now.limits.real(now.limits.trigger),
+        exact=engine.sizes.counter.exact and now.limits.scale == 1.0,
     )
 
 
-def overflow(engine: Lookout, call: Call) -> OverflowCheck:
+def overflow(engine: Engine, call: Call) -> OverflowCheck:
     """The overflow check alone (S2.22)."""
-    now = engine.look(call, quiet=True, thorough=False)
+    now = engine.reader.look(call)
     current = now.limits.real(now.total)
     reserve = engine.policy.reserve()
     above = engine.policy.trigger_above
@@ -65,20 +68,22 @@ def overflow(engine: Lookout, call: Call) -> OverflowCheck:
     )
 
 
-def observe(engine: Lookout, call: Call, reported: Any) -> float:
+def observe(engine: Engine, call: Call, reported: Any) -> float:
     """Correct this session's estimate by the provider's count for this prompt; returns the new factor.
 
     A short prompt corrects it in part, by its share of a telling size.
     """
     tokens = prompt_tokens(reported)
-    now = engine.look(call, quiet=True, thorough=False)
+    now = engine.reader.look(call)
     if tokens > 0 and now.total > 0:
         reached = tokens / now.total
-        factor = min(max(reached, _LEAST_SCALE), _MOST_SCALE)
+        least = 1.0 if engine.sizes.counter.exact else _LEAST_SCALE
+        factor = min(max(reached, least), _MOST_SCALE)
         telling = min(_TELLING_TOKENS, engine.window * _TELLING_SHARE)
-        now.session.calibrate(1.0 + (factor - 1.0) * min(1.0, now.total / telling))
+        # Only in memory: looking writes nothing. The next call that stores keeps it.
+        now.session.scale = 1.0 + (factor - 1.0) * min(1.0, now.total / telling)
         if factor != reached and now.total >= telling:
-            engine.warn(
+            engine.reporter.warn(
                 now.session.id,
                 f"The provider reported {tokens:,} tokens where {now.total:,} were estimated. Is it the "
                 f"usage of this prompt? The estimate is corrected by {factor} only.",
@@ -115,7 +120,7 @@ class Recalled:
     score: float
 
 
-def recall(engine: Lookout, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Recalled]:
+def recall(engine: Engine, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Recalled]:
     """Originals by handle or by words, best first: through the store's index where it has one."""
     check_session(session_id)
     check_limit(limit)
@@ -156,17 +161,3 @@ def all_text(message: Message) -> str:
     """Prose, calls and outputs of a message."""
     calls = [f"{call.name} {arguments_text(call.arguments)}" for call in message.calls]
     return "\n".join([message.text, *calls, *(result.text for result in message.results)]).strip()
-
-
-def objects_of(messages: Iterable[Message]) -> list[Any]:
-    """The callers' objects that these messages were decoded from. One that grew comes back as it last was."""
-    objects: list[Any] = []
-    for message in messages:
-        origin = message.origin
-        if origin is None:
-            continue
-        if origin.part == 0 or not objects:
-            objects.append(origin.source)
-        else:
-            objects[-1] = origin.source
-    return objects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import is_dataclass
 from typing import Any
@@ -18,7 +18,7 @@ _REPLACED_AT_A_TIME = 32
 """So few that a preflight does not feel it."""
 
 
-def shell(value: Any) -> Any:
+def container_copy(value: Any) -> Any:
     """A copy of the containers that shares every leaf: equal to the original until that is edited."""
     kind = type(value)
     if kind is str or value is None:
@@ -27,14 +27,14 @@ def shell(value: Any) -> Any:
         copied = value.copy()
         for key, item in value.items():
             if type(item) is not str and item is not None:
-                copied[key] = shell(item)
+                copied[key] = container_copy(item)
         return copied
     if kind is list:
-        return [shell(item) for item in value]
+        return [container_copy(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: shell(item) for key, item in value.items()}
+        return {key: container_copy(item) for key, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(shell(item) for item in value)
+        return tuple(container_copy(item) for item in value)
     copy = getattr(value, "model_copy", None)
     if copy is not None:
         return copy(deep=True)
@@ -43,7 +43,7 @@ def shell(value: Any) -> Any:
     return deepcopy(value) if compares else value
 
 
-class Given:
+class CallerList:
     """The objects of one list, without its leading system messages, and the messages they became.
 
     What a record has replaced goes out no more, so it is watched less closely: `replaced`, in what follows,
@@ -61,7 +61,7 @@ class Given:
         self._left_out = self._looked_at = 0
         """Up to where that has objects which a record replaced, and how many of those were looked at last."""
 
-    def repeat(self, other: Given, count: int) -> Sequence[Message]:
+    def repeat(self, other: CallerList, count: int) -> Sequence[Message]:
         """Begin with the first `count` objects of another list; returns what they were decoded to."""
         self.copies = other.copies[:count]
         self.ends = other.ends[:count]
@@ -75,7 +75,7 @@ class Given:
         for index, item in enumerate(items, first_index):
             copy, decoded = known.get(id(item), _UNKNOWN) if known else _UNKNOWN
             if not decoded or copy != item:
-                copy, decoded = shell(item), format.decode(item, index)
+                copy, decoded = container_copy(item), format.decode(item, index)
             fresh.extend(decoded)
             self.copies.append(copy)
             self.ends.append(len(self.messages) + len(fresh))
@@ -159,3 +159,17 @@ class Given:
                     watched[self._watched_head + at] = origin.source
                     self._left_out = at + 1
             start, at = end, at + 1
+
+
+def objects_of(messages: Iterable[Message]) -> list[Any]:
+    """The callers' objects that these messages were decoded from. One that grew comes back as it last was."""
+    objects: list[Any] = []
+    for message in messages:
+        origin = message.origin
+        if origin is None:
+            continue
+        if origin.part == 0 or not objects:
+            objects.append(origin.source)
+        else:
+            objects[-1] = origin.source
+    return objects

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compact.core.view import handle
-from compact.engine.inspect import prompt_tokens
+from compact.engine.queries import prompt_tokens
 from compact.model.event import EventName
 from compact.model.message import ToolResult, Usage
 from support.raw import PRIMING, Desk, pairs, steps, system, tool, user, words
@@ -63,8 +63,24 @@ def test_a_count_that_cannot_be_meant_for_this_prompt_is_bounded() -> None:
     desk = Desk()
     assert desk.manager.observe("s", pairs(5), 1_000_000) == 4.0
     assert "reported 1,000,000 tokens where 503 were estimated" in desk.warnings[-1]
-    assert desk.manager.observe("s", pairs(5), 1) == 0.5
-    assert desk.manager.observe("s", pairs(5), {}) == 0.5  # nothing reported, nothing changed
+    assert desk.manager.observe("s", pairs(5), 1) == 0.8
+    assert desk.manager.observe("s", pairs(5), {}) == 0.8  # nothing reported, nothing changed
+
+
+@pytest.mark.parametrize("counter", ["tiktoken", "estimate", "chars4"])
+def test_a_provider_that_reports_too_little_does_not_overfill_the_window(counter: str) -> None:
+    desk = Desk(window=8_000, counter=counter)
+    history = [{**message, "content": f"{message['content']} {n}"} for n, message in enumerate(pairs(40, 60))]
+    counted = desk.tokens(history)
+    for _ in range(3):
+        desk.manager.observe("s", history, counted // 2)
+    least = counted if counter == "tiktoken" else 0.8 * counted
+    assert desk.manager.usage("s", history).tokens == pytest.approx(least, rel=0.001)
+    for number in range(80):
+        history += pairs(1, 60, first=100 + number)
+        sent = desk.preflight(history)
+        assert desk.tokens(sent) <= (7_900 if counter == "tiktoken" else 7_900 / 0.8)
+        desk.manager.observe("s", sent, desk.tokens(sent) // 2)
 
 
 def test_what_a_server_adds_to_every_prompt_does_not_inflate_a_short_conversation() -> None:

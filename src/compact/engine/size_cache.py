@@ -27,7 +27,7 @@ _FRAME = "\n".join((tagged("", 99, span_handle(())), TRIGGER_LINE, FIRST_LINE, C
 _FRAME_MESSAGES = 5
 
 
-class Gauge:
+class SizeCache:
     """Sizes of messages by what they say, so that an equal message is not counted again."""
 
     def __init__(self, counter: TokenCounter) -> None:

@@ -1,0 +1,348 @@
+"""A history: one list as a caller sends it, remembered, so that each message is looked at once.
+
+The caller may send the full history every time, or go on with the list that came back, or mix both. A
+history finds out which, by chain hash: `output` keys say "this prefix is what a record put there", `source`
+keys say "this prefix is what a record replaces".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from compact.core.boundaries import is_finished
+from compact.core.view import START, Item, apply_entries, links, undo_key
+from compact.engine.caller_list import CallerList, Remembered
+from compact.engine.prompt_view import PromptView
+from compact.engine.record_matcher import Found, RecordMatcher
+from compact.engine.working_memory import WorkingMemory
+from compact.model.message import Message, Role
+from compact.model.record import Injected, Kept, Record
+from compact.ports import Format, Store
+
+_USER = Role.USER
+
+
+class HistoryState(StrEnum):
+    """How the caller's list stands to the originals."""
+
+    FULL = "full"
+    """It holds every original."""
+    FORKED = "forked"
+    """The same; it went another way than a list of this session before it."""
+    ADOPTED = "adopted"
+    """It begins with what a record put in the place of the originals."""
+    UNDONE = "undone"
+    """The same, but that record was undone: the originals are read from the store and go out again."""
+
+
+class History:
+    """Decoded messages of one list, without its leading system messages, and the view they make."""
+
+    def __init__(
+        self,
+        store: Store,
+        size_of: Callable[[Message], int],
+        notes: WorkingMemory,
+        matcher: RecordMatcher,
+        format: Format,
+        possible: frozenset[str],
+    ) -> None:
+        self._store = store
+        self._size_of = size_of
+        self._notes = notes
+        self.matcher = matcher
+        self.format = format
+        self.possible = possible
+        """Names of the formats that the messages so far may be in; plain ones fit several."""
+        self.state = HistoryState.FULL
+        self.caller = CallerList()
+        self.base: Record | None = None
+        """The record that the view begins with."""
+        self.view = PromptView()
+        self.stored = 0
+        """How many originals the store has."""
+        self.has_originals = False
+        """Whether the store has what stands behind the record of another session that this goes on from."""
+        self.restored = 0
+        """Undone: how many originals, from the first on, come from the store instead of the caller's list."""
+        self.base_was_undone = False
+        """Whether the base record was undone elsewhere, so that this history has to be read again."""
+        self._raw = START
+        self._offset = 0
+        self._logical = [START]
+        self._kept_by_record: dict[int, Message] = {}
+        self._since: list[Message] = []
+        self._newest_user: int | None = None
+        self._records_known = 0
+        self._note_at(START)
+
+    # -- what it knows -------------------------------------------------------------------------------------
+
+    @property
+    def length(self) -> int:
+        """How many originals the conversation has, replaced ones included."""
+        return self._offset + len(self._since)
+
+    @property
+    def first_position(self) -> int:
+        """From where on every original is at hand."""
+        return self._offset
+
+    @property
+    def covered(self) -> int:
+        """How many originals the base record replaces."""
+        return self.base.source_length if self.base is not None else 0
+
+    @property
+    def has_all(self) -> bool:
+        """Whether it holds every original, and does not go on from what a record put in their place."""
+        return self._offset == 0
+
+    def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
+        """Whether this list, less its `head`, begins with the one we know, edits in place included.
+
+        A thorough look, which every compaction begins with, compares all of it. Any other takes only some of
+        what a record has replaced.
+        """
+        if thorough:
+            return self.caller.begins(messages, head)
+        return self.caller.begins_watched(messages, head, self._replaced)
+
+    def since_offset(self) -> Sequence[Message]:
+        """Originals that no adopted record covers, in order; the first has position `length - len(...)`."""
+        return self._since
+
+    def originals_since_base(self) -> Sequence[Message]:
+        """Originals that came after what the base record covers."""
+        return self._since[max(0, self.covered - self._offset) :]
+
+    def not_stored(self) -> tuple[Sequence[Message], Sequence[bytes]]:
+        """The originals that the store does not have, and the chain hash after each."""
+        first = max(0, self.stored - self._offset)
+        return self._since[first:], self._logical[first + 1 :]
+
+    def source_at(self, length: int) -> bytes:
+        return self._logical[length - self._offset]
+
+    def original_at(self, position: int) -> Message | None:
+        if position >= self._offset:
+            index = position - self._offset
+            return self._since[index] if index < len(self._since) else None
+        return self._kept_by_record.get(position)
+
+    # -- what it takes in ----------------------------------------------------------------------------------
+
+    def extend(self, items: Sequence[Any], first_index: int, known: Remembered | None = None) -> None:
+        """Take in new objects of the caller."""
+        self._take(self.caller.read(items, self.format, first_index, known))
+
+    def fork_from(self, other: History, count: int, state: HistoryState = HistoryState.FORKED) -> None:
+        """Begin with the first `count` objects of another history, which need no decoding."""
+        self.state = state
+        self._take(self.caller.repeat(other.caller, count))
+        shared = min(self.length, other.stored)
+        if shared >= max(self._offset, other._offset) and self.source_at(shared) == other.source_at(shared):
+            self.stored = max(self.stored, shared)
+
+    def _take(self, fresh: Sequence[Message]) -> None:
+        if not fresh:
+            return
+        before = self._logical[-1]
+        raws = links(self._raw, fresh)
+        # One chain serves both as long as the list holds nothing but originals.
+        keys = raws if self._raw == before and not self._notes.by_digest else self._keys(fresh)
+        wanted = [before, *raws] if keys is raws else [before, *raws, *keys]
+        if self.base is not None:
+            wanted.append(undo_key(self.base.source))
+        found = self._store.find(wanted)
+        self._raw = raws[-1]
+        if not found:
+            self.caller.messages.extend(fresh)
+            self._advance(fresh, keys)
+            return
+        if self.base is not None and not self.matcher.is_undone(self.base):
+            undone = found.get(wanted[-1], ())
+            self.base_was_undone = any(record.revokes == self.base.id for record in undone)
+        adopted, record = self._adopted(raws, found)
+        self.caller.messages.extend(fresh)
+        if record is not None:
+            count = len(self.caller.messages) - len(fresh) + adopted
+            if not (self.matcher.is_undone(record) and self._undo(record, count)):
+                self._adopt(record, count)
+            fresh = fresh[adopted:]
+            before, keys = self._logical[-1], self._keys(fresh)
+            found = self._store.find([before, *keys])
+        self._advance(fresh, keys)
+        # The key before the new messages too: a record that ended there can apply only now.
+        self._apply_deepest([before, *keys], found)
+
+    def _adopted(self, raws: Sequence[bytes], found: Found) -> tuple[int, Record | None]:
+        """The longest prefix that is a record's output: where it ends among the new, and which."""
+        known = len(self.caller.messages)
+        for count in range(len(raws), 0, -1):
+            key = raws[count - 1]
+            record = self.matcher.by_output(found, key) if key in found else None
+            if record is not None and len(record.entries) == known + count:
+                return count, record
+        return 0, None
+
+    def _keys(self, fresh: Sequence[Message]) -> list[bytes]:
+        """The chain of the originals among these, going on from the ones before."""
+        originals = [message for message in fresh if message.digest not in self._notes.by_digest]
+        return links(self._logical[-1], originals)
+
+    def _advance(self, fresh: Sequence[Message], keys: Sequence[bytes]) -> None:
+        """Append to the view; `keys` are the chain of the originals among these."""
+        size_of, notes, view = self._size_of, self._notes, self.view
+        taken = iter(keys)
+        for message in fresh:
+            if notes.by_digest and (note := notes.by_digest.get(message.digest)) is not None:
+                if not view.items or view.items[-1].message is not note:
+                    view.push(Item(note, size_of(note), Injected(note)))
+                view.encoded = None  # it stands in the caller's list now
+                continue
+            key = next(taken)
+            position = self._offset + len(self._since)
+            self._logical.append(key)
+            self._since.append(message)
+            if message.protected:
+                self.matcher.protected.append(position)
+            if message.role is _USER:
+                self._newest_user = position
+            view.push(Item(message, size_of(message), Kept(position)))
+            if notes.by_key:
+                self._note_at(key)
+
+    def _note_at(self, key: bytes) -> None:
+        note = self._notes.by_key.get(key)
+        if note is not None and note is not self.view.note:
+            self.view.push(Item(note, self._size_of(note), Injected(note)))
+
+    # -- records -------------------------------------------------------------------------------------------
+
+    def catch_up(self, records: int) -> None:
+        """Look for records again where the session knows of more or fewer than at the last time."""
+        if records != self._records_known:
+            self.refresh()
+            self._records_known = records
+
+    def refresh(self) -> bool:
+        """Look again for records, which another process may have committed meanwhile."""
+        keys = self._logical[max(0, self.covered - self._offset) :]
+        return self._apply_deepest(keys, self._store.find(keys))
+
+    def compacted(self, record: Record, items: Sequence[Item]) -> None:
+        """A compaction of this history was committed: from now on this is what it sends."""
+        covered = self.covered - self._offset if self.base is not None else 0
+        self.base = record
+        self.view.replace(list(items))
+        # What was replaced before is so still; looking at it again with each compaction would be dear.
+        self.caller.leave_out(self._replaced, max(0, covered))
+
+    def own(self, record: Record) -> None:
+        """The base record is this session's own copy now."""
+        self.base = record
+
+    def _adopt(self, record: Record, count: int) -> None:
+        """The first `count` messages are a record's output: go on from that record's source."""
+        self.state = HistoryState.ADOPTED
+        items = []
+        self._start_at(record.source_length, record.source)
+        for message, entry in zip(self.caller.messages[:count], record.entries, strict=True):
+            if isinstance(entry, Injected):
+                message = entry.message  # the same text, but with its kind
+            else:
+                self._kept_by_record[entry.position] = message
+                if message.role is _USER:
+                    self._newest_user = entry.position
+                if message.protected:
+                    self.matcher.protected.append(entry.position)
+            items.append(Item(message, self._size_of(message), entry))
+        self.base = record
+        self.stored = record.source_length
+        self.view.replace(items)
+
+    def _undo(self, record: Record, count: int) -> bool:
+        """The first `count` messages are the output of a record that was undone: its originals stand there.
+
+        False where the store does not have them any more.
+        """
+        originals = list(self._store.originals(self.matcher.session_id, 0, record.source_length))
+        keys = links(START, originals)
+        if keys[-1:] != [record.source]:
+            return False
+        for message, entry in zip(self.caller.messages[:count], record.entries, strict=True):
+            if isinstance(entry, Kept):
+                originals[entry.position] = message
+        self.state = HistoryState.UNDONE
+        self._start_at(0, START)
+        self.base = None
+        self.view.replace([])
+        self._note_at(START)
+        self._advance(originals, keys)
+        self.stored = self.restored = record.source_length
+        # Earlier compactions may still stand.
+        self.refresh()
+        return True
+
+    def _start_at(self, offset: int, source: bytes) -> None:
+        self._offset = offset
+        self._logical = [source]
+        self._since = []
+        self._kept_by_record = {}
+        self._newest_user = None
+        self.matcher.protected = []
+        self.caller.watch_anew()
+
+    def _apply_deepest(self, keys: Sequence[bytes], found: Found) -> bool:
+        """Apply the record that replaces most, of those whose source is among these newest keys."""
+        if not found:
+            return False
+        for index in [index for index, key in enumerate(keys) if key in found][::-1]:
+            length = self.length - (len(keys) - 1 - index)
+            if length < self.covered:
+                break
+            record = self.matcher.by_source(found, keys[index])
+            if record is not None and self.base is not None and record.id == self.base.id:
+                break
+            if record is not None and self._may_apply(record) and self._apply(record):
+                return True
+        return False
+
+    def _may_apply(self, record: Record) -> bool:
+        """Whether this list has what the record leaves alone: something newer, and its newest task."""
+        if record.source_length >= self.length:
+            return not record.entries and record.source_length == self.length
+        kept = {entry.position for entry in record.entries if isinstance(entry, Kept)}
+        task = self._newest_user
+        if task is None or task >= record.source_length or task in kept or not record.entries:
+            return True
+        # The task was let go when a newer one stood behind it; that does no harm once it is answered.
+        return is_finished(self._since)
+
+    def _apply(self, record: Record) -> bool:
+        items = apply_entries(record, self.original_at, self._size_of)
+        if items is None:
+            return False
+        # Notes behind the record's span stay where they were.
+        behind = (n for n, item in enumerate(self.view.items) if _is_behind(item, record.source_length))
+        tail_from = next(behind, len(self.view.items))
+        self.base = record
+        self.view.replace(items + self.view.items[tail_from:])
+        self.caller.watch_anew()
+        return True
+
+    def _replaced(self, first: int) -> set[int]:
+        """Identities of what the base record replaced, from the `first` original behind the offset on."""
+        if self.restored:
+            # The caller's list does not hold those; all that it holds is compared.
+            return set()
+        replaced = {id(message) for message in self._since[first : max(0, self.covered - self._offset)]}
+        replaced.difference_update([id(item.message) for item in self.view.items])
+        return replaced
+
+
+def _is_behind(item: Item, length: int) -> bool:
+    return item.position is not None and item.position >= length

@@ -1,0 +1,73 @@
+"""Whether to compact, within which limits, and how: the core's decisions with this manager's policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compact.core.plan import Sizes, limits_for, make_plan
+from compact.core.trigger import Facts, decide
+from compact.core.view import Item
+from compact.engine.history import History
+from compact.model.event import Reason
+from compact.model.message import Role
+from compact.model.plan import Action, Limits, Mode, Plan, Step
+from compact.model.policy import Policy
+
+
+class Planner:
+    def __init__(self, policy: Policy, window: int, sizes: Sizes) -> None:
+        self.policy = policy
+        self.window = window
+        self._sizes = sizes
+
+    def limits(self, fixed: int, protected: int, scale: float) -> Limits:
+        limits = self.configured_limits(fixed, scale)
+        if fixed + protected >= limits.trigger:
+            # Else every call would compact and none would get below.
+            limits = replace(limits, trigger=limits.budget)
+        return limits
+
+    def configured_limits(self, fixed: int, scale: float) -> Limits:
+        return limits_for(self.policy, self.window, fixed, scale)
+
+    def decide(self, history: History, limits: Limits) -> tuple[bool, Reason]:
+        view = history.view
+        total = limits.fixed + view.total
+        if total < limits.trigger and not self.policy.fold_on_turns:
+            return False, Reason.BELOW_TRIGGER
+        last = view.items[-1] if view.items else None
+        waiting = last is not None and last.message.role is Role.USER and not last.message.is_ours
+        finished = last is not None and last.message.role is Role.ASSISTANT and not last.message.calls
+        base = history.base
+        facts = Facts(
+            total=total,
+            finished_turns=view.user_turns - (0 if finished else 1),
+            summary_version=base.version if view.has_summary and base is not None else 0,
+            newest_user_tokens=last.tokens if last is not None and waiting else 0,
+            after_last=base.tokens_after if base is not None else None,
+        )
+        return decide(facts, limits, self.policy)
+
+    def plan(self, items: Sequence[Item], limits: Limits, reason: Reason) -> Plan:
+        return make_plan(items, limits, self.policy, self._sizes, reason)
+
+    def preview(self, history: History, limits: Limits, triggered: bool, reason: Reason) -> Plan:
+        """The plan for showing: with the messages it speaks of, also where nothing is to be done."""
+        items = history.view.items
+        shown = tuple(item.message for item in items)
+        if triggered:
+            return replace(self.plan(items, limits, reason), messages=shown)
+        steps = tuple(Step(Action.KEEP, n, item.tokens) for n, item in enumerate(items))
+        total = limits.fixed + history.view.total
+        return Plan(
+            mode=Mode.NONE,
+            reason=reason,
+            triggered=False,
+            limits=limits,
+            before=total,
+            after=total,
+            steps=steps,
+            recent=tuple(range(len(steps))),
+            messages=shown,
+        )

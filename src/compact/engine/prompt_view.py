@@ -1,0 +1,53 @@
+"""What would be sent, with its running totals: no message is counted twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compact.core.view import Item
+from compact.model.message import Message, MessageKind, Role
+
+
+class PromptView:
+    """Items in the order in which they go out. `push` appends, `replace` starts over."""
+
+    def __init__(self) -> None:
+        self.replace([])
+
+    def replace(self, items: list[Item]) -> None:
+        self.items = items
+        self.total = sum(item.tokens for item in items)
+        self.user_turns = 0
+        """Turns that may still fold: protected ones never do."""
+        self.protected_tokens = 0
+        self.has_summary = False
+        self.has_ours = False
+        self.note: Message | None = None
+        """The newest working memory."""
+        self.encoded: tuple[list[Any], int] | None = None
+        """The prefix of the output that records decide, and the caller's index where the rest begins."""
+        for item in items:
+            self._count(item)
+        self.summaries = tuple(n for n, i in enumerate(items) if i.message.kind is MessageKind.SUMMARY)
+        """Where summaries stand: a cache breakpoint pays there."""
+
+    def push(self, item: Item) -> None:
+        self.items.append(item)
+        self.total += item.tokens
+        self._count(item)
+
+    def since(self, count: int) -> Sequence[Item]:
+        return self.items[count:]
+
+    def _count(self, item: Item) -> None:
+        message = item.message
+        if message.kind is MessageKind.ORIGINAL:
+            self.user_turns += message.role is Role.USER and not message.protected
+            self.protected_tokens += item.tokens if message.protected else 0
+            return
+        self.has_ours = True
+        if message.kind is MessageKind.SUMMARY:
+            self.has_summary = True
+        elif message.kind is MessageKind.CONTEXT:
+            self.note = message

@@ -1,0 +1,164 @@
+"""Reads a call: its session's history brought up to date, and the limits of what would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from compact.core.measure import PRIMING
+from compact.engine.history import History
+from compact.engine.planner import Planner
+from compact.engine.session import Session
+from compact.engine.size_cache import SizeCache
+from compact.engine.system_prompt import Head
+from compact.engine.tools import active_tools, unreferred
+from compact.engine.validation import check_asked, check_session
+from compact.errors import FormatError
+from compact.formats.nesting import nesting_refusal
+from compact.model.event import Reason
+from compact.model.plan import Limits
+from compact.model.value import entity
+from compact.ports import Format, Store
+
+_SESSIONS_KEPT = 10_000
+
+
+@entity
+class Call:
+    """What a caller asked for."""
+
+    session_id: str
+    messages: Sequence[Any]
+    tools: Any = None
+    system: Any = None
+    context: str | None = None
+    note: str = ""
+    reason: Reason | None = None
+    """None: decide; MANUAL or END_TURN: asked for."""
+    wait: float | None = None
+    """Seconds to wait for another compaction of the session; None: the default."""
+
+
+@entity
+class Situation:
+    """A call brought up to date: its history, its limits, and what would be sent."""
+
+    call: Call
+    session: Session
+    history: History
+    head: int
+    """How many messages of the caller's list lead it."""
+    tools: Any
+    """As they go out."""
+    limits: Limits
+    total: int
+    """Tokens of what would be sent, as this call found it."""
+    breakdown: Mapping[str, int]
+    changed: Sequence[str] = ()
+    """What was given otherwise at the last call, and costs the provider's cache."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether another thread has taken the history further than this caller's list goes."""
+        return len(self.history.caller.copies) != len(self.call.messages) - self.head
+
+
+class Reader:
+    """Knows sessions. `look` leaves the store as it is, `read` stores what is new."""
+
+    def __init__(
+        self, store: Store, sizes: SizeCache, planner: Planner, format: Format | None = None
+    ) -> None:
+        self.store = store
+        self.sizes = sizes
+        self._planner = planner
+        self._format = format
+        self._policy_key = f"{planner.policy.hash}-{planner.window}"
+        """A record serves the policy and the window it was made for."""
+        self._sessions: dict[str, Session] = {}
+
+    def session(self, session_id: str) -> Session:
+        found = self._sessions.get(session_id) if isinstance(session_id, str) else None
+        if found is None:
+            check_session(session_id)
+            made = Session(session_id, self.store, self.sizes, self._policy_key)
+            found = self._sessions.setdefault(session_id, made)
+            while len(self._sessions) > _SESSIONS_KEPT:
+                self._sessions.pop(next(iter(self._sessions)))
+        return found
+
+    def forget(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+
+    def with_known_fixed(self, call: Call) -> Call:
+        """System and tools as last seen, where the caller does not repeat them."""
+        prompt = self.session(call.session_id).prompt
+        tools = call.tools if call.tools is not None else (prompt.tools or (None,))[0]
+        system = call.system if call.system is not None else (prompt.system or (None,))[0]
+        return replace(call, tools=tools, system=system)
+
+    def look(self, call: Call) -> Situation:
+        """What the call would find. The store stays as it is; so does what the next call is compared to."""
+        return self._read(call, thorough=False, stores=False)
+
+    def read(self, call: Call, thorough: bool = True) -> Situation:
+        """Bring the session up to this list and store what is new.
+
+        Only a `thorough` reading sees what was edited in place among what a record has replaced already.
+        """
+        return self._read(call, thorough, stores=True)
+
+    def _read(self, call: Call, thorough: bool, stores: bool) -> Situation:
+        session = self.session(call.session_id)
+        if not _is_usual(call):
+            check_asked(call.messages, call.tools, call.system, call.context)
+        given = call.messages if isinstance(call.messages, list) else list(call.messages)
+        try:
+            with session.lock:
+                history, head = session.history_for(given, self._format, thorough)
+                if stores and call.context:
+                    history = session.with_note(history, call.context)
+                return self._situation(call, session, history, head, stores)
+        except RecursionError:
+            raise nesting_refusal(call.messages, call.tools, call.system) or FormatError(
+                "The messages are nested too deeply to be read. Nothing was changed."
+            ) from None
+
+    def _situation(
+        self, call: Call, session: Session, history: History, head: Head, stores: bool
+    ) -> Situation:
+        retired = session.retired_tools
+        if retired:
+            retired = unreferred(retired, history.originals_since_base())
+        active = active_tools(call.tools, retired) if retired else call.tools
+        system, tools = session.prompt.measured(call.system, active)
+        changed: Sequence[str] = ()
+        if stores:
+            session.retired_tools = retired
+            changed = session.prompt.accept(head, system, tools)
+            session.save(history)
+        fixed = PRIMING + system[1] + tools[1] + head.tokens
+        breakdown = {
+            "system": system[1] + head.tokens - head.developer_tokens,
+            "developer": head.developer_tokens,
+            "tools_schema": tools[1],
+            "messages": history.view.total,
+        }
+        limits = self._limits(session, fixed, history.view.protected_tokens)
+        total = fixed + history.view.total
+        count = len(head.source)
+        return Situation(call, session, history, count, active, limits, total, breakdown, changed)
+
+    def _limits(self, session: Session, fixed: int, protected: int) -> Limits:
+        key = (fixed, protected, session.scale)
+        if session.limits is None or session.limits[0] != key:
+            session.limits = (key, self._planner.limits(*key))
+        return session.limits[1]
+
+
+def _is_usual(call: Call) -> bool:
+    """Whether the arguments need no closer look, as mostly."""
+    tools, system = call.tools, call.system
+    usual = isinstance(call.messages, list) and (tools is None or isinstance(tools, list))
+    return usual and (system is None or isinstance(system, str)) and call.context is None

@@ -1,0 +1,65 @@
+"""The engine room reads top-down: composed, not inherited, and a quiet call passes few modules."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from typing import Any
+
+import compact.engine
+from support.raw import Desk, assistant, pairs, system, user
+
+ROOM = Path(compact.engine.__file__).parent
+OUTSIDE = {"StrEnum", "Exception"}
+
+
+def test_no_module_inherits_from_another() -> None:
+    for path in ROOM.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                bases = {ast.unparse(base) for base in node.bases}
+                assert bases <= OUTSIDE, f"{path.name}: {node.name} inherits from {bases}"
+
+
+def test_only_a_history_writes_its_state() -> None:
+    """Its attributes are set in its own module, except the two marks that the session keeps on it."""
+    written = {"stored", "possible", "has_originals"}
+    for path in ROOM.glob("*.py"):
+        if path.name == "history.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            for target in targets:
+                if isinstance(target, ast.Attribute) and ast.unparse(target.value).endswith("history"):
+                    assert path.name == "session.py" and target.attr in written, ast.unparse(node)
+
+
+def visited(desk: Desk, messages: list[Any]) -> set[str]:
+    """The files of the package that a preflight runs through."""
+    root = str(ROOM.parent)
+    seen: set[str] = set()
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(root):
+            seen.add(frame.f_code.co_filename[len(root) + 1 :])
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        desk.preflight(messages)
+    finally:
+        sys.setprofile(before)
+    return {name for name in seen if not name.startswith("testing/")}
+
+
+def test_a_quiet_call_visits_at_most_twelve_modules() -> None:
+    desk = Desk()
+    history = [system(), *pairs(5), user("first")]
+    desk.preflight(history)
+    quiet = visited(desk, history)
+    assert len(quiet) <= 12, sorted(quiet)
+    # With a new message: the format, the counter and the store come in behind their ports.
+    grown = visited(desk, [*history, assistant("reply"), user("second")])
+    ours = {name for name in grown if name.startswith("engine/") or name == "manager.py"}
+    assert len(ours) <= 13 and len(grown) <= 21, sorted(grown)
