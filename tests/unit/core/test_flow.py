@@ -213,7 +213,7 @@ def test_insufficient_budget_is_an_outcome_with_events() -> None:
         EventName.OVERFLOW.value,
         EventName.FAILED.value,
     ]
-    assert driver.asked[1].data == {"currentTokens": 900, "limit": 600, "percentUsed": 150.0}
+    assert driver.asked[2].data == {"currentTokens": 900, "limit": 600, "percentUsed": 150.0}
 
 
 def test_a_view_that_the_provider_would_refuse_is_not_adopted(monkeypatch: pytest.MonkeyPatch) -> None:
