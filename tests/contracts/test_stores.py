@@ -11,13 +11,13 @@ from compact.core.view import handle
 from compact.errors import StoreError
 from compact.formats import by_name, decode_all
 from compact.model.event import EventName
-from compact.model.message import Message
-from compact.model.record import Cleared, RecordKind
+from compact.model.message import Message, MessageKind, Role, make
+from compact.model.record import Cleared, Injected, Kept, RecordKind
 from compact.ports import Store
 from compact.stores import open_store
 from compact.stores.memory import MemoryStore
 from compact.stores.sql import SqlStore
-from compact.testing.stores import StoreContract, a_record, digests, told
+from compact.testing.stores import StoreContract, a_record, digests, keep, told
 from compact.testing.threads import ThreadsContract, ThreadStore
 from support.raw import step
 from unit.formats import samples
@@ -104,6 +104,36 @@ class DatabaseContract(StoreContract, ThreadsContract):
         assert space is not None and space.custom_instructions == text
         assert other.records(f"id {text}")[0].summary == text
         assert isinstance(other.search(f"id {text}", text), list)
+
+    @pytest.mark.parametrize(
+        "value", [{("a", "tuple"): 1}, 10**5_000, {b"bytes": 1}], ids=["tuple", "huge", "bytes"]
+    )
+    def test_what_json_cannot_hold_is_refused_in_words(self, value: Any) -> None:
+        store = self.make_store()
+        stored(store, told("one"))
+        bad = decode_all(
+            [{"role": "user", "content": "two", "meta": {"value": value}}], by_name("openai-chat")
+        )
+        with pytest.raises(StoreError, match=r"cannot be stored as JSON.*Nothing was stored"):
+            keep(store, "s", 1, bad, told("one"))
+        with pytest.raises(StoreError, match="cannot be stored as JSON"):
+            store.remember("s", head=[value])
+        with pytest.raises(StoreError, match=r"settings.*cannot be stored as JSON"):
+            store.put_session("s", settings={"value": value})
+        with pytest.raises(StoreError, match="cannot be stored as JSON"):
+            store.add_event("s", EventName.WARNING, {"value": value})
+        assert [message.text for message in store.originals("s")] == ["one"]
+
+    def test_a_summary_is_stored_once_with_its_record(self) -> None:
+        store, summary = self.make_store(), "What was said, at length. " * 400
+        said = f"<COMPACT-SUMMARY v1>\n{summary}\n</COMPACT-SUMMARY>"
+        message = make(MessageKind.SUMMARY, Role.ASSISTANT, said)
+        store.commit(a_record("r1", summary=summary, entries=(Kept(0), Injected(message))))
+        (entry,) = self.make_store().records("s")[0].entries[1:]
+        assert isinstance(entry, Injected) and entry.message.text == said
+        assert entry.message.digest == message.digest
+        [(length,)] = self.rows("SELECT length(entries) FROM compaction_records")
+        assert length < 200
 
     def test_a_session_id_has_an_end(self) -> None:
         for wrong in ("", "x" * 1_001):

@@ -124,6 +124,15 @@ def test_no_database_to_be_had(tmp_path: Path) -> None:
             open_store(wrong)
 
 
+def test_a_damaged_schema_is_named(sqlite_url: str) -> None:
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    whole = path.read_bytes()
+    for damage in (b"CREATE T\xff\xfeLE sessions", b"CREATE TABLE se\xff\xfeions"):
+        path.write_bytes(whole.replace(b"CREATE TABLE sessions", damage))
+        with pytest.raises(StoreError, match="could not be opened"):
+            open_store(sqlite_url)
+
+
 def test_a_password_is_not_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as told_error:
         open_store(f"postgresql://nobody:hunter2@/x?host={tmp_path}")

@@ -15,9 +15,10 @@ from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from typing import Any
 
+from compact.archives.naming import summary_name
 from compact.archives.redacts import Redacts
 from compact.core.view import START, links
-from compact.model.event import Event
+from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Transcript
 
@@ -123,8 +124,12 @@ def summary_digest(content: Mapping[str, Any]) -> str:
 
 
 def event_line(event: Event | Mapping[str, Any], redactor: Redacts) -> bytes:
+    """One event; the summary of a finished compaction is in a file of its own already."""
     if isinstance(event, Event):
-        event = event.as_dict()
+        content = event.as_dict()
+        if event.name is EventName.COMPLETE and event.step and event.data.get("summary"):
+            content["data"] = {**event.data, "summary": summary_name(event.step)}
+        event = content
     return _line(redactor.value(event))
 
 

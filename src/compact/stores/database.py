@@ -107,6 +107,12 @@ class Database:
                 f"The session store {self.shown} could not be {done}: {_cause(error)}. The session is as it "
                 "was; try again when the database answers."
             ) from error
+        except UnicodeDecodeError as error:
+            # The driver's own, for a schema that is no text any more.
+            raise StoreError(
+                f"The session store {self.shown} could not be {done}: the file is damaged ({error}). Nothing "
+                "was changed. Restore it from a backup, or name another database."
+            ) from error
         except SQLAlchemyError as error:
             raise StoreError(f"The session store {self.shown} could not be {done}: {error}.") from error
 

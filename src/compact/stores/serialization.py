@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, fields
 from typing import Any
 
@@ -37,14 +37,30 @@ _BYTES = "$bytes"
 
 
 def raw_json(source: Any) -> str:
-    """The caller's object as JSON in ASCII, so that any database takes it, half surrogate pairs included."""
-    return json.dumps(source, separators=(",", ":"), default=_plain)
+    """The caller's object as JSON that any database takes, half surrogate pairs included."""
+    try:
+        return _dumped(source, _plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(
+            f"A message cannot be stored as JSON: {error}. Nothing was stored. Give it text keys, shorter "
+            "numbers and no object that holds itself."
+        ) from error
+
+
+def _dumped(value: Any, default: Callable[[Any], Any]) -> str:
+    """Letters as they are: escaped, those of most scripts would take twice the room."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=default)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"), default=default)
+    return text
 
 
 def json_text(value: Mapping[str, Any], what: str) -> str:
     """Something of ours as JSON, in words where it can't be."""
     try:
-        return json.dumps(dict(value), separators=(",", ":"), default=str)
+        return _dumped(dict(value), str)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"{what} cannot be stored as JSON: {error}. Nothing was changed.") from error
 
@@ -210,7 +226,8 @@ def part_type(part: Part) -> str:
 def record_row(record: Record) -> dict[str, Any]:
     row = {field.name: getattr(record, field.name) for field in fields(record)}
     row["kind"] = record.kind.value
-    row["entries"] = json.dumps([_entry(entry) for entry in record.entries], separators=(",", ":"))
+    entries = [_entry(entry, record.summary) for entry in record.entries]
+    row["entries"] = json.dumps(entries, separators=(",", ":"))
     row["handle"] = record.handle or None
     row["reached"], row["reached_key"] = record.reached or None, record.reached_key or None
     row["evidence"] = _ledger_json(row.pop("kept"), record.evidence)
@@ -249,47 +266,57 @@ def record_from(row: Any, session: str) -> Record:
         values["handle"] = row.handle or ""
         values["reached"], values["reached_key"] = row.reached or 0, bytes(row.reached_key or b"")
         values["source"], values["output"] = bytes(row.source), bytes(row.output)
-        values["entries"] = tuple(_entry_from(entry) for entry in json.loads(row.entries))
+        values["entries"] = tuple(_entry_from(entry, row.summary) for entry in json.loads(row.entries))
         values["evidence"], values["kept"] = _ledger_from(row.evidence)
         return Record(session_id=session, **values)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise corrupt("compaction_records", row.id, session, f"step {row.step}: {error}") from error
 
 
-def _entry(entry: Entry) -> list[Any]:
+def _entry(entry: Entry, summary: str) -> list[Any]:
     match entry:
         case Kept(position=position):
             return ["kept", position]
         case Cleared(position=position, call_ids=ids, original_tokens=tokens, handles=handles):
             return ["cleared", position, list(ids), list(tokens), list(handles)]
         case Injected(message=message):
-            return ["injected", _own(message)]
+            return ["injected", _own(message, summary)]
 
 
-def _entry_from(item: Sequence[Any]) -> Entry:
+def _entry_from(item: Sequence[Any], summary: str) -> Entry:
     match item:
         case ["kept", int(position)]:
             return Kept(position)
         case ["cleared", int(position), ids, tokens, *handles]:
             return Cleared(position, tuple(ids), tuple(tokens), *map(tuple, handles))
         case ["injected", dict(own)]:
-            return Injected(_from_own(own))
+            return Injected(_from_own(own, summary))
         case _:
             raise ValueError(f"unknown entry {item!r}")
 
 
-def _own(message: Message) -> dict[str, Any]:
+def _own(message: Message, summary: str = "") -> dict[str, Any]:
+    """A message of our own. The summary, which stands in it, is in its record already."""
     parts = [
-        {"marker": asdict(part)} if isinstance(part, CompactionMarker) else {"text": part_content(part)}
+        {"marker": asdict(part)}
+        if isinstance(part, CompactionMarker)
+        else _own_text(part_content(part), summary)
         for part in message.parts
     ]
     own: dict[str, Any] = {"role": message.role.value, "kind": message.kind.value, "parts": parts}
     return own if message.name is None else {**own, "name": message.name}
 
 
-def _from_own(own: Mapping[str, Any]) -> Message:
+def _own_text(text: str, summary: str) -> dict[str, Any]:
+    before, found, after = text.partition(summary) if summary else (text, "", "")
+    return {"around": [before, after]} if found else {"text": text}
+
+
+def _from_own(own: Mapping[str, Any], summary: str = "") -> Message:
     parts: tuple[Part, ...] = tuple(
-        CompactionMarker(**part["marker"]) if "marker" in part else Text(part["text"])
+        CompactionMarker(**part["marker"])
+        if "marker" in part
+        else Text(part["text"] if "text" in part else summary.join(part["around"]))
         for part in own["parts"]
     )
     role, name = Role(own["role"]), own.get("name")
