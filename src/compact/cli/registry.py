@@ -12,6 +12,7 @@ from compact.cli.exits import ExitCode
 
 SUMMARIES: Mapping[str, str] = {
     "chat": "talk to a model in the terminal; the context keeps itself small",
+    "studio": "the chat server and the web studio; sessions keep themselves small",
     "run": "compact a conversation, in the format it came in",
     "plan": "show what would happen to each message; nothing is changed",
     "count": "count the tokens of a conversation, by role",

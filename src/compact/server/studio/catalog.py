@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compact.chat.tools import Toolbox, ToolRunner
-from compact.errors import ConfigError
+from compact.models import demo
 from compact.models.choose import available, chat_model
 from compact.ports import ChatModel
+from compact.server.studio.demo_tools import demo_tools
 from compact.server.studio.settings import StudioSettings
 
 _NOTES = {
     "local": "A small model on this machine. It answers simple questions and invents much.",
-    "demo": "No model: it answers from this conversation alone, so that you can watch the context.",
+    demo.NAME: "No model: it answers from this conversation alone, so that you can watch the context.",
 }
 
 
@@ -44,10 +45,9 @@ class Catalog:
 
 def catalog_for(settings: StudioSettings, environ: Mapping[str, str] = os.environ) -> Catalog:
     """What the settings and the environment offer; the demo assistant comes last, and is always there."""
-    names = [*_named(settings), *available(environ)]
-    offered = [_offered(name) for name in dict.fromkeys(names)]
-    if not offered:
-        raise ConfigError("No model can be used. Nothing was started; name one with --model.", "model")
+    named = [settings.model] if settings.model else []
+    offered = [_offered(name) for name in dict.fromkeys([*named, *available(environ)])]
+    first = named[0] if named else (demo.NAME if settings.demo else offered[0].id)
 
     def make(name: str) -> ChatModel:
         own = name == settings.model and settings.base_url is not None
@@ -62,13 +62,10 @@ def catalog_for(settings: StudioSettings, environ: Mapping[str, str] = os.enviro
             start()
         return model
 
-    return Catalog(offered, offered[0].id, make)
-
-
-def _named(settings: StudioSettings) -> list[str]:
-    return [settings.model] if settings.model else []
+    return Catalog(offered, first, make, Toolbox(demo_tools()) if settings.demo else Toolbox())
 
 
 def _offered(name: str) -> Offered:
     source = name.split("/")[0]
-    return Offered(name, name, _NOTES.get(source, ""))
+    label = demo.LABEL if name == demo.NAME else name
+    return Offered(name, label, _NOTES.get(source, ""))

@@ -9,6 +9,7 @@ from typing import Any
 
 from compact.chat.turns import Turn
 
+SESSION, TITLE = "sample", "Moving the booking service"
 _GAP = timedelta(minutes=7)
 
 

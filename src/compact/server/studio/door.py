@@ -1,0 +1,190 @@
+"""The way in from the command line: starts the chat server and opens the studio in a browser."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+from compact.cli.context import Context, to_json
+from compact.cli.exits import ExitCode
+from compact.cli.options import add_settings, at_least_one
+from compact.errors import ConfigError, MissingExtra
+from compact.server.http.folders import data_folder, made_data_folder
+from compact.server.http.settings import TENANT
+from compact.server.studio.settings import DATABASE, PORT, StudioSettings
+
+_DEMO_WINDOW = 20_000
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    server = parser.add_argument_group("server")
+    server.add_argument("--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0: a free one")
+    server.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1; others need a token")
+    server.add_argument("--token-env", metavar="NAME", help="variable that holds the token")
+    server.add_argument(
+        "--tokens", type=Path, metavar="FILE", help="several tenants: a line `NAME TOKEN` for each"
+    )
+    server.add_argument(
+        "--store",
+        metavar="URL",
+        help="sqlite:/// or postgresql:// (default: a file in your data folder)",
+    )
+    server.add_argument(
+        "--workers", type=at_least_one, default=1, metavar="N", help="processes; several need PostgreSQL"
+    )
+    server.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="a further name to answer to"
+    )
+    server.add_argument(
+        "--allow-origin", action="append", default=[], metavar="URL", help="a page that may use the server"
+    )
+    server.add_argument("--no-browser", action="store_true", help="do not open the studio in a browser")
+    server.add_argument("--demo", action="store_true", help="begin with a long sample session")
+    model = parser.add_argument_group("model")
+    model.add_argument(
+        "--base-url", metavar="URL", help="server of the model: OpenAI's wire format, or Anthropic's"
+    )
+    model.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key for it")
+    model.add_argument(
+        "--allow-private-upstream",
+        action="store_true",
+        help="let model hosts resolve to private addresses",
+    )
+    add_settings(parser)
+
+
+def enter(context: Context) -> int:
+    """Serve until it is interrupted; returns the exit code."""
+    for package, extra in (("fastapi", "studio"), ("uvicorn", "studio"), ("sqlalchemy", "studio")):
+        if find_spec(package) is None:
+            raise MissingExtra(package, extra)
+    from compact.server.studio.workers import serve_all
+
+    settings = _settings(context)
+    if context.args.demo:
+        _fill(settings)
+    serve_all(settings, context.args.workers, lambda url: _greet(context, settings, url))
+    context.note("stopped; the sessions are kept")
+    return ExitCode.OK
+
+
+def _settings(context: Context) -> StudioSettings:
+    args, config = context.args, context.config()
+    folder = data_folder(context.environ)
+    named = "model" in config.model_fields_set
+    if "summarizer" not in config.model_fields_set and args.base_url:
+        # The conversation goes to a server of its own; what it says goes nowhere else unredacted.
+        config = config.model_copy(
+            update={"summarizer": config.summarizer.model_copy(update={"reuse_prefix": "off"})}
+        )
+    if args.demo and config.max_context_tokens is None:
+        # The sample fills this window up to its trigger.
+        config = config.model_copy(update={"max_context_tokens": _DEMO_WINDOW})
+    if "archive" not in config.model_fields_set:
+        # With the sessions, not wherever the command was typed.
+        archive = {"path": str(folder / "archive"), "spool": str(folder / "spool")}
+        config = config.model_copy(update={"archive": config.archive.model_copy(update=archive)})
+    return StudioSettings(
+        store=_store(context),
+        host=args.host,
+        port=args.port,
+        tokens=_tokens(context),
+        allowed_hosts=args.allow_host,
+        allowed_origins=args.allow_origin,
+        config=config,
+        model=config.model if named else None,
+        base_url=args.base_url,
+        api_key_env=args.api_key_env,
+        private_upstreams=args.allow_private_upstream,
+        demo=args.demo,
+    )
+
+
+def _store(context: Context) -> str:
+    from compact.cli.stored import store_url
+
+    config = context.config()
+    if context.args.store is not None or config.storage.url is not None:
+        return store_url(context, config)
+    return f"sqlite:///{made_data_folder(context.environ) / DATABASE}"
+
+
+def _tokens(context: Context) -> dict[str, str]:
+    args = context.args
+    found: dict[str, str] = {}
+    if args.token_env is not None:
+        value = context.environ.get(args.token_env, "").strip()
+        if not value:
+            raise ConfigError(
+                f"The variable {args.token_env} is not set or empty. Nothing was started.", "token-env"
+            )
+        found[value] = TENANT
+    if args.tokens is not None:
+        found |= _token_file(args.tokens)
+    return found
+
+
+def _token_file(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise ConfigError(f"--tokens: {path} cannot be read: {why}. Nothing was started.", "tokens") from None
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 2 or words[1] in found:
+            raise ConfigError(
+                f"--tokens: line {number} of {path} must be a name and a token of its own. Nothing was "
+                "started.",
+                "tokens",
+            )
+        found[words[1]] = words[0]
+    if not found:
+        raise ConfigError(f"--tokens: {path} holds no token. Nothing was started.", "tokens")
+    return found
+
+
+def _fill(settings: StudioSettings) -> None:
+    """The sample session, for every tenant that has none yet."""
+    from compact.chat.turn_log import FORMAT, TurnLog
+    from compact.manager import CompactManager
+    from compact.server.studio.sample import SESSION, TITLE, sample_turns
+    from compact.stores import open_store
+
+    for tenant in dict.fromkeys(settings.tokens.values() or [TENANT]):
+        with open_store(settings.store, tenant) as store:
+            if store.session(SESSION) is None:
+                with CompactManager(settings.config, store=store, format=FORMAT) as manager:
+                    TurnLog(manager, store, SESSION).take_in([], sample_turns(), "demo", TITLE)
+
+
+def _greet(context: Context, settings: StudioSettings, url: str) -> None:
+    out, token = context.out, next(iter(settings.tokens), None)
+    # Behind the number sign it stays in the browser: no log and no proxy sees it.
+    page = f"{url}/#token={quote(token)}" if token and len(settings.tokens) == 1 else url
+    if context.args.json:
+        out.line(to_json({"url": url, "store": _shown(settings.store), "token": bool(token)}))
+    else:
+        out.line(f"{out.styled('Compact studio', 'bold')} at {out.styled(url, 'cyan')}")
+        facts = {"sessions": _shown(settings.store), "API": f"{url}/api/openapi.json"}
+        if token:
+            facts["token"] = "every request needs Authorization: Bearer …"
+        for name, text in facts.items():
+            out.line("  " + out.styled(f"{name:<10}", "dim") + text)
+        out.line(out.styled("Ctrl-C stops it.", "dim"))
+    out.stream.flush()
+    if not context.args.no_browser and not context.args.json and out.stream.isatty():
+        import webbrowser
+
+        webbrowser.open(page)
+
+
+def _shown(store: str) -> str:
+    from sqlalchemy.engine import make_url
+
+    return make_url(store).render_as_string(hide_password=True)

@@ -1,0 +1,114 @@
+"""Several processes on one socket and one PostgreSQL, watched by this one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import socket
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from compact.errors import ConfigError
+from compact.server.http.running import bound, url_of
+from compact.server.studio.settings import StudioSettings
+
+_LOOK_SECONDS = 0.2
+# One that dies at once, again and again, has a reason that another start does not cure.
+_SHORT_LIFE = 2.0
+_MOST_SHORT_LIVES = 5
+
+
+def serve_all(settings: StudioSettings, workers: int, ready: Callable[[str], None]) -> None:
+    """Serves with that many processes until it is interrupted; `ready` gets the URL."""
+    if workers == 1:
+        from compact.server.studio.running import serve
+
+        serve(settings, ready)
+        return
+    if settings.is_sqlite:
+        raise ConfigError(
+            f"--workers {workers} needs PostgreSQL; {settings.store.partition(':')[0]} serves one process. "
+            "Nothing was started: name a database with --store postgresql://…, or use one worker.",
+            "workers",
+        )
+    with bound(settings.host, settings.port) as listening:
+        _Pool(settings, listening, workers).run(lambda: ready(url_of(settings.host, listening)))
+
+
+class _Pool:
+    def __init__(self, settings: StudioSettings, listening: socket.socket, count: int) -> None:
+        self._settings = settings
+        self._listening = listening
+        self._count = count
+        # A fork would share threads' locks and open connections.
+        self._context = multiprocessing.get_context("spawn")
+        self._workers: list[tuple[BaseProcess, Any, float]] = []
+        self._stopping = False
+        self._short_lives = 0
+
+    def run(self, ready: Callable[[], None]) -> None:
+        before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            for _ in range(self._count):
+                self._start()
+            self._wait_until_up()
+            if not self._stopping:
+                ready()
+            while not self._stopping:
+                self._replace_dead()
+                time.sleep(_LOOK_SECONDS)
+        finally:
+            self._end_all()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _stop(self, *_: object) -> None:
+        self._stopping = True
+
+    def _start(self) -> None:
+        up = self._context.Event()
+        worker = self._context.Process(
+            target=_work, args=(self._settings, self._listening, up), name="compact-worker"
+        )
+        worker.start()
+        self._workers.append((worker, up, time.monotonic()))
+
+    def _wait_until_up(self) -> None:
+        for worker, up, _ in self._workers:
+            while not self._stopping and not up.wait(_LOOK_SECONDS):
+                if not worker.is_alive():
+                    self._stopping = True
+                    raise ConfigError("A worker process did not start; see its messages above.", "workers")
+
+    def _replace_dead(self) -> None:
+        for entry in list(self._workers):
+            worker, _, started = entry
+            if worker.is_alive():
+                continue
+            self._workers.remove(entry)
+            self._short_lives += time.monotonic() - started < _SHORT_LIFE
+            if self._short_lives > _MOST_SHORT_LIVES:
+                self._stopping = True
+                raise ConfigError("Worker processes end right after their start; see above.", "workers")
+            self._start()
+
+    def _end_all(self) -> None:
+        for worker, _, _ in self._workers:
+            worker.terminate()
+        ends = time.monotonic() + self._settings.stop_seconds + 10
+        for worker, _, _ in self._workers:
+            worker.join(max(0.1, ends - time.monotonic()))
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
+
+
+def _work(settings: StudioSettings, listening: socket.socket, up: Any) -> None:
+    """One worker: ends by itself when told to by a signal."""
+    from compact.server.studio.running import service
+
+    # A Ctrl-C at the terminal reaches all processes; the parent passes it on in its own time.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    service(settings, lambda _: up.set()).run(sockets=[listening])
