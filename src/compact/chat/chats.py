@@ -83,8 +83,12 @@ class Chats:
         return await asyncio.to_thread(self.open, session_id)
 
     def settings_of(self, session_id: str) -> Mapping[str, Any]:
+        """What is remembered with the session, on top of what its space says."""
+        thread = self.store.session(session_id)
+        space = self.store.space(thread.space) if thread is not None and thread.space else None
         found = self.store.last_event(session_id, EventName.SETTINGS)
-        return found.data if found is not None else {}
+        own = {name: value for name, value in found.data.items() if value is not None} if found else {}
+        return {**(space.settings if space is not None else {}), **own}
 
     def model(self, name: str) -> ChatModel:
         """The model of that name, made once."""

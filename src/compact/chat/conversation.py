@@ -118,6 +118,11 @@ class Conversation:
         return self.log.settings
 
     @property
+    def memory(self) -> str | None:
+        """Working memory: text that changes between turns. It enters as conversation (S2.21)."""
+        return self.settings.get("memory") or None
+
+    @property
     def trims(self) -> bool:
         """Whether the policy discards, as the `window` preset does: then a due trim can wait."""
         return self.manager.config.policy.rest is Rest.DISCARD

@@ -143,7 +143,7 @@ def _meet(need: Any, conversation: Conversation, control: Control) -> Any:
         case NeedPrepared(messages, tools, hard):
             if hard:
                 manager.manual_compact(conversation.id, messages, tools=tools)
-            return manager.prepare(conversation.id, messages, tools)
+            return manager.prepare(conversation.id, messages, tools, context=conversation.memory)
         case NeedStream(messages, tools, max_tokens):
             stream = conversation.model.stream(messages, tools=tools, max_tokens=max_tokens)
             control.interrupt = getattr(stream, "close", control.interrupt)
@@ -287,7 +287,8 @@ class _AsyncDriver:
             case NeedPrepared(messages, tools, hard):
                 if hard:
                     await manager.amanual_compact(conversation.id, messages, tools=tools)
-                return await manager.aprepare(conversation.id, messages, tools)
+                memory = conversation.memory
+                return await manager.aprepare(conversation.id, messages, tools, context=memory)
             case NeedStream(messages, tools, max_tokens):
                 return astream_of(conversation.model, messages, tools, max_tokens)
             case NeedPiece(stream):
