@@ -9,7 +9,13 @@ import pytest
 
 from compact.redaction import Redactor
 
-from .secret_corpus import LOOK_ALIKES, SECRETS, Case
+from .secret_corpus import LOOK_ALIKES as SHAPED_LOOK_ALIKES
+from .secret_corpus import SECRETS as SHAPED
+from .secret_corpus import Case
+from .secret_places import PLACED, PLACED_LOOK_ALIKES
+
+SECRETS = SHAPED + PLACED
+LOOK_ALIKES = SHAPED_LOOK_ALIKES + PLACED_LOOK_ALIKES
 
 REDACTOR = Redactor()
 

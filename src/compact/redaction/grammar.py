@@ -51,6 +51,7 @@ WS = (
     r"(?:[\s\x0b\x1c-\x1f]|(?-i:\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|"
     r"\xe3\x80\x80))"
 )
+SAME_LINE_WS = WS.replace(r"[\s\x0b", r"[ \t\f\x0b")
 # Letters that Python's (?i) folds to i, k and s.
 _I = r"(?:i|(?-i:\xc4[\xb0\xb1]))"
 _K = r"(?:k|(?-i:\xe2\x84\xaa))"
@@ -63,7 +64,7 @@ _QUOTED_AND_REST = (
     r"(?:\"(?:[^\"\\\n]|\\[^\n])*\"\S*|'(?:[^'\\\n]|\\[^\n])*'\S*|\\+\"[^\"\n]*\"\S*|\\+'[^'\n]*'\S*)"
 )
 # A lone ":=", "=>", "|", "**" or an escaped line break would otherwise be taken for the value.
-_NOT_YET = rf"(?:(?:[=>|*~`]{{1,3}}[+-]?(?:\\+[nrt])*|(?:\\+[nrt])+){WS}+)?"
+_NOT_YET = rf"(?:(?:[=>|*~`]{{1,3}}[0-9+-]{{0,2}}(?:\\+[nrt])*|(?:\\+[nrt])+){WS}+)?"
 SEED_VALUE = rf"{_NOT_YET}(?:{_QUOTED_AND_REST}|\S+)"
 
 # Opening quotes and what they hold: plain, and in quotes that are themselves escaped.

@@ -6,6 +6,10 @@ import functools
 import re
 
 from compact.redaction.plain import PASS_OWNERS
+from compact.redaction.words import words
+
+PIN = 3
+"""The strength of a name whose value is secret when it is four to eight digits."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s._:/-]+")
@@ -21,6 +25,7 @@ _STRONG = re.compile(
 )
 # Only a value that looks random goes: "token" is also a unit of text.
 _WEAK = re.compile(r"(?:^|_)(?:token|auth|jwt|bearer|sid|sessid|key|pass|dsn|database_url)$")
+_PIN = re.compile(r"(?:^|_)pin(?:_?(?:code|number|no))?$")
 _UNIT_OF_TEXT = re.compile(
     r"(?:next|page|continuation|eos|bos|pad|sep|cls|mask|unk|stop|start|end|special|cursor|sync|public|"
     r"primary|foreign|cache|sort|partition|idempotency|dedupe|group|object|s3)_(?:page_)?(?:token|key)$"
@@ -29,12 +34,23 @@ _UNIT_OF_TEXT = re.compile(
 
 @functools.lru_cache(maxsize=4096)
 def strength(key: str) -> int:
-    """2: any value is secret; 1: a value that looks random is; 0: the name says nothing."""
+    """2: any value is secret; 1: one that looks random; PIN: a short number; 0: the name says nothing."""
     if len(key) > 128:
         return 0
     name = _SEPARATORS.sub("_", _CAMEL.sub("_", key)).strip("_").lower()
     if _UNIT_OF_TEXT.search(name):
         return 0
-    if _STRONG.search(name):
+    if _STRONG.search(name) or _in_other_languages(name):
         return 2
+    if _PIN.search(name):
+        return PIN
     return 1 if _WEAK.search(name) else 0
+
+
+def _in_other_languages(name: str) -> bool:
+    return name.rpartition("_")[2] in _foreign() or name.replace("_", " ") in _foreign()
+
+
+@functools.cache
+def _foreign() -> frozenset[str]:
+    return frozenset(word.lower() for joined in (False, True) for word in words("password", joined))

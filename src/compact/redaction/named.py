@@ -11,6 +11,7 @@ from compact.redaction.grammar import (
     COLON,
     LONG_BARE,
     PASSWORD,
+    SAME_LINE_WS,
     SEED_VALUE,
     SEP,
     WS,
@@ -38,7 +39,19 @@ _WEAK = rf"(?:pass(?:wd|phrase|code)?|pwd|secret|token|credential|{_KEY_NAMES}){
 _NEEDS_STRONG = r"pass|ap.{1,2}[_-]?.{1,3}ey|pa.{2,4}word|secret|private|token|connection"
 _NEEDS_WEAK = "pass|pwd|secret|token|credential|key"
 _WEAK_HOLDS = "[0-9]|[A-Za-z]{16}"
+_SAME_LINE = rf"{WS}*{COLON}{SAME_LINE_WS}*"
+_NEXT_LINE = rf"{WS}*{COLON}{SAME_LINE_WS}*[\r\n]{WS}*"
 _NOT_SECRET_KEYS = (b"PUBLIC", b"PRIMAR", b"FOREIG", b"CACH", b"SOR", b"PARTITIO", b"IDEMPOTENC")
+
+
+def _given(value: bytes, before: bytes, after: bytes) -> bool:
+    """Whatever follows, but for the place of a secret and what a reader should put there."""
+    stripped = value.strip(b"\"'`,;)")
+    return not plausible.is_reference(stripped) and not plausible.is_template(stripped)
+
+
+def _given_below(value: bytes, before: bytes, after: bytes) -> bool:
+    return not plausible.is_statement(value) and _given(value, before, after)
 
 
 def _strong(value: bytes, before: bytes, after: bytes) -> bool:
@@ -72,8 +85,10 @@ _key_run = value_only(plausible.has_key_run)
 
 NAMED: tuple[Rule, ...] = (
     # The two patterns of the requirement, and what they would leave half standing.
-    Rule("api-key", rf"(?i){API_KEY}{WS}*{COLON}{WS}*", SEED_VALUE, r"ap.{1,2}[_-]?.{1,3}ey"),
-    Rule("password", rf"(?i){PASSWORD}{WS}*{COLON}{WS}*", SEED_VALUE, r"pa.{2,4}word"),
+    Rule("api-key", rf"(?i){API_KEY}{_SAME_LINE}", SEED_VALUE, r"ap.{1,2}[_-]?.{1,3}ey", _given),
+    Rule("password", rf"(?i){PASSWORD}{_SAME_LINE}", SEED_VALUE, r"pa.{2,4}word", _given),
+    Rule("api-key", rf"(?i){API_KEY}{_NEXT_LINE}", SEED_VALUE, r"ap.{1,2}[_-]?.{1,3}ey", _given_below),
+    Rule("password", rf"(?i){PASSWORD}{_NEXT_LINE}", SEED_VALUE, r"pa.{2,4}word", _given_below),
     quoted("named-secret", rf"(?i){_STRONG}{CLOSE}{SEP}", _NEEDS_STRONG, _strong),
     quoted("named-secret", rf"(?i){_STRONG}{ANNOTATED}", _NEEDS_STRONG, _strong),
     Rule(
@@ -110,23 +125,6 @@ NAMED: tuple[Rule, ...] = (
         _env_key,
         retry_inside=True,
     ),
-    Rule(
-        "command-line",
-        r"(?i)\s--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass|api-?key|secret|secret-key)[ \t]+[\"']?",
-        r"[^\s\"'-][^\s\"']*",
-        r"-(?:pass|api-?key|secret|[a-z]+-)",
-        lambda value, before, after: len(value) >= 6 and not plausible.is_placeholder(value),
-    ),
-    Rule(
-        "command-line",
-        r"(?i)\s--?(?:[a-z]+-)*(?:token|access-key|auth)[ \t]+[\"']?",
-        r"[^\s\"'-][^\s\"']*",
-        r"-(?:token|access|auth|[a-z]+-)",
-        value_only(plausible.is_random),
-    ),
-    Rule("command-line", r"\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:", r"[^\s\"']+", "curl"),
-    Rule("command-line", r"\bmysql(?:dump|admin)?\b[^\n]*?\s-p", r"[^\s\"'-][^\s\"']*", "mysql", _key_run),
-    Rule("command-line", r"\bsshpass\s+-p\s*[\"']?", r"[^\s\"']+", "sshpass"),
     Rule("netrc", r"(?i)\blogin\s+\S+\s+password\s+", r"\S+", "login"),
     Rule(
         "sql",
@@ -157,6 +155,7 @@ NAMED: tuple[Rule, ...] = (
         "password",
         value_only(plausible.is_typed_password),
         retry_inside=True,
+        holds=r"[0-9]|\S{24}",
     ),
     Rule(
         "assignment",

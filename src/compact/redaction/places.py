@@ -1,12 +1,11 @@
-"""Secrets that a known file, command or call gives away, and names of passwords in other languages."""
+"""Secrets that a known file, command or call gives away."""
 
 from __future__ import annotations
 
-import json
 import re
 
 from compact.redaction import plausible
-from compact.redaction.grammar import COLON, GAP, SEED_VALUE, Rule, quoted
+from compact.redaction.grammar import Rule, quoted
 
 _NAME = (
     r"(?:[\w.:-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|(?:secret|access|private)[_-]?key)|"
@@ -39,25 +38,7 @@ def _password_with_signs(value: bytes, before: bytes, after: bytes) -> bool:
     return not rest or _HOST.match(rest) is None
 
 
-def _in_bytes(word: str) -> str:
-    """A word as its UTF-8 bytes, or as JSON escapes it."""
-    plain = word.encode().decode("latin-1")
-    escaped = json.dumps(word)[1:-1].replace("\\", r"\\+")
-    return plain if word.isascii() else f"{plain}|{escaped}"
-
-
-PASSWORD_WORDS = "|".join(
-    map(
-        _in_bytes,
-        (
-            *("passwort", "kennwort", "mot de passe", "contraseña", "contrasena", "senha", "wachtwoord"),
-            *("hasło", "lösenord", "пароль", "Пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"),
-        ),
-    )
-)
-
 PLACES: tuple[Rule, ...] = (
-    Rule("password", rf"(?i)(?:{PASSWORD_WORDS}){GAP}{COLON}{GAP}", SEED_VALUE, PASSWORD_WORDS),
     Rule(
         "environment-list",
         rf"(?i)name:[ \t]*(?:{_QUOTE})?{_NAME}(?:{_QUOTE})?[ \t]*{_LINE_BREAK}"
@@ -71,14 +52,6 @@ PLACES: tuple[Rule, ...] = (
         r"[A-Za-z0-9_.*-]{1,64}:(?:543\d|6432|\*):[\w*.-]{1,64}:[\w*.-]{1,64}:",
         r"[^\s:\"'\\]{4,}",
         r":543\d:|:6432:|:\*:",
-    ),
-    Rule(
-        "command-line",
-        rf"\b(?:docker|podman|nerdctl|buildah|skopeo|oras|registry|oc|az)\s+login\b"
-        rf"[^\n]*?\s-p[ =](?:{_QUOTE})?",
-        r"[^\s\"'\\-][^\s\"'\\]*",
-        "login",
-        _not_empty,
     ),
     Rule(
         "command-line",
@@ -109,13 +82,6 @@ PLACES: tuple[Rule, ...] = (
         rf"{_QUOTE}",
         r"[^\"'\\\n]+",
         r"value\\*[\"']",
-        _not_empty,
-    ),
-    Rule(
-        "command-line",
-        rf"\b(?:ldap[a-z]{{3,8}}\b[^\n]*?\s-w|redis-cli\b[^\n]*?\s-a)[ \t]*(?:{_QUOTE})?",
-        r"[^\s\"'\\-][^\s\"'\\]*",
-        "ldap|redis-cli",
         _not_empty,
     ),
     Rule(

@@ -62,13 +62,6 @@ PLAIN: tuple[Rule, ...] = (
     Rule(
         "setting", rf"(?i)\bpw{SEP}", r"[^\s\"'`=:,;&<>(){}\[\]\\|]+", "pw", value_only(plausible.is_random)
     ),
-    Rule(
-        "setting",
-        r"\b(?:requirepass|masterauth)[ \t]+[\"']?",
-        r"[^\s\"'\\]{4,}",
-        "requirepass|masterauth",
-        _not_empty,
-    ),
     Rule("netrc", r"\bmachine\s+(?:[\w-]+\.[\w.-]+|localhost)\s+password\s+", r"\S+", "machine"),
     Rule(
         "header",
@@ -116,20 +109,6 @@ PLAIN: tuple[Rule, ...] = (
         r"\bopenssl\s+enc\b[^\n]*?\s-k[ \t]+[\"']?",
         r"[^\s\"'\\-][^\s\"'\\]*",
         "openssl",
-        _not_empty,
-    ),
-    Rule(
-        "command-line",
-        r"\bhttps?(?:\s[^\n|;&,]*?)?\s(?:-a|--auth)[ =][\"']?[^\s:\"']+:",
-        r"[^\s\"'\\]+",
-        "--auth|-a",
-        _not_empty,
-    ),
-    Rule(
-        "command-line",
-        r"\bmysql(?:dump|admin)?\s[^\n|;&]*?\s-p",
-        r"[^\s\"'\\-][^\s\"'\\]{5,}",
-        "mysql",
         _not_empty,
     ),
     Rule(

@@ -21,6 +21,30 @@ _PART_OF_A_PROGRAM = re.compile(
     rb"(?i)(?:re)?(?:set|new|policy|change|manager|recovery|rotation|update|field|form|flow|page|rules?|prompt|"
     rb"validat(?:or|ion)|check(?:er)?|hash(?:er)?|input|generator|strength|test)[a-z]{0,12}\d{0,4}"
 )
+# Where a secret is, not what it is: a variable, a template, a setting of the environment, a path of a vault.
+_REFERENCE = re.compile(
+    rb"\$\{\{?[^{}\n]*\}?\}?|\$\([^()\n]*\)?|\$[A-Za-z_]\w*|\$env:\w+|%[A-Za-z_]\w*%|\{\{.*|<%.*|"
+    rb"[!&(]*(?:[A-Za-z_]\w*(?:\.|::|->))*(?:environ|env|secrets|ENV|GetEnvironmentVariable|getpass|keyring|config|settings|"
+    rb"(?:get|load|read|fetch|find|lookup|generate|prompt|ask|input|random|decrypt|require|resolve|from|access)\w*)(?:\.[\w.]+)?[\[(].*|"
+    rb"(?:[A-Za-z_$]\w*\.)*process\.env\.\w+\S*|(?:import\.meta\.env|Deno\.env|os\.environ|secrets|vars|var|local|data|each|self|this|"
+    rb"settings|config|conf|cfg|args|opts|options|params|env|ctx|context|request|req|props|state)(?:\.[A-Za-z_]\w*)+[,;)]*|"
+    rb"(?:vault|secretsmanager|ssm|op|akv|keyvault|doppler|sops|arn:aws:secretsmanager|arn:aws:ssm|resolve:\w+|file|env|"
+    rb"ref\+\w+):\S+|projects/[\w-]+/secrets/\S+|/run/secrets/\S+|secret/(?:data/)?[\w/-]+(?:#\S+)?",
+    re.DOTALL,
+)
+_PLACEHOLDER = re.compile(
+    rb"(?i)<[a-z_ -]*(?:pass\w*|key|token|secret|pwd|here|value|credential\w*)[a-z_ -]*>|"
+    rb"[\[{<]?(?:your|my|insert|enter|replace)[-_ ](?:\w+[-_ ])*"
+    rb"(?:pass\w*|key|token|secret|pwd|here|value|me)[-_a-z]*[\]}>]?|x{3,}|\*{3,}|\.{3,}|_{3,}"
+)
+# What begins the line below `if not password:`.
+_STATEMENT = re.compile(
+    rb"(?:raise|return|pass|break|continue|if|elif|else:?|for|while|try:?|with|def|class|import|from|print|assert|del|yield|"
+    rb"await|throw|exit|echo|case|switch|const|let|var|then|fi|do|done)|[A-Za-z_][\w.]*\(.*"
+)
+# The most frequent answer first: hostile texts ask by the ten thousand.
+_REFERENCE_STARTS = frozenset(bytes([byte]) for byte in b"$%{<!&(abcdefgikoprstvADEGPS/")
+_PLACEHOLDER_FIRST = frozenset(bytes([byte]) for byte in b"<[{yYmMiIeErRxX*._")
 _EMPTY_WORDS = {b"null", b"none", b"nil", b"true", b"false", b"undefined", b"string", b"str", b"redacted"}
 _PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
 
@@ -62,6 +86,21 @@ def is_code(value: bytes) -> bool:
     return _CODE.fullmatch(value) is not None
 
 
+def is_reference(value: bytes) -> bool:
+    """`os.environ["X"]`, `${X}`, `vault:secret/db#password`: it names the place of a secret."""
+    return value[:1] in _REFERENCE_STARTS and len(value) <= 300 and _REFERENCE.fullmatch(value) is not None
+
+
+def is_template(value: bytes) -> bool:
+    """`<your-password>`, `YOUR_API_KEY`: what a reader should put there."""
+    return value[:1] in _PLACEHOLDER_FIRST and len(value) <= 80 and _PLACEHOLDER.fullmatch(value) is not None
+
+
+def is_statement(word: bytes) -> bool:
+    """Code, not a value: the `raise` in the line below `if not password:`."""
+    return len(word) <= 300 and _STATEMENT.fullmatch(word) is not None
+
+
 def is_placeholder(value: bytes) -> bool:
     stripped = value.strip(b" \t\"'`")
     return (
@@ -69,6 +108,8 @@ def is_placeholder(value: bytes) -> bool:
         or stripped.startswith(_PLACEHOLDER_STARTS)
         or stripped.lower() in _EMPTY_WORDS
         or stripped.count(stripped[0]) == len(stripped)
+        or is_reference(stripped)
+        or is_template(stripped)
     )
 
 

@@ -21,16 +21,16 @@ from compact.model.message import (
     ToolCall,
     ToolResult,
 )
-from compact.redaction.keys import strength
+from compact.redaction.decode import Span, characters
+from compact.redaction.keys import PIN, strength
 from compact.redaction.plausible import is_random
-from compact.redaction.scan import Scanner, Span, builtin_rules, compile_user, pii_kinds
+from compact.redaction.scan import Scanner, compile_user, pii_kinds
 
 if TYPE_CHECKING:
     from compact.redaction.stream import StreamRedactor
 
 REDACTED = "<REDACTED>"
 _REDACTED_BYTES = REDACTED.encode()
-_CONTINUATION = bytes(range(0x80, 0xC0))
 _MAX_DEPTH = 64
 _JSON_SCHEMA_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 _PRIVATE_JWK = ("d", "p", "q", "dp", "dq", "qi", "k")
@@ -51,7 +51,7 @@ class Redactor:
         self.enabled = enabled
         self.pii = pii_kinds(pii)
         self.has_user_patterns = bool(patterns)
-        self._scanner = Scanner(builtin_rules(self.pii), compile_user(patterns))
+        self._scanner = Scanner(self.pii, compile_user(patterns))
 
     def warning_when_disabled(self) -> str | None:
         """The high-severity warning that goes out before the first unredacted export, or None."""
@@ -172,7 +172,9 @@ class Redactor:
             clean_key = self._key(key, result)
             if level == 2:
                 result[clean_key] = self._hidden(item, depth, above)
-            elif level == 1 and isinstance(item, str) and is_random(_encode(item)):
+            elif (level == 1 and isinstance(item, str) and is_random(_encode(item))) or (
+                level == PIN and _is_pin(item)
+            ):
                 result[clean_key] = REDACTED
             else:
                 result[clean_key] = self._value(item, depth + 1, above)
@@ -234,17 +236,12 @@ def by_character(data: bytes, spans: Sequence[Span]) -> list[Span]:
     """Places in UTF-8 `data` as places in its text; a character that is cut belongs to the secret."""
     result, seen, last = [], 0, 0
     for start, end in spans:
-        seen += _characters(data[last:start])
+        seen += characters(data[last:start])
         begin = seen - 1 if data[start] & 0xC0 == 0x80 else seen
-        seen += _characters(data[start:end])
+        seen += characters(data[start:end])
         result.append((begin, seen))
         last = end
     return result
-
-
-def _characters(data: bytes) -> int:
-    """How many characters begin in UTF-8 `data`."""
-    return len(data.translate(None, _CONTINUATION))
 
 
 def _encode(text: str) -> bytes:
@@ -264,6 +261,11 @@ def _names_a_variable(text: str) -> bool:
     return (
         len(name) == len(text) - 3 and name.isascii() and name.isupper() and name.replace("_", "").isalnum()
     )
+
+
+def _is_pin(value: Any) -> bool:
+    text = str(value) if isinstance(value, str | int) else ""
+    return text.isdigit() and 4 <= len(text) <= 8
 
 
 def _plain(value: Any) -> Any | None:

@@ -9,18 +9,20 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from compact.errors import ConfigError
+from compact.redaction import blocks, commands, prose
+from compact.redaction.calls import CALLS
+from compact.redaction.decode import Decoded, Span
 from compact.redaction.grammar import API_KEY, PASSWORD, WS, Check, Rule
 from compact.redaction.named import NAMED
 from compact.redaction.places import PLACES
 from compact.redaction.plain import PLAIN
 from compact.redaction.shapes import PII, SHAPES
 
-Span = tuple[int, int]
-
 _MEMORY = 64 << 20  # With re2's default a large alternation drops from its fast engine to a slow one.
 
 
 _MAY_LEAD_ON = b" \t\"'`*]\\"
+_BLANK = ord(" ")
 _GAP = b" \t\xc2\xa0"
 _LETTERS = string.ascii_letters.encode()
 # Whatever may stand in the head of a quoted value, from its opening quote back to its name; rather too much.
@@ -85,6 +87,9 @@ class CompiledRule:
                 start = kept.end() if kept is not None else begin
             if secret is not None and (value := secret.match(data, start, end)) is not None:
                 end = value.end()
+            # Blanks before a closing quote; in a decoded text one of them is the backslash that escaped it.
+            while end > start and data[end - 1] == _BLANK:
+                end -= 1
             position = stop
             if check is None or check(data[start:end], data[max(0, begin - 16) : begin], data[end : end + 1]):
                 found.append((start, end))
@@ -123,46 +128,83 @@ def _leads_on(data: bytes, end: int) -> bool:
     return data[end : end + 16].lstrip(_MAY_LEAD_ON)[:1] in (b"=", b":", b"\xef")
 
 
+class LazyRule:
+    """A rule that is compiled when the first text needs it: most texts need few, and there are many."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+
+    def find(self, data: bytes, found: list[Span]) -> None:
+        _compiled(self._rule).find(data, found)
+
+
+@functools.cache
+def _compiled(rule: Rule) -> CompiledRule:
+    return CompiledRule(rule)
+
+
 class RuleSet:
     """All built-in rules, and one pass over a text that tells which of them it needs at all."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], finders: Sequence[blocks.BlockScalars | blocks.Tables] = ()
+    ) -> None:
         re2 = _re2()
-        self._rules = [CompiledRule(rule) for rule in rules]
+        self._rules = [*map(LazyRule, rules), *finders]
         self._needed = re2.Set.SearchSet(_options(latin=True))
-        for rule in rules:
-            self._needed.Add((rule.pattern if rule.needs is None else f"(?i:{rule.needs})").encode("latin-1"))
+        needs = [rule.pattern if rule.needs is None else f"(?i:{rule.needs})" for rule in rules]
+        for pattern in (*needs, *(f"(?i:{finder.needs})" for finder in finders)):
+            self._needed.Add(pattern.encode("latin-1"))
         # Matches every text: when it is not among the answers the set ran out of memory, and all rules run.
         self._canary = self._needed.Add(b"")
         self._needed.Compile()
 
     def find(self, data: bytes, found: list[Span]) -> bool:
         """Adds what all rules find; says whether several did, so that it is out of order and may overlap."""
-        needed = self._needed.Match(data) or ()
-        if self._canary not in needed:
-            needed = range(len(self._rules))
         of_several = False
-        for index in needed:
+        for index in self._indexes(data):
             if index != self._canary:
                 before = len(found)
                 self._rules[index].find(data, found)
                 of_several = of_several or 0 < before < len(found)
         return of_several
 
+    def _indexes(self, data: bytes) -> Sequence[int]:
+        needed: Sequence[int] = self._needed.Match(data) or ()
+        return needed if self._canary in needed else range(len(self._rules))
+
+    def may_find(self, data: bytes) -> bool:
+        """Whether any rule has what it needs in `data`."""
+        return len(self._indexes(data)) > 1
+
 
 class Scanner:
     """All rules over one text; what they find is merged, so that rules never see each other's output."""
 
-    def __init__(self, rules: RuleSet, user: Sequence[Any]) -> None:
-        self._rules = rules
+    def __init__(self, pii: frozenset[str], user: Sequence[Any]) -> None:
+        self._all = all_rules(pii)
         self._user = user
 
     def spans(self, data: bytes) -> list[Span]:
         found: list[Span] = []
-        of_several = self._rules.find(data, found)
+        of_several = self._all.find(data, found)
+        decoded = Decoded(data)
+        if decoded.data is not data:
+            before = len(found)
+            self._find_decoded(decoded, found)
+            of_several = of_several or before < len(found)
         for pattern in self._user:
             find_user(pattern, data, found)
         return merged(found) if of_several or self._user else found
+
+    def _find_decoded(self, decoded: Decoded, found: list[Span]) -> None:
+        seen: list[Span] = []
+        decoded_rules().find(decoded.data, seen)
+        if decoded.had_hidden:
+            self._all.find(decoded.plain, seen)
+        # A blank at the end is the backslash of an escaped quote or line break.
+        ends = [(start, start + len(decoded.data[start:end].rstrip())) for start, end in merged(seen)]
+        found += decoded.back([(start, end) for start, end in ends if start < end])
 
 
 def find_user(pattern: Any, data: bytes, found: list[Span]) -> None:
@@ -196,9 +238,28 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return result
 
 
+def line_finders() -> tuple[blocks.BlockScalars, blocks.Tables]:
+    return blocks.finders(matcher, _unanchored())
+
+
+def _decoded_rules() -> tuple[Rule, ...]:
+    return prose.rules() + commands.rules() + CALLS
+
+
+def builtin_rules(pii: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
+    wanted = tuple(rule for rule in PII if rule.kind in pii)
+    return NAMED + PLACES + PLAIN + SHAPES + wanted + _decoded_rules()
+
+
 @functools.cache
-def builtin_rules(pii: frozenset[str] = frozenset()) -> RuleSet:
-    return RuleSet(NAMED + PLACES + PLAIN + SHAPES + tuple(rule for rule in PII if rule.kind in pii))
+def decoded_rules() -> RuleSet:
+    """The rules that leave it to the decoded text to undo escapes."""
+    return RuleSet(_decoded_rules(), line_finders())
+
+
+@functools.cache
+def all_rules(pii: frozenset[str]) -> RuleSet:
+    return RuleSet(builtin_rules(pii), line_finders())
 
 
 def pii_kinds(wanted: bool | Collection[str]) -> frozenset[str]:

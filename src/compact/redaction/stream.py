@@ -2,7 +2,8 @@
 
 Text goes out up to the last white space before which nothing is pending. Pending is a secret that
 reaches the end of what is there, or the start of one: a name that waits for its value, an open quote, a
-header's line, a private key without its end, lines of base64 that may turn out to be one. So memory stays
+header's line, a private key without its end, lines of base64 that may turn out to be one, a line that names a
+command or a word for a secret, a row of a table, an open block. So memory stays
 bounded by the longest pending stretch, and a secret that goes on and on is forgotten as it comes.
 
 Time stays linear, also over hostile text: all looks together take in about a quarter more than arrived, and
@@ -12,15 +13,13 @@ pieces, and what is pending never passes 128 kB by more than a chunk.
 
 from __future__ import annotations
 
-import functools
 from bisect import bisect_right
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from compact.redaction.grammar import API_KEY, PASSWORD, WS
-from compact.redaction.places import PASSWORD_WORDS
-from compact.redaction.scan import Span, compile_bytes
-from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
+from compact.redaction.blocks import LONGEST_HEADER
+from compact.redaction.decode import Span
+from compact.redaction.pending import open_header, waits_from
 
 if TYPE_CHECKING:
     from compact.redaction.redactor import Redactor
@@ -96,7 +95,8 @@ class StreamRedactor:
             cut = self._forced_cut(spans)
         sent = self._redacted(cut, spans)
         if cut:
-            self._context = _tail(self._context + self._pending[:cut])
+            seen = self._context + self._pending[:cut]
+            self._context = open_header(seen) or _tail(seen)
             self._pending = self._pending[cut:]
         return sent
 
@@ -132,9 +132,8 @@ class StreamRedactor:
                 if start < moved:
                     moved = start
             context = len(self._context)
-            waiting = _waiting(self._redactor.pii).search(self._context + data[:moved])
-            if waiting is not None:
-                moved = min(moved, max(0, waiting.start() - context))
+            waiting = waits_from(self._context + data[:moved], self._redactor.pii)
+            moved = min(moved, max(0, waiting - context))
             if moved == cut:
                 return cut
             cut = _last_space(data, moved)
@@ -170,37 +169,11 @@ def _character_start(data: bytes, position: int) -> int:
 
 
 def _tail(data: bytes) -> bytes:
-    """The last words sent: what rules look back at (a border, a name's first half)."""
-    if len(data) <= _CONTEXT:
-        return data
+    """The last words sent: what rules look back at (a border, half a name, a header's first cells)."""
+    line = max(data.rfind(b"\n"), data.rfind(b"\\n")) + 1
+    if len(data) <= _CONTEXT or _CONTEXT <= len(data) - line <= LONGEST_HEADER:
+        return data if len(data) <= _CONTEXT else data[line:]
     start = _last_space(data, len(data) - _CONTEXT)
     return data[
         start if len(data) - start <= 2 * _CONTEXT else _character_start(data, len(data) - _CONTEXT) :
     ]
-
-
-@functools.cache
-def _waiting(pii: frozenset[str]) -> Any:
-    """Matches at the end of a text whatever may become a secret when more arrives."""
-    names = "pass|pwd|secret|token|credential|key|auth|session|psw|psk|pw|_pat|_salt|_dsn"
-    name = rf"(?:{API_KEY}|{PASSWORD}|{PASSWORD_WORDS}|mot|mot de|{names})[a-z0-9_-]*"
-    quote = r"(?:\\*[\"'`*\]]?){0,4}"
-    open_value = (
-        rf"(?:{WS}|[:=>|*~`?+,]|(?-i:\xef\xbc[\x9a\x9d])|value[:=]|"
-        r"[A-Za-z_][A-Za-z_.|\[\] ]{0,32}=)*[bfru]{0,2}"
-        r"(?:\\*\"(?:[^\"\\\n]|\\[^\n])*|\\*'(?:[^'\\\n]|\\[^\n])*|`[^`\n]*)?"
-    )
-    header = (
-        r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
-        r"|(?:curl|mysql|openssl|htpasswd|ldap|redis-cli|convertto|define|unseal|mnemonic|seed phrase|"
-        r"recovery phrase|https?\s|echo\s|printf\s|sudo\s)[^\n]*|"
-        r"(?:otp|one-time \w*|code)(?: is)?[ \t]*[:=]?[ \t]*[\"']?[0-9]*|"
-        r"auth(?:\s*=\s*)?\([^)\n]*|\s--?[a-z-]+[ \t]*[\"']?"
-    )
-    key = rf"-{{4,5}} ?(?:BEGIN [A-Z0-9 ]*)?|{KEY_BEGIN}{KEY_BODY}*|{KEY_LINES}|Private-Lines:[^{{}}]*"
-    prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"
-    pair = r"(?-i:(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;|/\"'\\]*)"
-    shapes = [rf"{name}{quote}{open_value}", header, key, prose, pair]
-    if pii & {"phone", "card"}:
-        shapes.append(r"[+(]?\d[\d ().-]*")
-    return compile_bytes(rf"(?i)(?:{'|'.join(shapes)})\z")

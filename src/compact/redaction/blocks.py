@@ -1,0 +1,293 @@
+"""Secrets that stand below their name: block scalars of YAML, and columns of tables and CSV.
+
+Both are read line by line from where a name was found, and the search goes on behind what was read, so a
+pass stays linear. These finders read the decoded text (`decode.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from compact.redaction import plausible
+from compact.redaction.decode import Span
+from compact.redaction.keys import PIN, strength
+from compact.redaction.prose import foreign_passwords
+
+Search = Callable[[bytes, int], Span]
+"""(text, from where) -> the first match; (-1, -1) where there is none."""
+
+_LONGEST_LINE = 2_000
+LONGEST_HEADER = 500
+
+
+@dataclass(frozen=True, slots=True)
+class BlockScalars:
+    """`password: |-  # comment`, and the deeper lines below it."""
+
+    search: Search
+    needs: str
+
+    def find(self, data: bytes, found: list[Span]) -> None:
+        self.find_open(data, found)
+
+    def find_open(self, data: bytes, found: list[Span]) -> int | None:
+        """Adds the secrets; returns where a name begins whose block goes on at the end, if one does."""
+        position = 0
+        while True:
+            begin, end = self.search(data, position)
+            if begin < 0:
+                return None
+            position = end
+            name = data[begin : data.find(b":", begin)].rstrip(b" \t\"'")
+            level = strength(name.decode("latin-1"))
+            if level == 0:
+                continue
+            start = data.rfind(b"\n", max(0, begin - _LONGEST_LINE), begin) + 1
+            stop, is_open = _block_end(data, end, _indent(data[start:begin]))
+            if b'"' in data[start:begin] and (quote := data.find(b'"', end, stop)) >= 0:
+                stop, is_open = quote, False  # The block stands in a JSON string.
+            block = data[end:stop]
+            secret = block.strip()
+            if (
+                secret
+                and not plausible.is_placeholder(secret)
+                and (level == 2 or plausible.is_random(secret.split(b"\n")[0].rstrip()))
+            ):
+                first = end + len(block) - len(block.lstrip())
+                found.append((first, first + len(secret)))
+                position = max(position, first + len(secret))
+            if is_open:
+                return begin
+
+
+def _indent(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" \t-"))
+
+
+def _block_end(data: bytes, position: int, indent: int) -> tuple[int, bool]:
+    """Where the lines end that are deeper than their name or blank, and whether more may follow."""
+    last = position
+    while position < len(data):
+        stop = data.find(b"\n", position)
+        stop = len(data) if stop < 0 else stop
+        line = data[position:stop]
+        if line.strip():
+            if len(line) - len(line.lstrip(b" \t")) <= indent:
+                return last, False
+            last = stop
+        position = stop + 1
+    return last, True
+
+
+_RULE = re.compile(rb"[-=+|: \t_*\r]+|(?:[-=+|: \t\r]|\xe2[\x94\x95][\x80-\xbf])+")
+_NAME_LIKE = re.compile(rb"[A-Za-z_\x80-\xff][\w .#/*()\x80-\xff-]{0,39}")
+_COLUMN = re.compile(rb"[^\s|]+(?: [^\s|]+)*")
+_PREFIX = re.compile(rb'[^\n]*[{,\[]\s*"[\w -]{1,64}"\s*:\s*"')
+_CELLS = {
+    mark: re.compile(rb'[ ]*(?:"(?:[^"]|"")*"[^%b]*|[^%b]*)(?:%b|\Z)' % ((re.escape(mark),) * 3))
+    for mark in (b",", b";", b"\t", b"|")
+}
+_STATE = re.compile(
+    rb"(?i)true|false|yes|no|y|n|x|n/?a|none|null|nil|required|optional|string|str|text|varchar.*|char.*|int(?:eger)?|"
+    rb"bool(?:ean)?|bytes|any|set|unset|not set|enabled|disabled|default|hidden|empty|valid|invalid|expired|"
+    rb"active|ok|hashed|encrypted|masked|rotated|supported|unsupported|never|always|[-*\xe2\x80\xa2.x?]+|\xe2\x9c[\x80-\xbf]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a table: how its cells are told apart, and which of them hold secrets."""
+
+    mark: bytes
+    """What stands between cells; two blanks where columns are aligned."""
+    count: int
+    secrets: tuple[tuple[int, int, int], ...]
+    """(number of the cell, where it begins in its line, strength of its name)"""
+    is_loose: bool
+    """Blanks behind the commas, as in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Columns whose header names a secret."""
+
+    search: Search
+    needs: str
+
+    def find(self, data: bytes, found: list[Span]) -> None:
+        self.find_open(data, found)
+
+    def find_open(self, data: bytes, found: list[Span]) -> Span | None:
+        """Adds the secrets; returns where the header stands if a table goes on at the end."""
+        position = 0
+        while True:
+            begin, end = self.search(data, position)
+            if begin < 0:
+                return None
+            start = data.rfind(b"\n", max(0, begin - _LONGEST_LINE), begin) + 1
+            stop = data.find(b"\n", end - 1)
+            if stop < 0:
+                return None
+            position = stop + 1
+            header = header_of(data[start:stop]) if stop - start <= LONGEST_HEADER else None
+            if header is not None:
+                position = _rows(data, position, header, found)
+                if position >= len(data):
+                    return start, stop
+
+
+def _rows(data: bytes, position: int, header: Header, found: list[Span]) -> int:
+    """Adds the secrets of the rows from `position` on; returns where the first line begins that is none."""
+    while position < len(data):
+        stop = data.find(b"\n", position)
+        stop = len(data) if stop < 0 else stop
+        line = data[position:stop]
+        if not line.strip() or len(line) > _LONGEST_LINE:
+            return position
+        if _RULE.fullmatch(line) is None:
+            row = _matching(line, header)
+            if row is None:
+                return position
+            for number, _, level in header.secrets:
+                begin, end = row[number]
+                if _is_secret(line[begin:end], level, header):
+                    found.append((position + begin, position + end))
+        position = stop + 1
+    return len(data)
+
+
+def _matching(line: bytes, header: Header) -> list[Span] | None:
+    """The cells of a row that has as many as its header, or whose cells stand below the header's."""
+    found = cells(line, header.mark)
+    if len(found) == header.count:
+        return found
+    if header.mark != b"  ":
+        return None
+    starts = {start: (start, stop) for start, stop in found if stop > start}
+    below = [(number, starts[at]) for number, at, _ in header.secrets if at in starts]
+    if not below or len(found) > header.count:
+        return None
+    row = [(0, 0)] * header.count
+    for number, span in below:
+        row[number] = span
+    return row
+
+
+def _is_secret(value: bytes, level: int, header: Header) -> bool:
+    if plausible.is_placeholder(value) or plausible.is_code(value) or _STATE.fullmatch(value):
+        return False
+    if level == PIN:
+        return value.isdigit() and 4 <= len(value) <= 8
+    if level == 1:
+        return plausible.is_random(value)
+    if value.isdigit() and len(value) < 4:
+        return False
+    if header.is_loose or (b" " in value and header.mark in (b",", b"  ")):
+        return plausible.has_key_run(value)
+    return True
+
+
+def header_of(line: bytes) -> Header | None:
+    mark = _mark(line)
+    if mark is None:
+        return None
+    found = cells(line, mark)
+    names = [line[start:stop] for start, stop in found]
+    if len(names) < 2 or not all(name and _NAME_LIKE.fullmatch(name) for name in names):
+        return None
+    levels = [strength(name.decode("utf-8", "replace").strip(" *_`()")) for name in names]
+    secrets = tuple((i, found[i][0] - _json_prefix(line), level) for i, level in enumerate(levels) if level)
+    is_loose = mark == b"," and b", " in line and b'"' not in line
+    return Header(mark, len(names), secrets, is_loose) if secrets else None
+
+
+def _mark(line: bytes) -> bytes | None:
+    for mark in (b"|", b"\t", b";", b","):
+        if mark in line:
+            return mark
+    return b"  " if b"  " in line.strip() else None
+
+
+def cells(line: bytes, mark: bytes) -> list[Span]:
+    """The cells of a line without their quotes and blanks."""
+    start, stop = _json_prefix(line), len(line)
+    if mark == b"  ":
+        return [_trimmed(line, *match.span()) for match in _COLUMN.finditer(line, start)]
+    if mark == b"|":
+        first = len(line) - len(line[start:].lstrip(b" \t"))
+        if line[first : first + 1] == b"|":
+            start = first + 1
+            closing = line.rstrip(b' \t\r"}]),')
+            stop = len(closing) - 1 if closing.endswith(b"|") else stop
+    return [_trimmed(line, at, end) for at, end in _split(line, mark, start, stop)]
+
+
+def _json_prefix(line: bytes) -> int:
+    """Where the text begins of a line that a JSON string begins in."""
+    match = _PREFIX.match(line) if b'"' in line else None
+    return 0 if match is None else match.end()
+
+
+def _split(line: bytes, mark: bytes, start: int, stop: int) -> Iterator[Span]:
+    if b'"' not in line or mark == b"|":
+        while (at := line.find(mark, start, stop)) >= 0:
+            yield start, at
+            start = at + len(mark)
+        yield start, stop
+        return
+    pattern = _CELLS[mark]
+    while start <= stop and (match := pattern.match(line, start, stop)) is not None:
+        ended = line[match.end() - 1 : match.end()] == mark and match.end() > start
+        yield start, match.end() - 1 if ended else match.end()
+        if not ended:
+            return
+        start = match.end()
+
+
+def _trimmed(line: bytes, start: int, stop: int) -> Span:
+    """Without blanks and quotes; where a JSON string begins or ends in a cell, only what is inside."""
+    cell = line[start:stop]
+    text = cell.strip(b" \t\r")
+    start += len(cell) - len(cell.lstrip(b" \t\r"))
+    quote = text[:1]
+    if quote in (b'"', b"'", b"`") and (closing := text.find(quote, 1)) > 0:
+        if text[closing + 1 : closing + 2] == quote:
+            closing = len(text) - 1  # Quotes within quotes are doubled.
+        inner = text[1:closing].strip()
+        start += 1 + text[1:].index(inner)
+        return start, start + len(inner)
+    if b'"' in text:
+        before, _, after = text.rpartition(b'"')
+        if after.strip(b"}])., \t"):
+            start, text = start + len(before) + 1, after
+        else:
+            text = text[: text.index(b'"')]
+    return start, start + len(text.rstrip())
+
+
+_BLOCK_MARK = r":[ \t]*(?:![\w!]{1,20}[ \t]+)?[|>][0-9+-]{0,2}[ \t]*(?:#[^\n]*)?\r?\n"
+
+
+@functools.cache
+def finders(matcher: Callable[[str], Any], anchor: Any) -> tuple[BlockScalars, Tables]:
+    def searching(pattern: str) -> Search:
+        match = matcher(pattern)
+
+        def search(data: bytes, position: int) -> Span:
+            span: Span = match(anchor, data, position, len(data))[0]
+            return span
+
+        return search
+
+    english = "password|passwd|passphrase|passcode|pwd|pass|secret|token|key|pin|psk|credential"
+    names = f"{english}|{foreign_passwords()}"
+    # A cell ends with the name of a secret; whether it stands in a header is asked where it is found.
+    cell = rf"(?:{names})s?[0-9]?[ \"'*`]{{0,12}}?(?:[,;\t|\r\n]|  )"
+    return (
+        BlockScalars(searching(rf"[\w.-]{{1,64}}[\"']?[ \t]*{_BLOCK_MARK}"), _BLOCK_MARK),
+        Tables(searching(f"(?i){cell}"), cell),
+    )

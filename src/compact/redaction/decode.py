@@ -1,0 +1,154 @@
+"""A text as its reader sees it: escapes undone, colors and invisible characters gone, with the way back.
+
+`pass\\u0077ord`, a color code or a zero-width space inside a name hide it from every pattern. So the rules
+also read a decoded copy, and what they find there is mapped back to where it stands in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+
+Span = tuple[int, int]
+
+_UNIT = rb"u[0-9A-Fa-f]{4}"
+# Runs of equal depth only, so that all characters of a run have the same width in the text.
+_ESCAPED = re.compile(
+    rb"(?:\\%b)+|(?:\\{2}%b)+|(?:\\{3}%b)+|\\{4,8}%b|\\{1,8}(?:x1[Bb]|033|e(?=\[))" % ((_UNIT,) * 4)
+)
+_SIGNS = (b"\\u", b"\\x1", b"\\033", b"\\e[")
+_HIDDEN = re.compile(
+    rb"(?:\x1b(?:\[[0-9;:?]{0,24}[A-Za-z]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][0-9A-Z])|"
+    rb"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad|\xcd\x8f|\xe1\xa0\x8e|"
+    rb"\xef\xb8[\x80-\x8f]|\xe1\x85[\x9f\xa0]|\xe3\x85\xa4)+"
+)
+_DEPTH = re.compile(rb"\\+u")
+_CONTINUATION = bytes(range(0x80, 0xC0))
+# Same length, so no map is needed: the backslash becomes a blank, which every rule allows there.
+_LAYOUT = ((b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"), (b'\\"', b' "'), (b"\\'", b" '"))
+_DEEPEST = 8
+
+
+def characters(data: bytes) -> int:
+    """How many characters begin in UTF-8 `data`."""
+    return len(data.translate(None, _CONTINUATION))
+
+
+class _Edits:
+    """What was replaced, in order: its place in the text, its place in the copy, its number of characters."""
+
+    __slots__ = ("_counts", "_ends", "_places", "_starts", "_stops", "copy")
+
+    def __init__(self, data: bytes, pattern: re.Pattern[bytes], new: Callable[[bytes], bytes] | None) -> None:
+        starts: list[int] = []
+        stops: list[int] = []
+        places: list[int] = []
+        ends: list[int] = []
+        counts: list[int] = []
+        pieces: list[bytes] = []
+        last = length = 0
+        for match in pattern.finditer(data):
+            start, stop = match.span()
+            pieces.append(data[last:start])
+            length += start - last
+            starts.append(start)
+            stops.append(stop)
+            places.append(length)
+            if new is not None:
+                piece = new(match.group())
+                pieces.append(piece)
+                length += len(piece)
+                counts.append(characters(piece))
+                ends.append(length)
+            last = stop
+        pieces.append(data[last:])
+        self.copy = b"".join(pieces)
+        self._starts, self._stops, self._places, self._counts = starts, stops, places, counts
+        self._ends = ends or places  # What was only taken out has no length.
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
+
+    def back(self, spans: list[Span]) -> list[Span]:
+        result, last = [], (-1, 0, 0)
+        for start, end in spans:
+            begin, _, last = self._place(start, last)
+            _, stop, last = self._place(end - 1, last)
+            result.append((begin, stop))
+        return result
+
+    def _place(self, at: int, last: tuple[int, int, int]) -> tuple[int, int, tuple[int, int, int]]:
+        """Where the byte `at` of the copy stands in the text, from and to.
+
+        `last` (edit, place, characters before it) makes ascending questions about one run linear together.
+        """
+        index = bisect_right(self._places, at) - 1
+        if index < 0:
+            return at, at + 1, last
+        begin, stop, copied, end = (
+            self._starts[index],
+            self._stops[index],
+            self._places[index],
+            self._ends[index],
+        )
+        if at >= end:
+            return stop + at - end, stop + at - end + 1, last
+        known, seen = (last[1], last[2]) if last[0] == index and last[1] <= at else (copied, 0)
+        seen += characters(self.copy[known : at + 1])
+        width = (stop - begin) // self._counts[index]
+        return begin + (seen - 1) * width, begin + seen * width, (index, at + 1, seen)
+
+
+class Decoded:
+    """`back` maps sorted spans of `.data` or of `.plain` to spans of the original."""
+
+    __slots__ = ("_stages", "data", "plain")
+    plain: bytes
+    """Letters decoded, invisible characters gone."""
+    data: bytes
+    """The same length, and escaped line breaks, tabs and quotes as what they stand for."""
+
+    def __init__(self, data: bytes) -> None:
+        self._stages: list[_Edits] = []
+        has_backslash = b"\\" in data
+        if has_backslash and any(sign in data for sign in _SIGNS):
+            data = self._edited(data, _ESCAPED, _unescaped)
+        if b"\x1b" in data or not data.isascii():
+            data = self._edited(data, _HIDDEN, None)
+        self.plain = data
+        self.data = _laid_out(data) if has_backslash else data
+
+    @property
+    def had_hidden(self) -> bool:
+        """Whether letters were decoded or invisible characters taken out."""
+        return bool(self._stages)
+
+    def _edited(self, data: bytes, pattern: re.Pattern[bytes], new: Callable[[bytes], bytes] | None) -> bytes:
+        edits = _Edits(data, pattern, new)
+        if not edits:
+            return data
+        self._stages.append(edits)
+        return edits.copy
+
+    def back(self, spans: list[Span]) -> list[Span]:
+        for stage in reversed(self._stages):
+            spans = stage.back(spans)
+        return spans
+
+
+def _unescaped(run: bytes) -> bytes:
+    if b"u" not in run:
+        return b"\x1b"
+    return _DEPTH.sub(rb"\\u", run).decode("unicode_escape").encode("utf-8", "surrogatepass")
+
+
+def _laid_out(data: bytes) -> bytes:
+    """Escaped line breaks, tabs and quotes as what they stand for."""
+    for escaped, plain in _LAYOUT:
+        data = data.replace(escaped, plain)
+    for _ in range(_DEEPEST):
+        if b"\\ " not in data:
+            break
+        data = data.replace(b"\\ ", b"  ")
+    return data

@@ -1,0 +1,96 @@
+"""What of a text may become a secret when more arrives."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from compact.redaction.decode import Decoded, Span
+from compact.redaction.grammar import API_KEY, PASSWORD, WS
+from compact.redaction.prose import foreign_passwords
+from compact.redaction.scan import compile_bytes, decoded_rules, line_finders
+from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
+
+
+def waits_from(text: bytes, pii: frozenset[str]) -> int:
+    """Where the part of `text` begins that must wait for more; its length when nothing must."""
+    waiting = _waiting(pii).search(text)
+    raw = len(text) if waiting is None else waiting.start()
+    decoded = Decoded(text)
+    data = decoded.data
+    start = min(_line_from(data), _block_from(data))
+    if data is not text and (waiting := _waiting(pii).search(data)) is not None:
+        start = min(start, waiting.start())
+    table = _open_table(data)
+    if table is not None:
+        row = data.rfind(b"\n") + 1
+        # Between rows only, and only where the line break is not escaped, a stream can stop.
+        start = min(start, row if decoded.back([(row - 1, row)])[0][1] == _last_break(text) else table[0])
+    return raw if start >= len(data) else min(raw, decoded.back([(start, start + 1)])[0][0])
+
+
+def open_header(text: bytes) -> bytes:
+    """The header, with its line break, of the table that goes on at the end of `text`; else empty."""
+    decoded = Decoded(text)
+    table = _open_table(decoded.data)
+    if table is None:
+        return b""
+    start, stop = decoded.back([(table[0], table[1] + 1)])[0]
+    return text[start:stop]
+
+
+def _last_break(text: bytes) -> int:
+    return text.rfind(b"\n") + 1
+
+
+def _line_from(data: bytes) -> int:
+    """The start of an unfinished line that has what a rule needs, or of the name that it is the value of."""
+    line = data.rfind(b"\n") + 1
+    above = data[:line].rstrip()
+    if above.endswith((b":", b"=", b"\xef\xbc\x9a")):
+        line = above.rfind(b"\n") + 1
+    return line if decoded_rules().may_find(data[line:]) or _call().search(data, line) else len(data)
+
+
+def _block_from(data: bytes) -> int:
+    start = line_finders()[0].find_open(data, [])
+    return len(data) if start is None else start
+
+
+def _open_table(data: bytes) -> Span | None:
+    """Where the header stands of a table that the finished lines of `data` end in."""
+    return line_finders()[1].find_open(data[: data.rfind(b"\n") + 1], [])
+
+
+@functools.cache
+def _call() -> Any:
+    return compile_bytes(
+        r"(?i)(?:pass|pwd|secret|token|key|auth|log|sign|cred|bind|connect|pdo|user)\w*\([^\n]*\z"
+    )
+
+
+@functools.cache
+def _waiting(pii: frozenset[str]) -> Any:
+    """Matches at the end of a text whatever may become a secret when more arrives."""
+    names = "pass|pwd|secret|token|credential|key|auth|session|psw|psk|pw|_pat|_salt|_dsn"
+    name = rf"(?:{API_KEY}|{PASSWORD}|{foreign_passwords()}|mot|mot de|{names})[a-z0-9_-]*"
+    quote = r"(?:\\*[\"'`*\]]?){0,4}"
+    open_value = (
+        rf"(?:{WS}|[:=>|*~`?+,]|(?-i:\xef\xbc[\x9a\x9d])|value[:=]|"
+        r"[A-Za-z_][A-Za-z_.|\[\] ]{0,32}=)*[bfru]{0,2}"
+        r"(?:\\*\"(?:[^\"\\\n]|\\[^\n])*|\\*'(?:[^'\\\n]|\\[^\n])*|`[^`\n]*)?"
+    )
+    header = (
+        r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
+        r"|(?:curl|mysql|openssl|htpasswd|ldap|redis-cli|convertto|define|unseal|mnemonic|seed phrase|"
+        r"recovery phrase|https?\s|echo\s|printf\s|sudo\s)[^\n]*|"
+        r"(?:otp|one-time \w*|code)(?: is)?[ \t]*[:=]?[ \t]*[\"']?[0-9]*|"
+        r"auth(?:\s*=\s*)?\([^)\n]*|\s--?[a-z-]+[ \t]*[\"']?"
+    )
+    key = rf"-{{4,5}} ?(?:BEGIN [A-Z0-9 ]*)?|{KEY_BEGIN}{KEY_BODY}*|{KEY_LINES}|Private-Lines:[^{{}}]*"
+    prose = r"(?:pass(?:word|phrase|code)|key|token|secret)\s+(?:[a-z]+\s+){0,2}[:\s]*[\"'`]?"
+    pair = r"(?-i:(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;|/\"'\\]*)"
+    shapes = [rf"{name}{quote}{open_value}", header, key, prose, pair]
+    if pii & {"phone", "card"}:
+        shapes.append(r"[+(]?\d[\d ().-]*")
+    return compile_bytes(rf"(?i)(?:{'|'.join(shapes)})\z")

@@ -1,0 +1,179 @@
+"""Secrets that a sentence gives away, in the languages of `data/words.toml`, and PINs.
+
+These rules read the decoded text (`decode.py`): there are no escapes to mind.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from compact.redaction import plausible
+from compact.redaction.grammar import COLON, GAP, SEED_VALUE, Rule
+from compact.redaction.words import either, words
+
+_SUFFIX = r"(?:[a-z]|[\xc3-\xd1][\x80-\xbf]){0,5}"
+_BLANK = r"(?:[ \t]|(?-i:\xc2\xa0))"
+# A word between the name and its value: "the password *for the staging database* is".
+_FILLER = rf"{_BLANK}{{1,4}}[^\s:=,;.!?\"'`()\[\]{{}}<>|]{{1,24}}"
+_OPENING = r"(?:[\"'`*]{1,3}|(?-i:\xc2\xab\s?|\xe2\x80[\x98-\x9f]|\xe3\x80[\x8c\x8e\x90]))?"
+_VALUE = r"[^\s\"'`,;\xe3\xef]+"
+# A value on the line below its name, behind one empty line at most.
+_BREAK = r"[ \t]*(?:\r?\n[ \t]*){1,2}"
+_CLOSE = r"(?: {0,7}[\"'`*]){0,3}"
+_ASCII = r"[!#-&(-+.-:<-_a-~-]{4,}"
+_NO_SENTENCE = re.compile(rb"[a-z]+(?:[-./][a-z]+)*|[A-Z][a-z]+")
+_TYPED_HOLDS = "[0-9!@#$%^&*+~]"
+_SYMBOL = re.compile(rb"[!@#$%^&*+~]")
+_TRAILING = b".,;:!?)]}*`\"'"
+
+
+def _is_typed(value: bytes) -> bool:
+    """A password someone wrote into a sentence, as against the sentence going on."""
+    value = value.rstrip(_TRAILING)
+    if len(value) < 5 or plausible.is_placeholder(value) or plausible.is_code(value):
+        return False
+    return plausible.has_key_run(value) or (_SYMBOL.search(value) is not None and not value.isdigit())
+
+
+def _typed(value: bytes, before: bytes, after: bytes) -> bool:
+    return after != b"(" and _is_typed(value)
+
+
+def _alone(value: bytes, before: bytes, after: bytes) -> bool:
+    return plausible.is_typed_password(value.rstrip(_TRAILING))
+
+
+def _random(value: bytes, before: bytes, after: bytes) -> bool:
+    value = value.rstrip(_TRAILING)
+    return len(value) >= 10 and after != b"(" and plausible.is_random(value) and plausible.has_key_run(value)
+
+
+def _stated(value: bytes, before: bytes, after: bytes) -> bool:
+    """Latin letters in a script without blanks, right behind "the password is"."""
+    if plausible.is_placeholder(value) or plausible.is_code(value) or after == b"(":
+        return False
+    return len(value) >= 8 or _NO_SENTENCE.fullmatch(value) is None
+
+
+def _given(value: bytes, before: bytes, after: bytes) -> bool:
+    return not plausible.is_reference(value)
+
+
+def _digits(value: bytes, before: bytes, after: bytes) -> bool:
+    return not (after.isalnum() or after in (b"-", b":", b"/", b"_", b"%"))
+
+
+def _only_foreign(kind: str) -> list[str]:
+    english = words(kind, False, "en")
+    return [word for word in words(kind, False) if word not in english]
+
+
+@functools.cache
+def foreign_passwords() -> str:
+    """Words for password that the requirement's own patterns don't know."""
+    return either([*_only_foreign("password"), *words("password", True)])
+
+
+def _sentences() -> tuple[Rule, ...]:
+    """Languages that put blanks between words."""
+    password, key, foreign_key = (
+        either(words("password", False)),
+        either(words("key", False)),
+        either(_only_foreign("key")),
+    )
+    said = rf"{_BLANK}+(?:{either(words('is', False))}){_BLANK}*(?:{COLON}|{_BLANK})"
+    says = rf"(?:{said}|{GAP}{COLON})"
+    some, fillers = rf"(?:{_FILLER}){{0,6}}?", rf"(?:{_FILLER}){{1,4}}?"
+    named = rf"(?i)(?:{password}){_SUFFIX}{_CLOSE}"
+    needs = rf"(?:{password}){_SUFFIX}{_CLOSE}[ \t\xc2:=\xef]"
+    random = "[0-9]|[A-Za-z]{20}"
+    return (
+        Rule(
+            "password",
+            rf"(?i)(?:{foreign_passwords()}){_CLOSE}{GAP}{COLON}{GAP}{_OPENING}",
+            SEED_VALUE,
+            foreign_passwords(),
+            _given,
+        ),
+        Rule(
+            "prose",
+            rf"{named}{_BLANK}+(?:{either(words('to', False))}){_BLANK}+{_OPENING}",
+            _VALUE,
+            needs,
+            _typed,
+            holds=_TYPED_HOLDS,
+        ),
+        Rule("prose", rf"{named}{some}{says}{GAP}{_OPENING}", _VALUE, needs, _typed, holds=_TYPED_HOLDS),
+        Rule("prose", rf"{named}{some}(?:{said})?{GAP}{COLON}{_BREAK}{_OPENING}", _VALUE, needs, _typed),
+        Rule(
+            "prose",
+            rf"(?i)(?:{foreign_passwords()}){_SUFFIX}{_CLOSE}{_BLANK}+{_OPENING}",
+            _VALUE,
+            foreign_passwords(),
+            _alone,
+            holds="[0-9]|[^ ]{24}",
+        ),
+        Rule(
+            "prose",
+            rf"(?i)(?:{key}){_SUFFIX}{_CLOSE}(?:{fillers}{says}|{said}){GAP}{_OPENING}",
+            _VALUE,
+            rf"(?:{key}){_SUFFIX}{_CLOSE}{_BLANK}",
+            _random,
+            holds=random,
+        ),
+        Rule(
+            "prose",
+            rf"(?i)(?:{foreign_key}){_SUFFIX}{_CLOSE}{GAP}{COLON}{GAP}{_OPENING}",
+            _VALUE,
+            foreign_key,
+            _random,
+            holds=random,
+        ),
+    )
+
+
+def _joined() -> tuple[Rule, ...]:
+    """Languages without blanks between words: what is ASCII behind the word is the value."""
+    password, key = either(words("password", True)), either(words("key", True))
+    said = either(words("is", True))
+    return (
+        Rule(
+            "prose",
+            rf"(?i)(?:{password})[\x80-\xff]{{0,12}}?(?:{said}){GAP}{COLON}?{GAP}{_OPENING}",
+            _ASCII,
+            password,
+            _stated,
+        ),
+        Rule(
+            "prose",
+            rf"(?i)(?:{password}|{key})[\x80-\xff]{{0,24}}[ \t:=\"'`]{{0,4}}",
+            _ASCII,
+            rf"{password}|{key}",
+            _typed,
+        ),
+    )
+
+
+def _pins() -> tuple[Rule, ...]:
+    pin, joined = either(words("pin", False)), either(words("pin", True))
+    says = rf"(?:{_BLANK}+(?:{either(words('is', False))}){_BLANK}*{COLON}?|{GAP}{COLON})"
+    long_name = rf"\b(?:{pin}|(?-i:PIN|Pin))\b{_CLOSE}(?:{_FILLER}){{0,5}}?"
+    digits = "[0-9]{4,8}"
+    return (
+        Rule(
+            "pin",
+            rf"(?i)(?:{long_name}|\bpin\b{_CLOSE}){says}{GAP}{_OPENING}",
+            digits,
+            rf"\bpin\b|{pin}",
+            _digits,
+            holds="[0-9]{4}",
+        ),
+        Rule("pin", rf"\bPIN{_BLANK}", "[0-9]{4,6}", r"\bpin[ \t]", _digits),
+        Rule("pin", rf"(?i)(?:{joined})[\x80-\xff]{{0,12}}[ \t:=\"'`]{{0,4}}", digits, joined, _digits),
+    )
+
+
+@functools.cache
+def rules() -> tuple[Rule, ...]:
+    return (*_sentences(), *_joined(), *_pins())

@@ -1,0 +1,236 @@
+"""Secrets that only their place gives away, one group a mechanism, and what looks like them."""
+
+from __future__ import annotations
+
+import json
+
+from .secret_corpus import Case
+
+WORD = "horse" + "staple"
+TYPED = "Tr0ub" + "adour&3"
+MIXED = "k7Qp" + "2vXw9Lm4"
+
+
+def _below() -> list[tuple[str, str, str]]:
+    return [
+        ("block-scalar", f"db_password: |2-  # rotate in May\n    {WORD}\nuser: bob\n", WORD),
+        ("block-scalar", f"clientSecret: >+\n  {WORD}\n\nnext: 1\n", WORD),
+        ("block-scalar", f"passphrase: !!str |\n  purple {WORD} monkey\nx: y\n", f"purple {WORD} monkey"),
+        ("block-scalar", f"  password: >-\n    {WORD}\n    {WORD[::-1]}\n  user: bob\n", WORD[::-1]),
+        ("line-below", f"The root password for the new box is:\n\n{TYPED}\n\nPlease change it.", TYPED),
+        ("line-below", f"Das Passwort für die Datenbank lautet:\n{TYPED}\n", TYPED),
+    ]
+
+
+def _tables() -> list[tuple[str, str, str]]:
+    return [
+        ("csv", f"user,password,role\nbob,{WORD},admin\nal,x,guest\n", WORD),
+        ("csv", f'"User";"Initial Password"\n"bob";"{WORD}, with comma"\n', f"{WORD}, with comma"),
+        ("csv", f"host\tuser\tapi_key\nweb1\tbob\t{MIXED}\n", MIXED),
+        ("csv", f"name,city,Passwort\nbob,Ulm,{WORD}\n", WORD),
+        (
+            "markdown",
+            f"\n| Service | User | Password |\n|:--|---|--:|\n| mail | bob | {WORD} |\n\nDone.",
+            WORD,
+        ),
+        ("markdown", f"Host | Secret\n---|---\nweb | {WORD}\n", WORD),
+        ("psql", f" id | name | password \n----+------+----------\n  1 | bob  | {WORD}\n(1 row)\n", WORD),
+        (
+            "mysql",
+            f"+------+----------+\n| user | password |\n+------+----------+\n| bob  | {WORD} |\n+------+\n",
+            WORD,
+        ),
+        (
+            "columns",
+            f"USER      PASSWORD        HOST\nbob       {WORD}     web1\neve                       web2\n",
+            WORD,
+        ),
+        ("columns", f"Name   Secret\n----   ------\nbob    {WORD}\n", WORD),
+        ("pins", "card,pin\n4711,82645\n", "82645"),
+    ]
+
+
+def _hidden() -> list[tuple[str, str, str]]:
+    return [
+        ("color", f"\x1b[1mpass\x1b[32mword\x1b[0m: {WORD}", WORD),
+        ("color", f"api\x1b[0m_key\x1b[1;31m = {WORD}", WORD),
+        ("color-escaped", f'{{"log": "pass\\u001b[0mword: {WORD}"}}', WORD),
+        ("zero-width", f"pass\u200bword={WORD}", WORD),
+        ("zero-width", f"client\u2060_sec\ufeffret: '{WORD}'", WORD),
+        ("soft-hyphen", f"pass\u00adword: {WORD}", WORD),
+        ("escaped-name", f'{{"pass\\u0077ord": "{WORD}"}}', WORD),
+        ("escaped-name", f'{{\\"client\\\\u005fsecret\\": \\"{WORD}\\"}}', WORD),
+        ("json-in-json", json.dumps({"body": json.dumps({"db": {"password": WORD}})}), WORD),
+        ("escaped-words", json.dumps(f"密码是{TYPED}"), TYPED),
+    ]
+
+
+def _languages() -> list[tuple[str, str, str]]:
+    return [
+        ("german", f"Das WLAN-Passwort lautet {TYPED}.", TYPED),
+        ("german", f"Kennwort für den Drucker: {TYPED}", TYPED),
+        ("french", f"Le mot de passe du serveur est {TYPED}", TYPED),
+        ("french", f"Clé API : {MIXED}", MIXED),
+        ("spanish", f"La contraseña de la base de datos es {TYPED}, no la pierdas", TYPED),
+        ("portuguese", f"A senha é {TYPED}", TYPED),
+        ("italian", f"La parola d'ordine è {TYPED}", TYPED),
+        ("dutch", f"Het wachtwoord luidt {TYPED}", TYPED),
+        ("polish", f"Hasło to {TYPED}", TYPED),
+        ("czech", f"Heslo do systému je {TYPED}", TYPED),
+        ("swedish", f"Lösenordet är {TYPED}", TYPED),
+        ("hungarian", f"A jelszó: {WORD}", WORD),
+        ("turkish", f"Yeni şifre: {WORD}", WORD),
+        ("turkish", f"Parolanız {TYPED} olarak ayarlandı", TYPED),
+        ("russian", f"ПАРОЛЬ: {WORD}", WORD),
+        ("russian", f"Пароль от сервера — {TYPED}", TYPED),
+        ("greek", f"Ο κωδικός πρόσβασης είναι {TYPED}", TYPED),
+        ("vietnamese", f"Mật khẩu là {TYPED}", TYPED),
+        ("arabic", f"كلمة المرور هي {TYPED}", TYPED),
+        ("hindi", f"पासवर्ड: {WORD}", WORD),
+        ("chinese", f"数据库密码是{TYPED}。", TYPED),
+        ("chinese", f"密码已改为 {TYPED}", TYPED),
+        ("japanese", f"パスワードは{WORD}です", WORD),
+        ("japanese", f"パスワード「{TYPED}」を使う", TYPED),
+        ("korean", f"비밀번호는 {TYPED}입니다", TYPED),
+    ]
+
+
+def _calls() -> list[tuple[str, str, str]]:
+    return [
+        ("call", f'user.setPassword("{WORD}");', WORD),
+        ("call", f"client.with_password('{WORD}').connect()", WORD),
+        ("call", f"set_password(user, '{WORD}')", WORD),
+        ("call", f'check_password("{TYPED}", stored)', TYPED),
+        ("call", f"login('me', '{WORD}')", WORD),
+        ("call", f'smtp.login(sender, "{WORD}")', WORD),
+        ("call", f'new NetworkCredential("bob", "{WORD}", "corp")', WORD),
+        ("call", f'smtp.PlainAuth("", "bob@example.org", "{TYPED}", host)', TYPED),
+        ("call", f'DriverManager.getConnection(url, "bob", "{TYPED}")', TYPED),
+        ("call", f"mysqli_connect('localhost', 'root', '{TYPED}', 'shop')", TYPED),
+        ("call", f'session.authenticate(username, b"{WORD}")', WORD),
+    ]
+
+
+def _commands() -> list[tuple[str, str, str]]:
+    return [
+        ("option", f"az login --service-principal --client-secret {WORD}", WORD),
+        ("option", f'["deploy", "--db-password", "{WORD}"]', WORD),
+        ("option", f"tool --clientSecret {MIXED} run", MIXED),
+        ("option", f"New-User -Name bob -Password {WORD}", WORD),
+        ("option", f"runner register --registration-token {MIXED}", MIXED),
+        ("client", f"mongosh -u admin -p {WORD} --host db1", WORD),
+        ("client", f"sqlcmd -S db -U sa -P {WORD} -Q 'select 1'", WORD),
+        ("client", f"mariadb -u root -p{WORD} shop", WORD),
+        ("client", f"smbclient //srv/share -U bob%{WORD}", WORD),
+        ("client", f"net use Z: \\\\nas\\team {TYPED} /user:bob", TYPED),
+        ("client", f"net use \\\\srv\\c$ /user:CORP\\bob {WORD}", WORD),
+        ("client", f"net user bob {TYPED} /add", TYPED),
+        ("client", f"aws configure set aws_secret_access_key {WORD}", WORD),
+        ("client", f"aws configure set profile.dev.aws_session_token {MIXED}", MIXED),
+        ("client", f"plink -ssh bob@host -pw {WORD} uptime", WORD),
+        ("client", f"snmpwalk -v2c -c {WORD} 10.0.0.1", WORD),
+        ("client", f"rabbitmqctl add_user bob {WORD}", WORD),
+        ("client", f"lftp -u bob,{WORD} ftp.example.org", WORD),
+        ("client", f"ipmitool -H 10.0.0.1 -U admin -P {WORD} power status", WORD),
+        ("client", f"nmcli dev wifi connect home password {WORD}", WORD),
+        ("client", f"xfreerdp /v:host /u:bob /p:{WORD}", WORD),
+        ("client", f"mosquitto_pub -h mq -u bob -P {WORD} -t x -m y", WORD),
+        ("client", f"vault login {MIXED}", MIXED),
+        ("client", f"7z a -p{WORD} out.7z dir", WORD),
+        ("client", f"npm config set //registry.example.org/:_authToken {MIXED}", MIXED),
+    ]
+
+
+def _appliances() -> list[tuple[str, str, str]]:
+    return [
+        ("appliance", f"snmp-server community {WORD} RO", WORD),
+        ("appliance", f"switch1(config)# enable secret 0 {WORD}\n", WORD),
+        ("appliance", f"\nusername admin privilege 15 secret 0 {WORD}\n", WORD),
+        ("appliance", f"tacacs-server host 10.0.0.5 key {WORD}", WORD),
+        ("appliance", f"radius-server key 7 {MIXED}", MIXED),
+        ("appliance", f"crypto isakmp key {WORD} address 10.1.1.1", WORD),
+        ("appliance", f"\n neighbor 10.0.0.2 password {WORD}\n", WORD),
+        ("appliance", f"base dc=example,dc=org\nbindpw {WORD}\n", WORD),
+        ("appliance", f"rootpw {WORD}", WORD),
+        ("appliance", f"rocommunity {WORD} 10.0.0.0/8", WORD),
+        ("appliance", f"    auth_pass {WORD}\n", WORD),
+        ("appliance", f"\nset psksecret {WORD}\n", WORD),
+        ("appliance", f"ntp authentication-key 1 md5 {WORD}", WORD),
+    ]
+
+
+def _pins() -> list[tuple[str, str, str]]:
+    return [
+        ("pin", "PIN: 8264", "8264"),
+        ("pin", "The PIN for the alarm is 82645.", "82645"),
+        ("pin", '{"pin": "826451"}', "826451"),
+        ("pin", "Die PIN lautet 8264", "8264"),
+        ("pin", "code PIN : 8264", "8264"),
+        ("pin", "暗証番号は8264です", "8264"),
+    ]
+
+
+PLACED: tuple[Case, ...] = tuple(
+    Case(*row)
+    for row in (
+        *_below(),
+        *_tables(),
+        *_hidden(),
+        *_languages(),
+        *_calls(),
+        *_commands(),
+        *_appliances(),
+        *_pins(),
+    )
+)
+
+PLACED_LOOK_ALIKES: tuple[str, ...] = (
+    "if not password:\n    raise ValueError('missing')",
+    "if password:\n    return connect(user)",
+    "password = os.environ['DB_PASSWORD']",
+    'password: os.getenv("DB_PASSWORD"),',
+    "api_key = settings.API_KEY",
+    "apiKey: process.env.OPENAI_API_KEY,",
+    "password: ${DB_PASSWORD}",
+    "password={{ vault_db_password }}",
+    "password: vault:secret/data/db#password",
+    "api_key: <your-api-key>",
+    "password = getpass.getpass('Password: ')",
+    "secret: !vault |\n          $ANSIBLE_VAULT;1.1;AES256\n",
+    "description: |\n  The password is required.\nname: x\n",
+    "| Field | Type |\n|---|---|\n| password | string |\n",
+    "| User | Password set |\n|---|---|\n| bob | yes |\n",
+    "user,password\nbob,\nal,\n",
+    "NAME      SECRETS   AGE\ndefault   1         4d\n",
+    "step,tokens,loss\n1,4096,0.3\n",
+    "\x1b[32mtokens used:\x1b[0m 1024",
+    "Das Passwort ist falsch.",
+    "Das Passwort muss mindestens 12 Zeichen haben.",
+    "Le mot de passe est obligatoire.",
+    "La contraseña es demasiado corta",
+    "密码长度至少8位",
+    "密码使用bcrypt加密",
+    "パスワードを忘れた場合",
+    'getPassword("db")',
+    'get_secret("prod/db/password")',
+    "login(user, password)",
+    'signal.connect("clicked", handler)',
+    'passwordField("Your password")',
+    'validatePassword("password is too short")',
+    "use --password to set it, or --token and go on",
+    "docker build --secret id=npmrc,src=.npmrc .",
+    "openssl req --key server.key",
+    "mkdir -p build/output && cp -p a b",
+    "docker run -p 8080:80 nginx",
+    "psql -p 5432 -U bob shop",
+    "redis-cli -p 6379 ping",
+    "ssh -p 2222 bob@host",
+    "mysql -u root -p shop < dump.sql",
+    "set password policy for all users",
+    "GPIO pin: 13 is high",
+    "pin 4 of the connector",
+    "pin the version to 2024",
+    "the snmp community is active",
+    "set -euo pipefail",
+    "The article is 20240517abcdef99 in the archive",
+)
