@@ -17,6 +17,7 @@ YELLOW, ORANGE, CYAN, RED = {"brown"}, {"ff8700"}, {"cyan"}, {"red"}
 AT_80 = "Context at 80% capacity. Consider /clear or /save."
 AT_90 = "Context at 90% capacity. Auto-trimming soon."
 TRIMMED = "Context trimmed. Kept first 2 and last 10 turns."
+INSTEAD = "The turns between are dropped. /preset chat would summarize them instead."
 # Four characters are a token, and the reserve is small, so that tests can aim at per cents of the window.
 WINDOW = 2_000
 SMALL = ("--window", str(WINDOW), "--counter", "chars4", "--set", "policy.hard_cap_buffer=50")
@@ -125,7 +126,8 @@ def test_yellow_at_80_percent_then_a_trim_with_the_next_message(
         assert server.last[:3] == whole[:3] and whole[0]["content"] == "Be brief."
         assert server.last[4:12] == whole[8:]
         assert [m["content"] for m in server.last[12:]] == ["wxyz" * 240, "how are you"]
-        assert said.endswith(TRIMMED)
+        # Before the next prompt; the first trim of a session also names what would summarize instead.
+        assert said.endswith(f"{TRIMMED}\n{INSTEAD}")
         assert terminal.color_of(TRIMMED) == CYAN
         assert AT_80 not in said
         assert "⟳1" in terminal.status

@@ -8,16 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compact.chat.conversation import Conversation
+from compact.chat.events import Notice, Severity, Topic
 from compact.chat.listening import Listening, listening
 from compact.chat.tools import Toolbox, ToolRunner
 from compact.chat.turn_log import FORMAT, ChatStore, TurnLog
 from compact.config import CompactConfig
+from compact.errors import ConfigError, MissingExtra
 from compact.manager import CompactManager
 from compact.model.event import Event, EventName
+from compact.policies import preset as preset_policy
 from compact.ports import Archive, ChatModel
 from compact.tracing.stream import AnyExporter
 
 Configure = Callable[[CompactConfig, Mapping[str, Any]], CompactConfig]
+
+_OF_SPACES = ("model", "preset", "policy")
 
 
 class Chats:
@@ -69,26 +74,53 @@ class Chats:
         self._managers: dict[str, CompactManager] = {}
         self._models: dict[str, ChatModel] = {}
 
-    def open(self, session_id: str) -> Conversation:
-        """The conversation of this id; a new one is stored with its first message."""
-        settings = self.settings_of(session_id)
-        model = self.model(settings.get("model") or self.config.model)
+    def open(self, session_id: str, **wanted: Any) -> Conversation:
+        """The conversation of this id, with its remembered settings; `wanted` (model, preset, policy) win.
+
+        A new one is stored with its first message, and so are its settings.
+        """
+        remembered = self.settings_of(session_id)
+        settings = {**remembered, **wanted}
+        model, problem = self._model_for(settings, remembered)
         early, self._early = self._early, []
         with listening(early.append):
             manager = self.manager(settings, model.model)
         log = TurnLog(manager, self.store, session_id, self._clock)
-        return Conversation(self, log, model, manager, early)
+        conversation = Conversation(self, log, model, manager, early)
+        if problem is not None:
+            conversation.problems.append(problem)
+        # What it began with: records of one preset mean little to another.
+        lasting = {"model": settings.get("model") or self.config.model, "preset": manager.config.preset}
+        log.suggest(**(wanted if remembered.get("preset") else lasting | wanted))
+        return conversation
 
-    async def aopen(self, session_id: str) -> Conversation:
-        return await asyncio.to_thread(self.open, session_id)
+    async def aopen(self, session_id: str, **wanted: Any) -> Conversation:
+        return await asyncio.to_thread(self.open, session_id, **wanted)
+
+    def _model_for(
+        self, settings: Mapping[str, Any], remembered: Mapping[str, Any]
+    ) -> tuple[ChatModel, Notice | None]:
+        """The model of the settings; where a remembered one cannot be had now, the default answers."""
+        name = settings.get("model") or self.config.model
+        try:
+            return self.model(name), None
+        except (ConfigError, MissingExtra) as error:
+            if name != remembered.get("model") or name == self.config.model:
+                raise
+            model = self.model(self.config.model)
+            text = f"This session was with {name}, which cannot be used now: {error} {model.label} answers."
+            return model, Notice(Severity.WARNING, Topic.SETTINGS, text)
 
     def settings_of(self, session_id: str) -> Mapping[str, Any]:
         """What is remembered with the session, on top of what its space says."""
         thread = self.store.session(session_id)
-        space = self.store.space(thread.space) if thread is not None and thread.space else None
+        if thread is None:
+            return {}
+        space = self.store.space(thread.space) if thread.space else None
+        shared = {name: space.settings[name] for name in _OF_SPACES if space and space.settings.get(name)}
         found = self.store.last_event(session_id, EventName.SETTINGS)
         own = {name: value for name, value in found.data.items() if value is not None} if found else {}
-        return {**(space.settings if space is not None else {}), **own}
+        return {**shared, **own}
 
     def model(self, name: str) -> ChatModel:
         """The model of that name, made once."""
@@ -123,14 +155,14 @@ class Chats:
 
 
 def configured(config: CompactConfig, settings: Mapping[str, Any]) -> CompactConfig:
-    """The settings of a session on top of the configuration."""
-    preset, policy = settings.get("preset"), settings.get("policy") or {}
-    if not preset and not policy:
+    """The settings of a session on top of the configuration, whose own changes to its preset stay."""
+    preset, policy = settings.get("preset") or config.preset, settings.get("policy") or {}
+    if preset == config.preset and not policy:
         return config
-    given = {name: getattr(config, name) for name in config.model_fields_set if name != "policy"}
-    if not preset or preset == config.preset:
-        policy = {**config.policy.model_dump(), **policy}
-    return CompactConfig(**{**given, "preset": preset or config.preset, "policy": policy})
+    usual, own = preset_policy(config.preset).model_dump(), config.policy.model_dump()
+    changes = {name: value for name, value in own.items() if value != usual[name]}
+    given = {name: getattr(config, name) for name in config.model_fields_set}
+    return CompactConfig(**{**given, "preset": preset, "policy": {**changes, **policy}})
 
 
 def stop(model: ChatModel) -> None:

@@ -14,6 +14,7 @@ from compact.chat.tools import Tool, Toolbox, ToolRunner
 from compact.chat.turn_log import TurnLog
 from compact.chat.turns import Turn, context_of
 from compact.chat.window import WARNINGS, Level, landed, trimmed
+from compact.engine.queries import Recalled
 from compact.errors import CompactError, NotFound
 from compact.manager import CompactManager
 from compact.model.event import Event, EventName
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from compact.chat.chats import Chats
 
 _ADVICE = "Save with /save, start fresh with /clear, or shrink it now with /compact."
+_SUMMARIZES = "The turns between are dropped. /preset chat would summarize them instead."
 _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
 
 
@@ -68,6 +70,8 @@ class Conversation:
         """Compactions that the engine completed since this was opened."""
         for event in early:
             self.hear(event)
+        self.problems: list[Notice] = []
+        """What is to be said about how it was opened."""
         with listening(self.hear):
             log.usage()
             self.cost = sum(_number(turn.get("cost")) for turn in log.turns)
@@ -218,14 +222,20 @@ class Conversation:
                     return [Notice(Severity.INFO, Topic.CAME_IN, text)]
         return []
 
-    def compacted(self, before: int, after: int) -> Notice:
+    def compacted(self, before: int, after: int) -> list[Notice]:
         """What a compaction that was just made says: the engine's own words where it has any (S1.11)."""
         words = self.compaction_words or f"Context compacted: {before:,} → {after:,} tokens."
         self.compaction_words = ""
-        return Notice(Severity.INFO, Topic.COMPACTED, words, {"tokens_before": before, "tokens_after": after})
+        data = {"tokens_before": before, "tokens_after": after}
+        notices = [Notice(Severity.INFO, Topic.COMPACTED, words, data)]
+        if self.trims and self.compactions == 1:
+            notices.append(Notice(Severity.INFO, Topic.COMPACTED, _SUMMARIZES))
+        return notices
 
     def warnings(self) -> Iterator[Notice]:
         """The warnings that the context as it is now calls for, once a crossing, and those of the engine."""
+        while self.problems:
+            yield self.problems.pop(0)
         self.state, level = landed(self.state, self.usage.tokens, self.usage.window)
         data = {"percent": int(level), "tokens": self.usage.tokens, "window": self.usage.window}
         if level is Level.EIGHTY:
@@ -293,10 +303,34 @@ class Conversation:
             self.log.name(title)
         self.log.store.put_session(self.id)
 
-    def take_in(self, head: Sequence[Turn], turns: Sequence[Turn], title: str = "") -> None:
-        """Append turns from elsewhere, all or none; a session without a title gets this one."""
+    def take_in(
+        self, head: Sequence[Turn], turns: Sequence[Turn], title: str = "", again: bool = False
+    ) -> None:
+        """Append turns from elsewhere, all or none; a session without a title gets this one.
+
+        What the session begins or ends with already is refused, unless `again`. `undo_import` takes them out.
+        """
         with listening(self.hear):
-            self.usage = self.log.take_in(head, turns, self.agent, title)
+            self.usage = self.log.take_in(head, turns, self.agent, title, again)
+
+    @property
+    def last_import(self) -> tuple[int, int] | None:
+        """Where the turns of the last import begin and end, while nothing was said or compacted since."""
+        found = self.log.last_import
+        if found is None or any(record.source_length > found[0] for record in self.log.standing_records()):
+            return None
+        return found
+
+    def undo_import(self) -> int:
+        """Take the last import out again; returns the number of messages."""
+        count = self.log.undo_import()
+        self.reset()
+        return count
+
+    def recall(self, query: str, limit: int = 5) -> list[Recalled]:
+        """Messages by handle or words, also those that no prompt holds any more; numbered as `turns`."""
+        found = self.manager.recall(self.id, query, limit)
+        return [hit for hit in found if hit.position < len(self.turns)]
 
     def use(self, *, model: str | None = None, **settings: Any) -> None:
         """Another model, `preset` or `policy` from now on, remembered with the session.

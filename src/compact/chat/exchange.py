@@ -204,7 +204,7 @@ class Exchange:
         # It is so whatever becomes of the reply.
         conversation.state = self._state = trimmed()
         conversation.recount()
-        self._notices.append(conversation.compacted(before, after))
+        self._notices += conversation.compacted(before, after)
 
     def _compacted_hard(
         self, overflow: ContextOverflow, before: Prepared, tools: Any

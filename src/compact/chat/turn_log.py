@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from compact.chat.turns import Turn, from_message, stamp, text_of, user_turn, with_results
 from compact.engine.caller_list import objects_of
-from compact.errors import FormatError
+from compact.errors import FormatError, NotFound
 from compact.formats import recognize
 from compact.manager import CompactManager
 from compact.model.event import EventName
@@ -24,6 +24,10 @@ _TITLE = 60
 
 class ChatStore(Store, Threads, Protocol):
     """A store that a chat can stand on: the engine's port and the doors' port."""
+
+
+class AlreadyThere(FormatError):
+    """What is to be imported stands in the session already."""
 
 
 class TurnLog:
@@ -70,6 +74,7 @@ class TurnLog:
         self.head = list(self.settings.get("head", []))
         self.instructions = self._space_instructions(thread.space)
         self.turns = with_results(_as_turns(list(self.store.originals(self.id))))
+        self._cut_undone_import()
         answered = len(self.turns) <= self.settings.get("imported", 0)
         if self.turns and self.turns[-1].get("role") == "user" and not answered:
             self.draft = text_of(self.turns.pop())
@@ -77,6 +82,12 @@ class TurnLog:
             if position < len(self.turns):
                 self.turns[position] = _pinned(self.turns[position], True)
         self._stored = len(self.turns)
+
+    def _cut_undone_import(self) -> None:
+        """An import that was undone stays on the store's line until something else takes its place."""
+        cut = self.settings.get("cut")
+        if cut and [self._end[0], self._end[1].hex()] == cut["end"]:
+            del self.turns[cut["at"] :]
 
     def _space_instructions(self, name: str | None) -> list[Turn]:
         space = self.store.space(name) if name else None
@@ -105,9 +116,9 @@ class TurnLog:
         try:
             with self.store.exclusively(self.id):
                 self.catch_up()
-                yield
-                if self._unsaved:
+                if self.settings.pop("cut", None) or self._unsaved:
                     self.store.add_event(self.id, EventName.SETTINGS, self.settings)
+                yield
                 end = self.store.end(self.id)
         except BaseException:
             # The engine may hold for stored what is not.
@@ -182,9 +193,12 @@ class TurnLog:
                 self._store(self.history)
 
     def take_in(
-        self, head: Sequence[Turn], turns: Sequence[Turn], agent: str, title: str = ""
+        self, head: Sequence[Turn], turns: Sequence[Turn], agent: str, title: str = "", again: bool = False
     ) -> ContextUsage:
-        """Append turns from elsewhere, all or none; a session without a title gets this one."""
+        """Append turns from elsewhere, all or none; a session without a title gets this one.
+
+        Turns that the session begins or ends with already are refused, unless `again`.
+        """
         now = stamp(self.clock())
         told = {"timestamp": now, "session_id": self.id, "agent": agent}
         fresh = [turn if told.keys() <= turn.keys() else {**told, **turn} for turn in turns]
@@ -196,16 +210,57 @@ class TurnLog:
             if not self.turns and self.head:
                 while fresh and fresh[0].get("role") in ("system", "developer"):
                     leading.append(fresh.pop(0))
+            if not again:
+                self._refuse_what_is_there(fresh)
             leads, all_turns = [*self.head, *leading], [*self.turns, *fresh]
             title = self.title or _titled(title)
+            undo = {"start": len(self.turns), "stop": len(all_turns), "head": self.head}
             # A question that ends a file is a turn of it, not one that this session has still to answer.
-            settings = {**self.settings, "imported": len(all_turns)} | ({"head": leads} if leading else {})
+            settings = {**self.settings, "imported": len(all_turns), "import": undo}
+            settings |= {"head": leads} if leading else {}
+            settings.pop("cut", None)
             self._store([*self.instructions, *leads, *all_turns])
             self.store.add_event(self.id, EventName.SETTINGS, settings)
             self.store.put_session(self.id, title=title)
         self.head, self.turns, self.title, self.settings = leads, all_turns, title, settings
         self._stored = len(all_turns)
         return self.usage()
+
+    def _refuse_what_is_there(self, turns: Sequence[Turn]) -> None:
+        given, held = list(map(_said, turns)), list(map(_said, self.turns))
+        count = len(given)
+        if count and given in (held[:count], held[-count:]):
+            which = "this message" if count == 1 else f"these {count:,} messages"
+            raise AlreadyThere(f"Session {self.id} holds {which} already. Nothing was imported.")
+
+    @property
+    def last_import(self) -> tuple[int, int] | None:
+        """Where the turns of the last import begin and end, while nothing else came after them."""
+        found = self.settings.get("import")
+        if not found or found["stop"] != len(self.turns):
+            return None
+        return int(found["start"]), int(found["stop"])
+
+    def undo_import(self) -> int:
+        """Take the turns of the last import out again; returns how many there were."""
+        last = self.last_import
+        if last is None:
+            raise NotFound("There is no import to undo, or something was said since. Nothing was changed.")
+        start, stop = last
+        head = list(self.settings["import"]["head"])
+        end = self.store.end(self.id)
+        cut = {"at": start, "end": [end[0], end[1].hex()]}
+        self.remember(**{"cut": cut, "head": head, "imported": 0, "import": None})
+        self.head, self.turns = head, self.turns[:start]
+        self._stored = start
+        self.manager.reload(self.id)
+        return stop - start
+
+    def suggest(self, **settings: Any) -> None:
+        """Settings to remember with the next message; nothing is stored for them alone."""
+        fresh = {name: value for name, value in settings.items() if self.settings.get(name) != value}
+        self._unsaved |= fresh
+        self.settings |= fresh
 
     def set_head(self, head: Sequence[Turn]) -> None:
         self.head = list(head)
@@ -245,6 +300,11 @@ class TurnLog:
 
 def _titled(text: str) -> str:
     return " ".join(text.split())[:_TITLE]
+
+
+def _said(turn: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What makes a turn the same one: not when or where it was said."""
+    return {name: turn.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
 
 
 def is_pinned(turn: Mapping[str, Any]) -> bool:

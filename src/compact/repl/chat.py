@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from compact.chat import Chats, Conversation, Notice, Severity
 from compact.cli.exits import ExitCode
@@ -20,13 +21,14 @@ _KINDS: Mapping[Severity, Kind] = {
 class Chat:
     """What all front ends of the terminal chat share. Nothing here prints."""
 
-    def __init__(self, chats: Chats, session_id: str) -> None:
+    def __init__(self, chats: Chats, session_id: str, **wanted: Any) -> None:
         self.chats = chats
         self.store = chats.store
-        self.open(session_id)
+        self.open(session_id, **wanted)
 
-    def open(self, session_id: str) -> None:
-        self.conversation: Conversation = self.chats.open(session_id)
+    def open(self, session_id: str, **wanted: Any) -> None:
+        """Go over to this session; `wanted` settings win over those that it remembers."""
+        self.conversation: Conversation = self.chats.open(session_id, **wanted)
 
     def close(self) -> None:
         """Leave: what waits to be exported goes, and what was started stops."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from compact.chat import Chats
@@ -22,8 +21,9 @@ def open_chat(context: Context) -> Chat:
     """The chat that the options ask for. Raises what is wrong with them; nothing is stored yet."""
     from compact.stores import open_store
 
-    config = chat_config(context)
     args = context.args
+    wanted = _wanted(context)
+    config = chat_config(context)
     store = open_store(store_url(context, config), config.tenant)
     session = args.session
     if args.last and session is None:
@@ -34,10 +34,9 @@ def open_chat(context: Context) -> Chat:
         store,
         lambda name: chosen(name, context),
         delays_trim=True,
-        configure=lambda base, settings: _configured(base, settings, context),
     )
     try:
-        chat = Chat(chats, session or _new_name())
+        chat = Chat(chats, session or _new_name(), **wanted)
         if args.system and [turn.get("content") for turn in chat.conversation.head] != [args.system]:
             chat.conversation.instruct(args.system)
         return chat
@@ -69,19 +68,10 @@ def chat_config(context: Context) -> CompactConfig:
     return load_config(context)[0]
 
 
-def _configured(base: CompactConfig, settings: Mapping[str, Any], context: Context) -> CompactConfig:
-    """The configuration for a session: its own preset comes below what the command line sets."""
-    preset = settings.get("preset")
-    if not preset or preset == base.policy.name:
-        return base
-    from compact.cli.options import load_config
-
-    before = context.args.set
-    context.args.set = [*before, ("preset", preset)]
-    try:
-        return load_config(context)[0]
-    finally:
-        context.args.set = before
+def _wanted(context: Context) -> dict[str, Any]:
+    """What the command line names for this session; the rest is as the session remembers it."""
+    given = {"model": context.args.model, "preset": context.args.preset, **dict(context.args.set)}
+    return {name: given[name] for name in ("model", "preset") if given[name]}
 
 
 def _model_name(config: CompactConfig, context: Context) -> str:

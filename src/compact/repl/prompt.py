@@ -72,7 +72,7 @@ class SlashCompleter(Completer):
             return
         kind = COMMANDS[word[1:]].completes if word[1:] in COMMANDS else ""
         if kind == "path":
-            argument = argument.removeprefix("-f ")
+            argument = argument.removeprefix("-f ").removeprefix("--again ")
             inner = Document(argument, len(argument))
             yield from self._paths.get_completions(inner, complete_event)
         elif kind:

@@ -152,11 +152,11 @@ def test_stats_plan_trace_and_the_rest_have_figures_for_programs(chat: Chat) -> 
 
 def test_compact_pin_undo_and_presets(chat: Chat, server: ChatServer) -> None:
     said = "".join(f"message {n} is about number {n} {'and more ' * 40}\n" for n in range(8))
-    lines = ["/pin 3", "/compact", "now", "/undo", "then", "/preset budget", "/compact the numbers"]
+    lines = ["/pin 2", "/compact", "now", "/undo", "then", "/preset budget", "/compact the numbers"]
     lines += ["/summary", "last", "/pin 99"]
     found = objects(chat("talk", "--json", given=said + "\n".join(lines)))
     pinned = next(line for line in found if "pinned" in line)
-    assert pinned["pinned"] is True and pinned["turn"] == 3 and "message 1 is" in pinned["text"]
+    assert pinned["pinned"] is True and pinned["message"] == 2 and "message 1 is" in pinned["text"]
     texts = [line.get("text", "") for line in found]
     assert "Context trimmed. Kept first 2 and last 10 turns." in texts, texts
     sent = [[message["content"] for message in request["messages"]] for request in server.requests]
@@ -167,7 +167,7 @@ def test_compact_pin_undo_and_presets(chat: Chat, server: ChatServer) -> None:
     assert any(text.startswith("Context compacted:") for text in texts)
     assert any(line.get("in_use") for line in found)
     assert "<COMPACT-SUMMARY v1>" in json.dumps(sent[10])
-    assert found[-1]["type"] == "error" and "turn N of" in found[-1]["text"]
+    assert found[-1]["type"] == "error" and "message N as /plan" in found[-1]["text"]
 
 
 def test_a_trace_tells_no_secret(chat: Chat) -> None:
@@ -271,7 +271,7 @@ def test_a_session_that_another_door_wrote_in_its_own_format_goes_on(
 
 
 def test_a_pin_lasts_with_the_session(chat: Chat, server: ChatServer, tmp_path: Path) -> None:
-    chat("talk", *SMALL, given=f"{long_history(tmp_path, 16, 50)}\n/pin 5\n")
+    chat("talk", *SMALL, given=f"{long_history(tmp_path, 16, 50)}\n/pin 4\n")
     ended = chat("talk", "--json", *SMALL, given="/compact\nand now?\n/undo\n/recall 0004wx\n")
     assert ended.code == 0
     contents = [message["content"] for message in server.last]

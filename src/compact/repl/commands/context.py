@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compact.chat.turn_log import is_pinned
-from compact.chat.turns import is_said, text_of
+from compact.chat.turns import text_of
 from compact.cli.drawing import as_provider_counts, draw_plan, rows
 from compact.cli.terminal import Screen, one_line, plural
 from compact.errors import CompactError
@@ -16,6 +16,10 @@ from compact.repl.plot import plot
 from compact.repl.saying import Canvas, Happening, Kind, Said, clean, error, info, result
 
 _SUMMARY_TOKENS = 400
+_NO_FOCUS = (
+    "The preset {} drops turns and writes no summary, so there was nothing to focus on. /undo, then "
+    "/preset chat and /compact with the same words would summarize."
+)
 
 
 def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
@@ -92,7 +96,9 @@ def run_compact(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
     if record is None:
         yield info("Nothing was compacted: what is not always kept would hardly get smaller.")
         return
-    yield said(conversation.compacted(before, conversation.usage.tokens))
+    yield from map(said, conversation.compacted(before, conversation.usage.tokens))
+    if argument and conversation.trims:
+        yield Said(Kind.WARNING, _NO_FOCUS.format(conversation.manager.config.policy.name))
     if record.summary:
         yield result(clean(record.summary), summary=record.summary)
 
@@ -106,17 +112,11 @@ def run_plan(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         yield failed(problem)
         return
     # As summaries and /recall number them: without the system prompt.
-    shown = list(rows(plan, skipped=len(conversation.head)))
-    most = 40
+    shown = list(rows(plan, skipped=len(conversation.history) - len(conversation.turns)))
     title = f"{conversation.id} · {conversation.manager.config.policy.name} · {conversation.model.label}"
 
     def draw(screen: Screen) -> None:
-        left_out = max(0, len(shown) - most)
-        draw_plan(
-            screen, plan, [*shown[: most // 2], *shown[max(most // 2, len(shown) - most // 2) :]], title
-        )
-        if left_out:
-            screen.line(screen.styled(f"({plural(left_out, 'message')} in the middle not shown)", "dim"))
+        draw_plan(screen, plan, shown, title)
 
     sizes = {"before": plan.before, "after": plan.after, "window": plan.limits.window}
     yield result(canvas.drawn(draw), mode=plan.mode.value, reason=plan.reason.value, **sizes)
@@ -150,33 +150,38 @@ def run_summary(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening
 
 def run_undo(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
+    step = None
     try:
-        record = conversation.undo()
+        if conversation.last_import is not None:
+            done = f"the import of {plural(conversation.undo_import(), 'message')}"
+        else:
+            record = conversation.undo()
+            if record is None:
+                yield info("There is nothing to undo: no compaction, no /clear and no /import just before.")
+                return
+            step = record.step
+            done = "/clear" if record.kind is RecordKind.CLEAR else f"{record.kind.value} {step}"
     except CompactError as problem:
         yield failed(problem)
         return
-    if record is None:
-        yield info("There is nothing to undo: no compaction and no /clear.")
-        return
-    done = "/clear" if record.kind is RecordKind.CLEAR else f"{record.kind.value} {record.step}"
     tokens = conversation.usage.tokens
-    yield info(f"Undone: {done}. The context is {tokens:,} tokens again.", step=record.step, tokens=tokens)
+    yield info(f"Undone: {done}. The context is {tokens:,} tokens again.", step=step, tokens=tokens)
     yield from map(said, conversation.warnings())
 
 
 def run_pin(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
-    turns = [n for n in range(conversation.start, len(conversation.turns)) if is_said(conversation.turns[n])]
-    position: int | None = None
-    if argument.isdigit():
-        position = turns[int(argument) - 1] if 0 < int(argument) <= len(turns) else None
-    elif not argument:
-        users = [n for n in turns if conversation.turns[n].get("role") == "user"]
-        position = users[-1] if users else None
-    if position is None:
-        yield error(f"Which turn? /pin protects your last message, /pin N turn N of {len(turns)}.", 2)
+    turns, start = conversation.turns, conversation.start
+    position = int(argument) if argument.isdigit() else None
+    if not argument:
+        asked = [n for n in range(start, len(turns)) if turns[n].get("role") == "user"]
+        position = asked[-1] if asked else None
+    if position is None or not start <= position < len(turns):
+        last = f"{start} to {len(turns) - 1}" if len(turns) > start else "none yet"
+        text = "/pin protects your last message, /pin N message N as /plan and /recall number them"
+        yield error(f"Which message? {text} ({last}).", 2)
         return
-    pinned = not is_pinned(conversation.turns[position])
+    pinned = not is_pinned(turns[position])
     try:
         conversation.pin(position, pinned)
     except CompactError as problem:
@@ -184,4 +189,4 @@ def run_pin(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         return
     text = one_line(text_of(conversation.turns[position]), 60)
     done = "Pinned, it will never be trimmed" if pinned else "No longer pinned"
-    yield Said(Kind.INFO, f"{done}: {text}", {"turn": turns.index(position) + 1, "pinned": pinned})
+    yield info(f"{done}: message {position}, {text}", message=position, pinned=pinned)

@@ -117,7 +117,7 @@ def run_recall(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
         yield error("What shall be found? /recall words, or a handle such as r-0123456789", 2)
         return
     try:
-        hits = chat.conversation.manager.recall(chat.conversation.id, argument)
+        hits = chat.conversation.recall(argument)
     except CompactError as problem:
         yield failed(problem)
         return
