@@ -135,6 +135,20 @@ class DatabaseContract(StoreContract, ThreadsContract):
         [(length,)] = self.rows("SELECT length(entries) FROM compaction_records")
         assert length < 200
 
+    def test_events_do_not_repeat_the_summary_of_their_record(self) -> None:
+        store, summary = self.make_store(), "What was said, at length. " * 400
+        store.commit(a_record("r1", summary=summary))
+        store.add_event("s", EventName.COMPLETE, {"summary": summary, "tokensAfter": 5})
+        store.add_event("s", EventName.SUMMARY_CREATED, {"summary": "another one"})
+        [(length,), _] = self.rows("SELECT length(data) FROM events ORDER BY sequence")
+        assert length < 100
+        store.commit(a_record("r2", summary="newer"))
+        again = self.make_store()
+        complete, created = again.events("s")
+        assert complete.data == {"summary": summary, "tokensAfter": 5}
+        assert created.data == {"summary": "another one"}
+        assert again.last_event("s", EventName.COMPLETE) == complete
+
     def test_a_session_id_has_an_end(self) -> None:
         for wrong in ("", "x" * 1_001):
             with pytest.raises(StoreError, match="1 to 1000 characters"):

@@ -24,6 +24,7 @@ from compact.model.record import Transcript
 
 FORMAT = "compact-transcript"
 VERSION = 2
+_WITH_SUMMARY = (EventName.SUMMARY_CREATED, EventName.COMPLETE)
 TAIL_BYTES = 4096
 """A trailer is shorter."""
 # Line ends to some readers, though not to JSON; control characters are escaped by JSON itself.
@@ -124,10 +125,10 @@ def summary_digest(content: Mapping[str, Any]) -> str:
 
 
 def event_line(event: Event | Mapping[str, Any], redactor: Redacts) -> bytes:
-    """One event; the summary of a finished compaction is in a file of its own already."""
+    """One event; in place of a summary stands the name of the file that has it once it is committed."""
     if isinstance(event, Event):
         content = event.as_dict()
-        if event.name is EventName.COMPLETE and event.step and event.data.get("summary"):
+        if event.name in _WITH_SUMMARY and event.step and event.data.get("summary"):
             content["data"] = {**event.data, "summary": summary_name(event.step)}
         event = content
     return _line(redactor.value(event))

@@ -7,14 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Row, Select, func, or_, select, tuple_, update
+from sqlalchemy import Connection, Row, Select, func, or_, select, tuple_, update
 
 from compact.errors import StoreError
 from compact.model.event import Event, EventName
 from compact.ports import Space, Thread
-from compact.stores.schema import events, sessions, spaces
+from compact.stores.schema import events, records, sessions, spaces
 from compact.stores.serialization import corrupt, json_text
 from compact.stores.session_rows import SessionRows
+
+_RECORD = "$record"
+"""In place of a summary that a record has already: two events of each compaction repeat it."""
 
 
 class SqlThreads:
@@ -140,10 +143,15 @@ class SqlThreads:
 
     def add_event(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> int:
         at = self._rows.clock()
-        text = json_text(data, f"The event {name.value}")
+        what = f"The event {name.value}"
+        text = json_text(data, what)
         with self._database.writing() as connection:
             row = self._rows.locked(connection, session_id)
             number = int(row.last_event) + 1
+            if row.summary and data.get("summary") == row.summary:
+                record = _newest_record(connection, row)
+                if record is not None:
+                    text = json_text({**data, "summary": {_RECORD: record}}, what)
             connection.execute(
                 events.insert().values(session_id=row.id, sequence=number, name=name.value, data=text, at=at)
             )
@@ -154,23 +162,38 @@ class SqlThreads:
         wanted = self._events(session_id).where(events.c.sequence > after)
         with self._database.reading() as connection:
             rows = connection.execute(wanted.order_by(events.c.sequence).limit(limit)).all()
-        yield from (_event(row, session_id) for row in rows)
+            found = [_event(connection, row, session_id) for row in rows]
+        yield from found
 
     def last_event(self, session_id: str, name: EventName) -> Event | None:
         wanted = self._events(session_id).where(events.c.name == name.value)
         with self._database.reading() as connection:
             row = connection.execute(wanted.order_by(events.c.sequence.desc()).limit(1)).first()
-        return None if row is None else _event(row, session_id)
+            return None if row is None else _event(connection, row, session_id)
 
     def _events(self, session_id: str) -> Select[Any]:
         of_session = select(events).join(sessions, sessions.c.id == events.c.session_id)
         return of_session.where(*self._rows.named(session_id)).order_by(events.c.session_id)
 
 
-def _event(row: Row[Any], session_id: str) -> Event:
+def _newest_record(connection: Connection, session: Row[Any]) -> int | None:
+    """The record whose summary the session shows."""
+    wanted = select(records.c.sequence).where(
+        records.c.session_id == session.id, records.c.summary == session.summary
+    )
+    return connection.execute(wanted.order_by(records.c.sequence.desc()).limit(1)).scalar()
+
+
+def _event(connection: Connection, row: Row[Any], session_id: str) -> Event:
     try:
-        return Event(EventName(row.name), session_id, row.sequence, row.at, json.loads(row.data))
-    except ValueError as error:
+        data = json.loads(row.data)
+        if isinstance(data.get("summary"), dict) and _RECORD in data["summary"]:
+            wanted = select(records.c.summary).where(
+                records.c.session_id == row.session_id, records.c.sequence == data["summary"][_RECORD]
+            )
+            data["summary"] = connection.execute(wanted).scalar()
+        return Event(EventName(row.name), session_id, row.sequence, row.at, data)
+    except (ValueError, AttributeError) as error:
         raise corrupt("events", row.sequence, session_id, str(error)) from error
 
 
