@@ -4,6 +4,11 @@ import { defineConfig } from "vite";
 
 const server = process.env.COMPACT_API ?? "http://127.0.0.1:5199";
 
+/** Pages and the trace API share addresses: a browser that wants HTML gets the page. */
+function pageInstead(request: { headers: { accept?: string } }) {
+  return request.headers.accept?.includes("text/html") ? "/index.html" : undefined;
+}
+
 export default defineConfig({
   plugins: [react(), tailwindcss()],
   build: {
@@ -17,7 +22,7 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ["/api", "/events", "/spans", "/stats", "/ingest"].map((path) => [path, { target: server, ws: false }]),
+      ["/api", "/events", "/spans", "/stats", "/ingest", "/traces"].map((path) => [path, { target: server, bypass: pageInstead }]),
     ),
   },
 });

@@ -86,7 +86,7 @@ export function App() {
     "mod+k": () => setPalette(true),
     "/": () => (page === "traces" ? document.getElementById("trace-search")?.focus() : setPalette(true)),
     "?": () => setKeys(true),
-    n: page === "traces" ? () => undefined : command("new"),
+    ...(page === "traces" ? {} : { n: command("new") }),
     "g c": () => current && go(viewPath(current, "chat")),
     "g w": () => current && go(viewPath(current, "what-if")),
     "g f": () => current && go(viewPath(current, "figures")),

@@ -5,8 +5,10 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
 import { applyTheme } from "./lib/preferences";
+import { takeToken } from "./lib/token";
 
 applyTheme();
+takeToken();
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

@@ -7,7 +7,7 @@ import { Panel, type PanelTab } from "../context/panel";
 import { StatusRow } from "../context/status-row";
 import { UsageBar } from "../context/usage-bar";
 import { useUsage } from "../context/usage";
-import { api, BUSY_TEXT, errorText, sessionPath } from "../lib/api";
+import { BUSY_TEXT } from "../lib/api";
 import { setPreference, usePreferences } from "../lib/preferences";
 import { useIsWide } from "../lib/screen";
 import type { CompactionRecord, Message, Session } from "../lib/types";
@@ -16,12 +16,11 @@ import { exportSession } from "../sessions/export";
 import { createSession, markUnread, useSessions } from "../sessions/store";
 import { Dialog } from "../ui/dialog";
 import { ErrorBoundary } from "../ui/error-boundary";
-import { showToast } from "../ui/toasts";
 import { Composer } from "./composer";
 import { draftText, emptyDraft } from "./drafts";
 import { EmptyThread } from "./empty-thread";
 import { messageText } from "./message-view";
-import { cancelCompaction, compactNow, isRolling, jumpTo, loadRecords, openSession, pinMessage, refreshHistory, useOpenSession } from "./open-session";
+import { cancelCompaction, compactNow, isRolling, jumpTo, openSession, pinMessage, refreshHistory, useOpenSession } from "./open-session";
 import { useSessionEvents } from "./session-events";
 import { Thread } from "./thread";
 import { useChatKeys } from "./use-chat-keys";
@@ -65,10 +64,10 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
     markUnread(id, false);
   }, [id]);
 
-  const { status, follow } = chat;
+  const { follow } = chat;
   const onMessage = useCallback(() => {
-    if (status === "ready") void refreshHistory().catch(() => undefined);
-  }, [status]);
+    void refreshHistory().catch(() => undefined);
+  }, []);
   const onSession = useCallback(
     (changed: Session) => {
       if (changed.streaming) follow();
@@ -116,16 +115,7 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
     [...open.history.known.values()].filter((message): message is Message => message?.role === role).sort((a, b) => b.position - a.position)[0];
   const retryReply = () => {
     const last = lastMessage("user");
-    if (last) chat.retry(messageText(last.parts));
-  };
-  const edit = async (position: number, text: string) => {
-    try {
-      await api.post(sessionPath(id, `/messages/${position}/edit`), { text });
-      await Promise.all([refreshHistory(true), loadRecords(id)]);
-      chat.retry(text);
-    } catch (error) {
-      showToast("error", "Not changed", errorText(error));
-    }
+    if (last) chat.retry(last.position, messageText(last.parts));
   };
   const editLast = () => {
     const last = lastMessage("user");
@@ -199,7 +189,7 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
             openCards={openCards}
             onToggleCard={toggleCard}
             onPin={(position, pinned) => void pinMessage(position, pinned)}
-            onEdit={(position, text) => void edit(position, text)}
+            onEdit={chat.edit}
             onRetry={retryReply}
             onUndo={setUndoing}
             onCompactAgain={() => onCompactOpen(true)}
@@ -233,6 +223,7 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
               draft={draft}
               onDraft={setDraft}
               draftUsage={draftUsage}
+              draftTokens={draftUsage && usage ? Math.max(0, draftUsage.tokens - usage.tokens) : 0}
               compacting={sendOff}
               streaming={streaming && !sendOff}
               problem={chat.problem === BUSY_TEXT && !running ? "" : chat.problem}

@@ -15,6 +15,7 @@ interface Props {
   draft: Draft;
   onDraft: (draft: Draft) => void;
   draftUsage: Usage | null;
+  draftTokens: number;
   /** Compacting here or in another tab: typing stays on, Send is off. */
   compacting: boolean;
   streaming: boolean;
@@ -24,14 +25,14 @@ interface Props {
   onEditLast: () => void;
 }
 
-function Hint({ draft, draftUsage, compacting, problem }: Pick<Props, "draft" | "draftUsage" | "compacting" | "problem">) {
+function Hint({ draft, draftUsage, draftTokens, compacting, problem }: Pick<Props, "draft" | "draftUsage" | "draftTokens" | "compacting" | "problem">) {
   if (problem) return <span role="status" className="text-red">{problem}</span>;
   if (compacting) return <>Send is off while compacting</>;
-  if (!draftText(draft) || !draftUsage?.draft) return null;
+  if (!draftText(draft) || !draftUsage || !draftTokens) return null;
   const fits = draftUsage.tokens <= (draftUsage.budget ?? draftUsage.window);
   return (
     <>
-      about {count(draftUsage.draft)} tokens · {draftUsage.compacts_next ? "compacts first" : fits ? "fits" : "does not fit"}
+      about {count(draftTokens)} tokens · {draftUsage.compacts_next ? "compacts first" : fits ? "fits" : "does not fit"}
     </>
   );
 }

@@ -195,10 +195,10 @@ export async function cancelCompaction() {
   }
 }
 
-export async function restoreRecord(step: number) {
-  const { id } = getState();
+export async function restoreRecord(id: string, step: number) {
   const { usage } = await api.post<{ usage: Usage | null }>(sessionPath(id, `/records/${step}/restore`));
   if (usage) applyUsage(id, usage);
+  if (!isOpen(id)) return;
   setState({ compaction: idle });
   await refreshAll(id);
 }

@@ -1,7 +1,8 @@
 /** The session's own event stream: what other tabs, the terminal and background work do to it. */
 import { useEffect } from "react";
+import { follow } from "../lib/sse";
 import type { CompactionEvent, Notice, Session, Usage } from "../lib/types";
-import { rememberSession } from "../sessions/store";
+import { refreshSession } from "../sessions/store";
 import { applyCompactionEvent, applyNotice, applyUsage } from "./open-session";
 
 export interface SessionEvent {
@@ -24,8 +25,8 @@ export function dispatchEvent(id: string, event: SessionEvent, handlers: Handler
     case "data-notice":
       return applyNotice(event.data as Notice);
     case "session":
-      rememberSession(event.data as Session);
-      return handlers.onSession(event.data as Session);
+      void refreshSession(id).then((session) => session && handlers.onSession(session));
+      return;
     case "message":
       return handlers.onMessage();
   }
@@ -35,10 +36,9 @@ export function useSessionEvents(id: string, handlers: Handlers) {
   const { onMessage, onSession } = handlers;
   useEffect(() => {
     if (!id) return;
-    const source = new EventSource(`/api/sessions/${encodeURIComponent(id)}/events`);
-    source.onmessage = (message: MessageEvent<string>) => {
-      dispatchEvent(id, JSON.parse(message.data) as SessionEvent, { onMessage, onSession });
-    };
-    return () => source.close();
+    return follow({
+      path: `/api/sessions/${encodeURIComponent(id)}/events`,
+      onEvent: (event) => dispatchEvent(id, JSON.parse(event.data) as SessionEvent, { onMessage, onSession }),
+    });
   }, [id, onMessage, onSession]);
 }

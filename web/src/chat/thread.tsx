@@ -37,9 +37,10 @@ export function Thread(props: Props) {
   const returnTo = useRef<number | null>(null);
   const [canReturn, setCanReturn] = useState(false);
 
-  const upTo = chat.storedUpTo === null ? history.last : Math.min(chat.storedUpTo, history.last);
+  // A reply on its way is shown from the stream, not from what is stored of it so far.
+  const upTo = Math.min(history.last, chat.storedUpTo ?? history.last, ...chat.messages.map(lastBefore));
   const stored = Math.max(0, upTo - history.first + 1);
-  const live = chat.messages.filter((message) => !isStored(history.known, message.id));
+  const live = chat.messages.filter((message) => message.role !== "user" || positionOf(message.id) === null || (positionOf(message.id) as number) > upTo);
   const busy = chat.status === "submitted" || chat.status === "streaming";
   const rows = stored + live.length;
 
@@ -207,9 +208,15 @@ export function Thread(props: Props) {
   );
 }
 
-function isStored(known: Map<number, { id: string } | null>, id: string): boolean {
-  for (const message of known.values()) if (message?.id === id) return true;
-  return false;
+/** The server names a message by its position, `m41`; what the browser named has none yet. */
+function positionOf(id: string): number | null {
+  const found = /^m(\d+)$/.exec(id);
+  return found ? Number(found[1]) : null;
+}
+
+function lastBefore(message: { id: string; role: string }): number {
+  const position = positionOf(message.id);
+  return message.role === "assistant" && position !== null ? position - 1 : Infinity;
 }
 
 function isLastMessage(known: Map<number, unknown>, position: number, upTo: number): boolean {

@@ -2,7 +2,8 @@
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, type UIMessage } from "ai";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { api, BUSY_TEXT, OFFLINE_TEXT, problemText, sessionPath } from "../lib/api";
+import { api, OFFLINE_TEXT, problemText, sessionPath } from "../lib/api";
+import { authHeaders } from "../lib/token";
 import type { CompactionEvent, Notice, Usage } from "../lib/types";
 import { changeSession, refreshSession } from "../sessions/store";
 import { announce } from "../ui/announcer";
@@ -10,6 +11,7 @@ import { applyCompactionEvent, applyNotice, applyUsage, refreshHistory, useOpenS
 
 const transport = new DefaultChatTransport<UIMessage>({
   api: "/api/chat",
+  headers: authHeaders,
   // The server has the history: only the newest message travels.
   prepareSendMessagesRequest: ({ id, messages, trigger, messageId }) => ({
     body: { id, messages: messages.slice(-1), trigger, ...(messageId ? { messageId } : {}) },
@@ -83,13 +85,26 @@ export function useChatSession(id: string) {
     [begin, sendMessage],
   );
 
+  /** The reply to a stored message again; the message itself stays where it is. */
   const retry = useCallback(
-    (text: string) => {
-      begin();
-      setMessages([{ id: "retry", role: "user", parts: [{ type: "text", text }] }]);
+    (position: number, text: string) => {
+      setProblem("");
+      setStoredUpTo(position);
+      setMessages([{ id: `m${position}`, role: "user", parts: [{ type: "text", text }] }]);
       void regenerate();
     },
-    [begin, regenerate, setMessages],
+    [regenerate, setMessages],
+  );
+
+  /** A stored message with other words: what came after it is no longer part of the conversation. */
+  const edit = useCallback(
+    (position: number, text: string) => {
+      setProblem("");
+      setStoredUpTo(position - 1);
+      setMessages([{ id: `m${position}`, role: "user", parts: [{ type: "text", text }] }]);
+      void sendMessage({ text, messageId: `m${position}` });
+    },
+    [sendMessage, setMessages],
   );
 
   const stopReply = useCallback(async () => {
@@ -102,10 +117,9 @@ export function useChatSession(id: string) {
   }, [resumeStream, status]);
 
   return useMemo(
-    () => ({ messages: chat.messages, status, problem, setProblem, storedUpTo, send, retry, stopReply, follow, settle, unsent }),
-    [chat.messages, follow, problem, retry, send, settle, status, stopReply, storedUpTo],
+    () => ({ messages: chat.messages, status, problem, setProblem, storedUpTo, send, retry, edit, stopReply, follow, settle, unsent }),
+    [chat.messages, edit, follow, problem, retry, send, settle, status, stopReply, storedUpTo],
   );
 }
 
 export type ChatSession = ReturnType<typeof useChatSession>;
-export { BUSY_TEXT };

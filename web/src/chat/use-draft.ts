@@ -4,6 +4,7 @@ import type { Usage } from "../lib/types";
 import { draftText, readDraft, saveDraft, type Draft } from "./drafts";
 
 const WAIT_MS = 350;
+const LONGEST = 15_000;
 
 /** The draft of a session, saved as it is typed, and the size the server says it would give. */
 export function useDraft(id: string) {
@@ -22,9 +23,10 @@ export function useDraft(id: string) {
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(() => {
-      if (!text) return setDraftUsage(null);
+      // A longer draft does not fit an address; the size is then shown after it was sent.
+      if (!text || text.length > LONGEST) return setDraftUsage(null);
       api
-        .post<Usage>(sessionPath(id, "/usage"), { draft: text }, stop.signal)
+        .get<Usage>(sessionPath(id, `/usage?draft=${encodeURIComponent(text)}`), stop.signal)
         .then(setDraftUsage)
         .catch(() => undefined);
     }, text ? WAIT_MS : 0);

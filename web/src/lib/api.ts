@@ -1,4 +1,6 @@
 /** Every request to the server goes through here: same origin, JSON, problems as errors with their detail. */
+import { authHeaders } from "./token";
+
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -31,7 +33,7 @@ export function problemText(status: number, body: string): { code: string; text:
 }
 
 async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const headers: Record<string, string> = { Accept: "application/json" };
+  const headers: Record<string, string> = { Accept: "application/json", ...authHeaders() };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer: Response;
   try {

@@ -32,6 +32,8 @@ export function useKeys(actions: Actions) {
       if (event.defaultPrevented || event.altKey) return;
       const name = keyName(event);
       const withModifier = name.startsWith("mod+");
+      // A focused button keeps the keys that press it.
+      if ((event.key === " " || event.key === "Enter") && (event.target as HTMLElement).closest?.("button, a, summary")) return;
       if (!withModifier && (inField(event.target) || document.querySelector("dialog[open]"))) return;
       const plain = event.key.length === 1 && !withModifier;
       if (plain && !usePreferences.getState().letterKeys) return;

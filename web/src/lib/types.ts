@@ -21,7 +21,6 @@ export interface Usage {
   over_by?: number;
   parts: UsageParts;
   compacts_next: boolean;
-  draft?: number;
 }
 
 export interface Session {
@@ -165,7 +164,6 @@ export interface Survival {
   words?: Count | null;
   conclusions?: Count | null;
   values?: Count | null;
-  [kind: string]: Count | null | undefined;
 }
 
 export interface SummaryItem {
@@ -257,6 +255,8 @@ export interface Column {
   survival: Survival | null;
   missing: MissingItem[];
   fates: Fate[];
+  problem?: string | null;
+  reason?: string;
   summary?: string | null;
 }
 
@@ -271,17 +271,26 @@ export interface FigureTurn {
   position: number;
   at: number;
   tokens: number;
-  tokens_without: number | null;
+  tokens_without: number;
   cost: number | null;
-  cost_without?: number | null;
-  cached_tokens: number | null;
-  compaction?: { step: number; version?: number | null; tokens_before: number; tokens_after: number } | null;
+  cached_tokens: number;
+  /** Step of the compaction that ran before this reply. */
+  compaction: number | null;
 }
 
 export interface Figures {
   turns: FigureTurn[];
-  totals: Record<string, number | null>;
-  survival: { step: number; version?: number | null; survival: Survival; missing?: MissingItem[] }[];
+  totals: {
+    turns: number;
+    compactions: number;
+    input_tokens: number;
+    output_tokens: number;
+    cached_tokens: number;
+    cost: number | null;
+    tokens_saved: number;
+    cost_saved: number | null;
+  };
+  survival: ({ step: number } & Survival)[];
   prices_known: boolean;
 }
 

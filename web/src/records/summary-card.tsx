@@ -93,6 +93,10 @@ function Section({ section, total }: { section: SummarySection; total: Count | n
   );
 }
 
+function survivalOf(record: CompactionRecord, kind: SummarySection["kind"]): Count | null | undefined {
+  return kind === "words" || kind === "conclusions" || kind === "values" ? record.survival?.[kind] : null;
+}
+
 interface Props {
   record: CompactionRecord;
   open: boolean;
@@ -156,7 +160,7 @@ export function SummaryCard({ record, open, onToggle, onUndo, onCompactAgain }: 
         <>
           <div className="border-t border-amber-line px-3.5 py-1">
             {structured && !exact
-              ? sections.map((section, index) => <Section key={index} section={section} total={record.survival?.[section.kind]} />)
+              ? sections.map((section, index) => <Section key={index} section={section} total={survivalOf(record, section.kind)} />)
               : <pre tabIndex={0} role="region" aria-label="Exact summary text" className="max-h-[480px] overflow-auto py-2.5 text-[12.5px] leading-[19px] whitespace-pre-wrap">{record.summary}</pre>}
           </div>
           {record.warnings?.map((warning) => (

@@ -45,7 +45,7 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
   const undo = async () => {
     setBusy(true);
     try {
-      await restoreRecord(record.step);
+      await restoreRecord(sessionId, record.step);
       showToast("undo", `${recordName(record)} undone`, back(preview));
       onClose();
     } catch (error) {

@@ -79,11 +79,14 @@ async function loadMore(cursor: string) {
   }
 }
 
-export async function refreshSession(id: string) {
+export async function refreshSession(id: string): Promise<Session | null> {
   try {
-    rememberSession(await api.get<Session>(sessionPath(id)));
+    const session = await api.get<Session>(sessionPath(id));
+    rememberSession(session);
+    return session;
   } catch {
     // The list keeps what it knew; the open session shows its own error.
+    return null;
   }
 }
 

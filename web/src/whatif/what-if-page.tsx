@@ -1,2 +1,161 @@
-import type { Session } from "../lib/types";
-export default function WhatIfPage({ session }: { session: Session }) { return <p>{session.title}</p>; }
+import { useCallback, useEffect, useState } from "react";
+import { useLocation, useSearch } from "wouter";
+import { reportResult } from "../chat/open-session";
+import { useSessionEvents } from "../chat/session-events";
+import { useUsage } from "../context/usage";
+import { api, errorText, sessionPath } from "../lib/api";
+import { count, plural, seconds } from "../lib/format";
+import type { Column, CompactionRecord, CompactResult, Figures, Session, WhatIf } from "../lib/types";
+import { Citation } from "../records/citation";
+import { UndoDialog } from "../records/undo-dialog";
+import { refreshSession, useSessions } from "../sessions/store";
+import { Button, Tag } from "../ui/button";
+import { Dialog, DialogActions } from "../ui/dialog";
+import { Select } from "../ui/select";
+import { CompareTable } from "./compare-table";
+import { readPresets } from "./compare";
+import { MessageMap } from "./message-map";
+
+/** The mean growth of the prompt from one reply to the next, where it grew. */
+function pace(figures: Figures | null): number {
+  const steps = (figures?.turns ?? []).flatMap((turn, index, all) => {
+    const before = all[index - 1];
+    return before && turn.tokens > before.tokens ? [turn.tokens - before.tokens] : [];
+  });
+  return steps.length ? steps.reduce((sum, step) => sum + step, 0) / steps.length : 0;
+}
+
+export default function WhatIfPage({ session }: { session: Session }) {
+  const { id } = session;
+  const presets = useSessions((state) => state.settings)?.presets ?? [];
+  const usage = useUsage((state) => state.bySession[id]);
+  const [, go] = useLocation();
+  const params = new URLSearchParams(useSearch());
+  const chosen = readPresets(params.get("p"), presets.map((preset) => preset.name), session.preset);
+  const key = chosen.join(",");
+  const [result, setResult] = useState<{ answer: WhatIf; took: number; messages: number } | null>(null);
+  const [figures, setFigures] = useState<Figures | null>(null);
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [applying, setApplying] = useState<Column | null>(null);
+  const [missing, setMissing] = useState<Column | null>(null);
+  const [done, setDone] = useState<CompactionRecord | null>(null);
+  const [undoing, setUndoing] = useState(false);
+
+  const compute = useCallback(async () => {
+    if (!key) return;
+    setBusy(true);
+    const start = performance.now();
+    try {
+      const answer = await api.post<WhatIf>(sessionPath(id, "/what-if"), { columns: key.split(",").map((preset) => ({ preset, label: preset })) });
+      const fresh = await refreshSession(id);
+      setResult({ answer, took: (performance.now() - start) / 1000, messages: fresh?.message_count ?? 0 });
+      setProblem("");
+    } catch (error) {
+      setProblem(errorText(error));
+    }
+    setBusy(false);
+  }, [id, key]);
+  useEffect(() => {
+    void compute();
+    api.get<Figures>(sessionPath(id, "/figures")).then(setFigures).catch(() => undefined);
+  }, [compute, id]);
+  const onChange = useCallback(() => void refreshSession(id), [id]);
+  useSessionEvents(id, { onMessage: onChange, onSession: onChange });
+
+  const setPresets = (names: string[]) => go(`/s/${encodeURIComponent(id)}/what-if?p=${names.join(",")}`, { replace: true });
+  const apply = async (column: Column) => {
+    setApplying(null);
+    setBusy(true);
+    try {
+      const answer = await api.post<CompactResult>(sessionPath(id, "/what-if/apply"), { preset: column.preset, at_message: result?.answer.at_message });
+      reportResult(id, answer);
+      setDone(answer.record);
+      await compute();
+    } catch (error) {
+      setProblem(errorText(error));
+    }
+    setBusy(false);
+  };
+
+  const grown = result ? session.message_count - result.messages : 0;
+  const unused = presets.filter((preset) => !chosen.includes(preset.name));
+  const short = session.message_count < 3;
+  return (
+    <div className="mx-auto max-w-[1180px] p-4 md:p-7">
+      <div className="mb-4 flex flex-wrap items-start gap-3">
+        <div>
+          <h2 className="text-page font-semibold">What if</h2>
+          <p className="text-dense text-text-2">Each preset on this session as it stands. Nothing has been changed.</p>
+        </div>
+        <span className="ml-auto flex flex-wrap items-center gap-2">
+          {result && grown <= 0 && <Tag>At m{result.answer.at_message} · computed in {seconds(result.took)}</Tag>}
+          {grown > 0 && <Button small onClick={() => void compute()}>{plural(grown, "new message")}. Recompute</Button>}
+          {unused.length > 0 && chosen.length < 4 && (
+            <Select label="Add preset" value="" options={[{ value: "", label: "Add preset" }, ...unused.map((preset) => ({ value: preset.name, label: preset.name }))]} onChange={(name) => name && setPresets([...chosen, name])} />
+          )}
+        </span>
+      </div>
+      {problem && <p role="alert" className="mb-4 rounded-[12px] border border-red-line bg-red-soft p-3 text-dense text-red">{problem}</p>}
+      {done && (
+        <p role="status" className="mb-4 flex items-center gap-3 rounded-[12px] border border-line bg-raised p-3 text-dense">
+          Applied: {count(done.tokens_before)} → {count(done.tokens_after)} tokens.
+          <Button small onClick={() => setUndoing(true)}>Undo</Button>
+        </p>
+      )}
+      {short ? (
+        <p className="rounded-[12px] border border-line p-6 text-text-2">Nothing to compact yet.</p>
+      ) : result ? (
+        <div aria-busy={busy}>
+          <CompareTable
+            now={result.answer.now}
+            columns={result.answer.columns}
+            presets={presets}
+            inUse={session.preset}
+            usage={usage}
+            perTurn={pace(figures)}
+            onApply={setApplying}
+            onMissing={setMissing}
+            onRemove={(name) => setPresets(chosen.filter((other) => other !== name))}
+          />
+          <MessageMap columns={result.answer.columns.filter((column) => !column.problem)} sessionId={id} />
+        </div>
+      ) : (
+        !problem && <p className="text-dense text-text-3">Computing…</p>
+      )}
+      {applying && (
+        <Dialog title={`Apply ${applying.label}?`} description={`The prompt goes from ${count(applying.tokens_before)} to about ${count(applying.tokens_after)} tokens. You can undo this at any time.`} onClose={() => setApplying(null)}>
+          <DialogActions>
+            <Button onClick={() => setApplying(null)}>Cancel</Button>
+            <Button variant="primary" onClick={() => void apply(applying)}>Apply {applying.label}</Button>
+          </DialogActions>
+        </Dialog>
+      )}
+      {missing && (
+        <Dialog title={`Missing after ${missing.label}`} wide onClose={() => setMissing(null)} description="Still stored, and found by recall; only the prompt would not have it.">
+          <ul className="mt-3 grid gap-1.5 text-dense">
+            {missing.missing.slice(0, 200).map((item, index) => (
+              <li key={index} className="break-words">
+                <span className="text-text-3">{item.kind}</span> {item.text}
+                {item.position !== null && <Citation position={item.position} onJump={(position) => go(`/s/${encodeURIComponent(id)}?m=${position}`)} />}
+              </li>
+            ))}
+          </ul>
+          <DialogActions><Button onClick={() => setMissing(null)}>Close</Button></DialogActions>
+        </Dialog>
+      )}
+      {undoing && done && (
+        <UndoDialog
+          sessionId={id}
+          record={done}
+          onClose={() => {
+            setUndoing(false);
+            setDone(null);
+            void compute();
+          }}
+          onShow={(position) => go(`/s/${encodeURIComponent(id)}?m=${position}`)}
+        />
+      )}
+    </div>
+  );
+}

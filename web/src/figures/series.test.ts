@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import type { Figures, FigureTurn } from "../lib/types";
+import { axis, csv, marks, runningCost, runningCostWithout, sizeSentence, wouldStop } from "./series";
+
+const turn = (index: number, tokens: number, without: number, more: Partial<FigureTurn> = {}): FigureTurn => ({
+  turn: index, position: index * 2, at: index, tokens, tokens_without: without, cost: 0.1, cached_tokens: 0, compaction: null, ...more,
+});
+const turns = [turn(0, 50, 50), turn(1, 90, 90), turn(2, 40, 130, { compaction: 1 })];
+const figures = { turns, totals: { turns: 3, compactions: 1 } } as unknown as Figures;
+
+describe("figures", () => {
+  it("finds where the session would have ended", () => {
+    expect(wouldStop(turns, 100)).toBe(2);
+    expect(wouldStop(turns, 1000)).toBeNull();
+    expect(sizeSentence(figures, 100)).toBe("1 compaction kept a session of 3 replies inside its window, which it would have left at reply 3.");
+  });
+  it("adds costs up, with and without", () => {
+    expect(runningCost(turns).at(-1)).toBeCloseTo(0.3);
+    expect(runningCostWithout(turns).at(-1)).toBeCloseTo(0.2 + 0.325);
+  });
+  it("marks compactions also where the record is gone", () => {
+    expect(marks(turns, [])).toEqual([{ index: 2, step: 1, label: "#1", saved: 0 }]);
+  });
+  it("has a round axis from zero", () => {
+    expect(axis(128_000)).toEqual([0, 50_000, 100_000]);
+    expect(axis(0)).toEqual([0]);
+  });
+  it("exports a row for each reply", () => expect(csv(turns).split("\n")).toHaveLength(4));
+});

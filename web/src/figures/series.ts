@@ -1,0 +1,71 @@
+/** From a session's figures to what the plots draw. Pure. */
+import { count, money, plural, short } from "../lib/format";
+import type { CompactionRecord, Figures, FigureTurn } from "../lib/types";
+
+export interface Mark {
+  index: number;
+  step: number;
+  label: string;
+  saved: number;
+}
+
+/** Where compactions fell: between the reply before and the one that carries the step. */
+export function marks(turns: FigureTurn[], records: CompactionRecord[]): Mark[] {
+  return turns.flatMap((turn, index) => {
+    if (turn.compaction === null) return [];
+    const record = records.find((entry) => entry.step === turn.compaction);
+    const label = record ? (record.kind === "summary" ? `v${record.version ?? record.step}` : record.kind) : `#${turn.compaction}`;
+    const saved = record && record.tokens_before ? Math.round((1 - record.tokens_after / record.tokens_before) * 100) : 0;
+    return [{ index, step: turn.compaction, label, saved }];
+  });
+}
+
+/** The first reply that would not have fitted without compaction. */
+export function wouldStop(turns: FigureTurn[], window: number): number | null {
+  const index = turns.findIndex((turn) => turn.tokens_without > window);
+  return index < 0 ? null : index;
+}
+
+/** Cost so far after each reply; replies without a known price add nothing. */
+export function runningCost(turns: FigureTurn[]): number[] {
+  let sum = 0;
+  return turns.map((turn) => (sum += turn.cost ?? 0));
+}
+
+/** The same without compaction, in proportion to the longer prompts: an estimate, and labelled so. */
+export function runningCostWithout(turns: FigureTurn[]): number[] {
+  let sum = 0;
+  return turns.map((turn) => (sum += (turn.cost ?? 0) * (turn.tokens > 0 ? turn.tokens_without / turn.tokens : 1)));
+}
+
+export function sizeSentence(figures: Figures, window: number): string {
+  const stop = wouldStop(figures.turns, window);
+  const { compactions, turns } = figures.totals;
+  if (compactions === 0) return `${plural(turns, "reply", "replies")} so far, no compaction yet.`;
+  const kept = `${plural(compactions, "compaction")} kept a session of ${plural(turns, "reply", "replies")} inside its window`;
+  return stop === null ? `${kept}.` : `${kept}, which it would have left at reply ${stop + 1}.`;
+}
+
+export function cacheShare(figures: Figures): number | null {
+  const { cached_tokens: cached, input_tokens: input } = figures.totals;
+  return input > 0 ? cached / input : null;
+}
+
+/** Evenly spread round numbers from zero to the top of an axis. */
+export function axis(top: number, steps = 4): number[] {
+  if (top <= 0) return [0];
+  const rough = top / steps;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((part) => part * power).find((size) => size >= rough) ?? rough;
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
+}
+
+export function csv(turns: FigureTurn[]): string {
+  const head = "turn,position,tokens,tokens_without,cached_tokens,cost,compaction";
+  const rows = turns.map((turn) => [turn.turn, turn.position, turn.tokens, turn.tokens_without, turn.cached_tokens, turn.cost ?? "", turn.compaction ?? ""].join(","));
+  return [head, ...rows].join("\n");
+}
+
+export const tokenLabel = (value: number) => (value === 0 ? "0" : short(value));
+export const tokenWords = (value: number) => `${count(value)} tokens`;
+export const costLabel = (value: number) => (value === 0 ? "$0" : money(value));

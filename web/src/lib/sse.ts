@@ -1,0 +1,79 @@
+/** Server-sent events over fetch: EventSource cannot send a token. Comes back by itself, from where it broke off. */
+import { authHeaders } from "./token";
+
+export interface ServerEvent {
+  id: string;
+  data: string;
+}
+
+/** Takes text in any fragments and gives the events that are complete. */
+export class EventParser {
+  private rest = "";
+  private id = "";
+  private data: string[] = [];
+
+  push(text: string): ServerEvent[] {
+    const events: ServerEvent[] = [];
+    const lines = (this.rest + text).split(/\r\n|\n|\r/);
+    this.rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line === "") {
+        if (this.data.length) events.push({ id: this.id, data: this.data.join("\n") });
+        this.data = [];
+      } else if (line.startsWith("data:")) this.data.push(line.slice(5).replace(/^ /, ""));
+      else if (line.startsWith("id:")) this.id = line.slice(3).trim();
+    }
+    return events;
+  }
+}
+
+interface Options {
+  path: string;
+  onEvent: (event: ServerEvent) => void;
+  /** Called with true when the stream is open, with false when it broke. */
+  onState?: (open: boolean) => void;
+}
+
+const WAITS = [500, 1000, 2000, 5000, 10_000];
+
+/** Follows a stream until the returned function is called. */
+export function follow({ path, onEvent, onState }: Options): () => void {
+  const stop = new AbortController();
+  let last = "";
+  let failures = 0;
+
+  const once = async () => {
+    const headers: Record<string, string> = { Accept: "text/event-stream", ...authHeaders() };
+    if (last) headers["Last-Event-ID"] = last;
+    const answer = await fetch(path, { headers, signal: stop.signal });
+    if (!answer.ok || !answer.body) throw new Error(`The stream answered ${answer.status}.`);
+    failures = 0;
+    onState?.(true);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const parser = new EventParser();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      for (const event of parser.push(value)) {
+        if (event.id) last = event.id;
+        onEvent(event);
+      }
+    }
+  };
+
+  const loop = async () => {
+    while (!stop.signal.aborted) {
+      try {
+        await once();
+      } catch {
+        // Broken or refused: the next try says whether it is back.
+      }
+      if (stop.signal.aborted) return;
+      onState?.(false);
+      await new Promise((done) => setTimeout(done, WAITS[Math.min(failures, WAITS.length - 1)]));
+      failures += 1;
+    }
+  };
+  void loop();
+  return () => stop.abort();
+}

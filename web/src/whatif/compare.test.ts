@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import type { Column } from "../lib/types";
+import { fateOf, readPresets, tally, turnsLeft, verdict } from "./compare";
+
+const column = (after: number, words: number, values: number): Column => ({
+  label: "x", preset: "x", tokens_before: 100, tokens_after: after, percent_after: after, missing: [], fates: [],
+  survival: { words: { kept: words, total: 10 }, conclusions: { kept: 5, total: 5 }, values: { kept: values, total: 20 } },
+});
+
+describe("in short", () => {
+  const budget = column(30, 10, 15);
+  const agent = column(50, 10, 19);
+  const window = column(20, 4, 5);
+  const all = [budget, agent, window];
+  it("says lost words first, in red", () => {
+    expect(verdict(window, all, undefined)).toEqual({ text: "Cheapest, loses 6 of your words", bad: true });
+  });
+  it("names what a column is best at", () => {
+    expect(verdict(agent, all, undefined).text).toBe("Fewest losses, all your words stay");
+    expect(verdict(budget, [budget, agent], undefined).text).toBe("Most room, all your words stay");
+    expect(verdict(column(100, 10, 20), all, undefined).text).toBe("Nothing would change");
+  });
+});
+
+describe("fates", () => {
+  it.each([["Keep", "kept"], ["ClearOutput", "cleared"], ["Summarize", "summarized"], ["Drop", "dropped"], ["pinned", "pinned"]])("%s is %s", (action, fate) => expect(fateOf(action)).toBe(fate));
+  it("are counted", () => expect(tally([{ position: 0, action: "keep", tokens_before: 1, tokens_after: 1 }]).kept).toBe(1));
+});
+
+describe("addresses and pace", () => {
+  it("reads presets from the address, or chooses", () => {
+    const known = ["budget", "agent", "window", "chat"];
+    expect(readPresets("agent,nonsense,agent", known, "budget")).toEqual(["agent"]);
+    expect(readPresets(null, known, "budget")).toEqual(["budget", "agent", "window"]);
+  });
+  it("estimates turns", () => {
+    expect(turnsLeft(50, 100, 10)).toBe("about 5");
+    expect(turnsLeft(99, 100, 10)).toBe("1");
+    expect(turnsLeft(50, 100, 0)).toBe("–");
+  });
+});

@@ -1,0 +1,64 @@
+/** What the rows of the comparison say, from the server's columns. Pure. */
+import { plural } from "../lib/format";
+import type { Column, Count, Fate, Usage } from "../lib/types";
+
+export type FateKind = "pinned" | "kept" | "summarized" | "cleared" | "dropped";
+
+/** The plan's own words for what happens to a message, as the five fates of the map. */
+export function fateOf(action: string): FateKind {
+  const word = action.toLowerCase();
+  if (/pin|protect/.test(word)) return "pinned";
+  if (/summar/.test(word)) return "summarized";
+  if (/clear|shorten|prune/.test(word)) return "cleared";
+  if (/drop|discard|remove/.test(word)) return "dropped";
+  return "kept";
+}
+
+export function tally(fates: Fate[]): Record<FateKind, number> {
+  const counts: Record<FateKind, number> = { pinned: 0, kept: 0, summarized: 0, cleared: 0, dropped: 0 };
+  for (const fate of fates) counts[fateOf(fate.action)] += 1;
+  return counts;
+}
+
+export function lost(count: Count | null | undefined): number {
+  return count ? count.total - count.kept : 0;
+}
+
+export interface Verdict {
+  text: string;
+  bad: boolean;
+}
+
+/** "In short": words lost come first and in red; then what the column is best at. */
+export function verdict(column: Column, all: Column[], usage: Usage | undefined): Verdict {
+  if (column.tokens_after >= column.tokens_before) {
+    const compacts = usage?.compacts_next ?? false;
+    return { text: compacts ? "Compacts on the next turn" : "Nothing would change", bad: false };
+  }
+  const words = lost(column.survival?.words);
+  const smallest = Math.min(...all.map((other) => other.tokens_after)) === column.tokens_after;
+  if (words > 0) return { text: `${smallest ? "Cheapest, loses" : "Loses"} ${words} of your words`, bad: true };
+  const gone = (other: Column) => lost(other.survival?.conclusions) + lost(other.survival?.values);
+  const fewest = Math.min(...all.map(gone)) === gone(column);
+  if (smallest) return { text: "Most room, all your words stay", bad: false };
+  if (fewest) return { text: "Fewest losses, all your words stay", bad: false };
+  return { text: "All your words stay", bad: false };
+}
+
+/** How many turns until the next compaction, at the pace of the session so far. */
+export function turnsLeft(tokens: number, trigger: number, perTurn: number): string {
+  if (perTurn <= 0 || trigger <= 0) return "–";
+  const turns = Math.floor((trigger - tokens) / perTurn);
+  return turns <= 0 ? "1" : `about ${turns}`;
+}
+
+export function missingText(column: Column): string {
+  return column.missing.length === 0 ? "–" : plural(column.missing.length, "item");
+}
+
+export function readPresets(text: string | null, known: string[], current: string): string[] {
+  const wanted = (text ?? "").split(",").filter((name) => known.includes(name));
+  if (wanted.length > 0) return [...new Set(wanted)].slice(0, 4);
+  const others = ["agent", "window", "chat"].filter((name) => name !== current && known.includes(name));
+  return [current, ...others].filter((name) => known.includes(name)).slice(0, 3);
+}
