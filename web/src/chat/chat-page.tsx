@@ -13,11 +13,11 @@ import { useIsWide } from "../lib/screen";
 import type { CompactionRecord, Message, Session } from "../lib/types";
 import { UndoDialog } from "../records/undo-dialog";
 import { exportSession } from "../sessions/export";
-import { createSession, markUnread, useSessions } from "../sessions/store";
+import { createSession, markUnread, patchSession, refreshSession, useSessions } from "../sessions/store";
 import { Dialog } from "../ui/dialog";
 import { ErrorBoundary } from "../ui/error-boundary";
 import { Composer } from "./composer";
-import { draftText, emptyDraft } from "./drafts";
+import { draftText, emptyDraft, titleOf } from "./drafts";
 import { EmptyThread } from "./empty-thread";
 import { messageText } from "./message-view";
 import { cancelCompaction, compactNow, isRolling, jumpTo, openSession, pinMessage, refreshHistory, useOpenSession } from "./open-session";
@@ -98,8 +98,17 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
   const streaming = chat.status === "submitted" || chat.status === "streaming";
   const sendOff = running && !rolling;
 
+  // Set by another tab or process: nobody says when it ends, so it is asked for.
+  const compactingElsewhere = session.compacting && !isRunning(open.compaction);
+  useEffect(() => {
+    if (!compactingElsewhere) return;
+    const timer = setInterval(() => void refreshSession(id), 1500);
+    return () => clearInterval(timer);
+  }, [compactingElsewhere, id]);
+
   const send = () => {
     const text = draftText(draft);
+    if (!session.title) void patchSession(id, { title: titleOf(text) });
     setDraft(emptyDraft);
     chat.send(text);
   };

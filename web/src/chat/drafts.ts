@@ -31,6 +31,12 @@ export function draftText(draft: Draft): string {
   return [...draft.pasted, draft.text.trim()].filter(Boolean).join("\n\n");
 }
 
+/** A name for a session that has none: the first words of its first message. */
+export function titleOf(text: string): string {
+  const line = text.trim().split("\n")[0] ?? "";
+  return line.length <= 60 ? line : `${line.slice(0, 60).replace(/\s+\S*$/, "")}…`;
+}
+
 export function isLongPaste(text: string): boolean {
   return text.length > 4000 || text.split("\n").length > 40;
 }

@@ -86,7 +86,8 @@ export async function loadRange(from: number, to: number) {
   if (start === null || fetching.has(start)) return;
   fetching.add(start);
   try {
-    const page = await api.get<MessagePage>(sessionPath(id, `/messages?after=${start - 1}&limit=${PAGE}`));
+    const where = start > history.first ? `after=${start - 1}` : `before=${start + PAGE}`;
+    const page = await api.get<MessagePage>(sessionPath(id, `/messages?${where}&limit=${PAGE}`));
     if (isOpen(id)) setState((state) => ({ history: withPage(state.history, page, start) }));
   } catch (error) {
     if (isOpen(id)) showToast("warning", "Messages not loaded", errorText(error));
@@ -125,7 +126,9 @@ export function applyCompactionEvent(id: string, event: CompactionEvent) {
   const compaction = reduceCompaction(state.compaction, event);
   setState({ events: merged(state.events, [event]), compaction, bannerClosed: false });
   if (compaction.phase !== state.compaction.phase) announce(phaseText(compaction, isRolling(id)) || compaction.error);
-  if (event.event === "compaction-complete") afterCompaction(id, compaction);
+  if (event.event !== "compaction-complete") return;
+  useUsage.getState().compacted(id, event.tokensAfter);
+  afterCompaction(id, compaction);
 }
 
 export function isRolling(id: string): boolean {

@@ -8,10 +8,10 @@ import { Select } from "../ui/select";
 import { showToast } from "../ui/toasts";
 
 /** The numbers of a policy that people change, by the names the policy has. */
-const KEEP_FIELDS = ["keep_recent_turns", "keep_tool_io_pairs", "keep_recent_messages", "keep_first", "keep_last"];
+const KEEP_FIELDS = ["keep_first_turns", "keep_recent_turns", "keep_recent_messages", "keep_tool_io_pairs"];
 
 function numbers(policy: Record<string, unknown>): { name: string; value: number }[] {
-  return KEEP_FIELDS.filter((name) => typeof policy[name] === "number").map((name) => ({ name, value: policy[name] as number }));
+  return KEEP_FIELDS.filter((name) => typeof policy[name] === "number" && (policy[name] as number) > 0).map((name) => ({ name, value: policy[name] as number }));
 }
 
 const fieldLabel = (name: string) => name.replace(/_/g, " ").replace("io pairs", "steps").replace(/^./, (letter) => letter.toUpperCase());

@@ -112,7 +112,7 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
         </span>
         {!usage.exact && (
           <Tag title="Counted without the model's own tokenizer">
-            Estimate{usage.margin ? ` ±${Math.round(usage.margin * (usage.margin < 1 ? 100 : 1))}%` : ""}
+            Estimate{usage.margin && usage.margin > 1 ? ` ±${Math.round((usage.margin - 1) * 100)}%` : ""}
           </Tag>
         )}
         {note && (

@@ -93,6 +93,15 @@ function Section({ section, total }: { section: SummarySection; total: Count | n
   );
 }
 
+/** One section a kind, in the card's order; what fits no kind keeps its own title. */
+export function byKind(sections: SummarySection[]): SummarySection[] {
+  return order.flatMap((kind) => {
+    const own = sections.filter((section) => section.kind === kind && section.items.length > 0);
+    if (kind === "other" || own.length === 0) return own;
+    return [{ title: titles[kind], kind, items: own.flatMap((section) => section.items) }];
+  });
+}
+
 function survivalOf(record: CompactionRecord, kind: SummarySection["kind"]): Count | null | undefined {
   return kind === "words" || kind === "conclusions" || kind === "values" ? record.survival?.[kind] : null;
 }
@@ -131,7 +140,7 @@ export function SummaryCard({ record, open, onToggle, onUndo, onCompactAgain }: 
   if (record.folded_into != null && !record.in_force) {
     return <p className="py-1 text-meta text-text-3">Summary v{version} · part of v{record.folded_into}</p>;
   }
-  const sections = [...record.sections].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  const sections = byKind(record.sections);
   const Chevron = open ? ChevronUp : ChevronDown;
   const structured = sections.some((section) => section.items.length > 0);
   const facts = [
