@@ -8,6 +8,7 @@ from typing import Any
 from compact.chat.chats import configured
 from compact.chat.conversation import Conversation
 from compact.chat.listening import listening
+from compact.chat.turn_log import is_pinned
 from compact.config import CompactConfig
 from compact.errors import CompactError
 from compact.manager import CompactManager
@@ -18,6 +19,7 @@ from compact.models.prices import cost
 from compact.ports import Remembers
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
+from compact.server.studio.messages import turn_tokens
 from compact.server.studio.showing import shown_record, shown_survival, shown_usage
 from compact.stores.memory import MemoryStore
 
@@ -146,7 +148,7 @@ def _now(conversation: Conversation) -> schemas.Column:
         cached_tokens=usage.tokens,
         survival=shown_survival(record.kept) if record is not None else None,
         missing=_missing(record),
-        fates=[],
+        fates=_fates(None, conversation),
         summary=record.summary if record is not None else "",
         problem=None,
     )
@@ -243,18 +245,23 @@ def _missing(record: Record | None) -> list[schemas.Missing]:
 
 
 def _fates(record: Record | None, conversation: Conversation) -> list[schemas.Fate]:
-    if record is None:
-        return []
-    kept = {entry.position for entry in record.entries if isinstance(entry, Kept)}
-    cleared = {entry.position: entry for entry in record.entries if isinstance(entry, Cleared)}
+    """What becomes of every message, also of those that stay: the page draws the whole conversation."""
+    entries = record.entries if record is not None else ()
+    changed = record.source_length if record is not None else 0
+    kept = {entry.position for entry in entries if isinstance(entry, Kept)}
+    cleared = {entry.position: entry for entry in entries if isinstance(entry, Cleared)}
+    gone = "summarized" if record is not None and record.summary else "dropped"
     fates = []
-    for position in range(record.source_length):
-        if position in kept:
-            continue
+    for position, tokens in enumerate(turn_tokens(conversation)):
         entry = cleared.get(position)
-        action = "cleared" if entry is not None else ("summarized" if record.summary else "dropped")
-        before = sum(entry.original_tokens) if entry is not None else 0
-        fates.append(schemas.Fate(position=position, action=action, tokens_before=before, tokens_after=0))
+        if entry is not None:
+            action, after = "cleared", max(0, tokens - sum(entry.original_tokens))
+        elif position >= changed or position in kept:
+            action = "pinned" if is_pinned(conversation.turns[position]) else "kept"
+            after = tokens
+        else:
+            action, after = gone, 0
+        fates.append(schemas.Fate(position=position, action=action, tokens_before=tokens, tokens_after=after))
     return fates
 
 

@@ -96,6 +96,14 @@ def _shown(group: _Group, conversation: Conversation, record: Record | None) -> 
     )
 
 
+def turn_tokens(conversation: Conversation) -> list[int]:
+    """The size of every stored turn, as its message shows it."""
+    config = conversation.manager.config
+    return [
+        count_tokens(_counted(turn), config.model, counter=config.counter) + 4 for turn in conversation.turns
+    ]
+
+
 def record_in_force(conversation: Conversation) -> Record | None:
     standing = conversation.log.standing_records()
     return standing[-1] if standing and standing[-1].source_length <= len(conversation.turns) else None
