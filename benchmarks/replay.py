@@ -77,7 +77,7 @@ class NoSummary:
 def replay(preset: str, window: int, one: dict[str, Any], adopt: bool, tally: Counter[str]) -> None:
     config = CompactConfig(model="gpt-4o", max_context_tokens=window, preset=preset, counter=COUNTER)
     manager = CompactManager(config, summarizer=SUMMARIZER, archive=MemoryArchive())
-    budget = window - config.policy.reserve()
+    budget = window - config.policy.reserve(window)
     messages, tools = one["messages"], one.get("tools")
     clean = [provider for provider in ("openai", "anthropic") if not lint(messages, provider)]
     given: list[Any] = []

@@ -353,7 +353,12 @@ class CompactManager:
         return run(self._engine.compact(done), self._ports(call.session_id))
 
     async def _arun(self, call: Call) -> Prepared:
-        return await arun(self._engine.prepare(call), self._ports(call.session_id))
+        if not self._engine.reader.is_quick(call):
+            return await arun(self._engine.prepare(call), self._ports(call.session_id))
+        done = self._engine.glance(call)
+        if isinstance(done, Prepared):
+            return done
+        return await arun(self._engine.compact(done), self._ports(call.session_id))
 
 
 def _check(call: Call, on_error: str) -> None:

@@ -35,7 +35,11 @@ class Summarizer(Protocol):
 
 
 class Store(Protocol):
-    """Session truth: originals and records. Append-only; commit is insert-if-absent."""
+    """Session truth: originals and records. Append-only; commit is insert-if-absent.
+
+    One that never waits for a disk or a network may say so with `blocks = False`: event loops then ask it
+    without a thread.
+    """
 
     def append(
         self,

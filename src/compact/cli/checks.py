@@ -102,7 +102,7 @@ def _counting(config: CompactConfig, environ: Mapping[str, str]) -> Check:
 def _arithmetic(config: CompactConfig) -> Iterator[Check]:
     """The policy's own sums: is there a budget, does a compaction have room, can it loop?"""
     policy, window = config.policy, _window(config)
-    reserve = policy.reserve()
+    reserve = policy.reserve(window)
     budget, trigger = window - reserve, int(window * policy.trigger_pct)
     summary = policy.summary_tokens(window)
     sums = f"window {window:,} - reserve {reserve:,} = budget {budget:,}; trigger {trigger:,}"

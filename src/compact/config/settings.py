@@ -192,11 +192,12 @@ class CompactConfig(_Settings):
     @field_validator("policy")
     @classmethod
     def _leaves_a_budget(cls, policy: Policy, info: ValidationInfo) -> Policy:
-        window, reserve = info.data.get("max_context_tokens"), policy.reserve()
+        window = info.data.get("max_context_tokens")
+        reserve = policy.reserve(window) if window is not None else 0
         if window is not None and window <= reserve:
             error = ConfigError(
                 f"max_context_tokens must be more than the {reserve:,} tokens that the policy keeps free "
-                f"(got {window:,}). Lower policy.hard_cap_buffer or policy.output_reserve, or take a larger "
+                f"(got {window:,}). Lower policy.output_reserve, or take a larger "
                 "window.",
                 "max_context_tokens",
             )

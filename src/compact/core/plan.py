@@ -48,7 +48,7 @@ class Sizes:
 
 def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
     """The limits of a window in our tokens, where the provider counts `scale` of its own for one of ours."""
-    budget = int((window - policy.reserve()) / scale)
+    budget = int((window - policy.reserve(window)) / scale)
     # "At" the share begins with the first whole token that reaches it, "above" after the last that does not
     # pass it. Rounded, because 0.29 * 100 is a hair below 29.
     share = round(window * policy.trigger_pct / scale, 6)

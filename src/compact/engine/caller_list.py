@@ -43,6 +43,14 @@ def container_copy(value: Any) -> Any:
     return deepcopy(value) if compares else value
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether they are equal; what cannot be compared, such as an array of numbers within, is not."""
+    try:
+        return bool(one == other)
+    except Exception:
+        return False
+
+
 class CallerList:
     """The objects of one list, without its leading system messages, and the messages they became.
 
@@ -74,7 +82,7 @@ class CallerList:
         fresh: list[Message] = []
         for index, item in enumerate(items, first_index):
             copy, decoded = known.get(id(item), _UNKNOWN) if known else _UNKNOWN
-            if not decoded or copy != item:
+            if not decoded or not same(copy, item):
                 copy, decoded = container_copy(item), format.decode(item, index)
             fresh.extend(decoded)
             self.copies.append(copy)
@@ -105,7 +113,7 @@ class CallerList:
     def begins(self, messages: list[Any], head: int) -> bool:
         """Whether a list, less its `head`, begins with this one, edits in place included."""
         known = head + len(self.copies)
-        return known <= len(messages) and messages[head:known] == self.copies
+        return known <= len(messages) and same(messages[head:known], self.copies)
 
     def begins_watched(self, messages: list[Any], head: int, replaced: Callable[[int], set[int]]) -> bool:
         """The same, but of what was replaced only some is compared, in turn.
@@ -124,8 +132,8 @@ class CallerList:
         # With what is new as it is, one comparison of two lists tells: no message is touched in between.
         watched[:head] = messages[:head]
         watched[known:] = messages[known:]
-        return (watched == messages and self._is_as_replaced(messages, head)) or (
-            messages[head:known] == self.copies
+        return (same(watched, messages) and self._is_as_replaced(messages, head)) or (
+            same(messages[head:known], self.copies)
         )
 
     def _is_as_replaced(self, messages: list[Any], head: int) -> bool:
@@ -135,7 +143,7 @@ class CallerList:
         first = self._looked_at if self._looked_at < self._left_out else 0
         stop = min(first + _REPLACED_AT_A_TIME, self._left_out)
         self._looked_at = stop
-        return messages[head + first : head + stop] == self.copies[first:stop]
+        return same(messages[head + first : head + stop], self.copies[first:stop])
 
     def watch_anew(self) -> None:
         """Something else is replaced now."""

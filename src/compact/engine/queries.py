@@ -46,7 +46,7 @@ def usage(engine: Engine, call: Call) -> ContextUsage:
             **now.limits.real_parts(parts, total),
             "free": max(0, engine.window - total),
         },
-        budget=engine.window - engine.policy.reserve(),
+        budget=engine.window - engine.policy.reserve(engine.window),
         trigger=now.limits.real(now.limits.trigger),
         exact=engine.sizes.counter.exact and now.limits.scale == 1.0,
     )
@@ -56,7 +56,7 @@ def overflow(engine: Engine, call: Call) -> OverflowCheck:
     """The overflow check alone (S2.22)."""
     now = engine.reader.look(call)
     current = now.limits.real(now.total)
-    reserve = engine.policy.reserve()
+    reserve = engine.policy.reserve(engine.window)
     above = engine.policy.trigger_above
     reached = now.total > now.limits.trigger if above else now.total >= now.limits.trigger
     return OverflowCheck(

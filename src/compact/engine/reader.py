@@ -22,6 +22,8 @@ from compact.model.value import entity
 from compact.ports import Format, Store
 
 _SESSIONS_KEPT = 10_000
+_QUICK_MESSAGES = 64
+"""So many new messages an event loop reads itself; more go to a thread."""
 
 
 @entity
@@ -88,6 +90,13 @@ class Reader:
                 self._sessions.pop(next(iter(self._sessions)))
         return found
 
+    def is_quick(self, call: Call) -> bool:
+        """Whether reading this call holds nobody up: few new messages, and a store that does not block."""
+        if getattr(self.store, "blocks", True) or not isinstance(call.messages, list):
+            return False
+        session = self.session(call.session_id)
+        return not session.lock.locked() and session.expects_at_most(len(call.messages), _QUICK_MESSAGES)
+
     def forget(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
 
@@ -113,6 +122,9 @@ class Reader:
         session = self.session(call.session_id)
         if not _is_usual(call):
             check_asked(call.messages, call.tools, call.system, call.context)
+        if not isinstance(call.messages, list | tuple):
+            # Other collections have no slices; the list that goes out is a list.
+            call = replace(call, messages=list(call.messages))
         given = call.messages if isinstance(call.messages, list) else list(call.messages)
         try:
             with session.lock:

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from compact.core.view import START, links, own_id, own_key
-from compact.engine.caller_list import container_copy, objects_of
+from compact.engine.caller_list import container_copy, objects_of, same
 from compact.engine.history import History, HistoryState
 from compact.engine.record_matcher import RecordMatcher
 from compact.engine.size_cache import SizeCache
@@ -52,6 +52,8 @@ class Session:
         self._notes = WorkingMemory()
         self._revoked: set[str] = set()
         self._learned: set[str] = set()
+        self._newest: str | None = None
+        """The newest record that was read from the store: the next look begins behind it."""
         self._saved = store.memory(session_id) if isinstance(store, Remembers) else SessionMemory()
         self.scale = self._saved.scale
         """Provider's count over ours, as last observed."""
@@ -70,8 +72,9 @@ class Session:
     # -- records -------------------------------------------------------------------------------------------
 
     def catch_up(self) -> None:
-        """Learn what other processes committed: steps, summaries, restores."""
-        for record in self._store.records(self.id):
+        """Learn what other processes committed since: steps, summaries, restores."""
+        for record in self._store.records(self.id, after=self._newest):
+            self._newest = record.id
             if record.id not in self._learned:
                 self.learn(record)
 
@@ -118,6 +121,12 @@ class Session:
         sizes = list(map(self._size_of, originals))
         self._store.append(self.id, 0, originals, format=history.format.name, sizes=sizes, keys=keys)
         return True
+
+    def expects_at_most(self, count: int, more: int) -> bool:
+        """Whether a list of `count` messages holds at most so many that this session has not read yet."""
+        newest = self._histories[0] if self._histories else None
+        known = len(newest.caller.copies) + len(self.prompt.head.source) if newest is not None else 0
+        return count - known <= more
 
     # -- histories -----------------------------------------------------------------------------------------
 
@@ -254,7 +263,7 @@ class Session:
         if self.retired_tools != saved.retired_tools:
             self._remember(retired_tools=self.retired_tools)
         # Leading system messages are no part of the history, but a restored list begins with them.
-        if head is not self._saved_head and head != self._saved_head:
+        if head is not self._saved_head and not same(head, self._saved_head):
             self._remember(head=head)
             self._saved_head = head
 
@@ -269,7 +278,7 @@ class Session:
 def _common_prefix(one: Sequence[Any], other: Sequence[Any]) -> int:
     count = 0
     for left, right in zip(one, other, strict=False):
-        if left != right:
+        if not same(left, right):
             break
         count += 1
     return count

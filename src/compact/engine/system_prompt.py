@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compact.engine.caller_list import container_copy
+from compact.engine.caller_list import container_copy, same
 from compact.engine.size_cache import SizeCache
 from compact.model.message import Message, Role
 from compact.model.record import Injected, Record
@@ -51,9 +51,9 @@ class SystemPrompt:
         """The leading messages that are the caller's system prompt; decoded only when they changed."""
         head = self._read
         count = len(head.source)
-        if count <= len(messages) and messages[:count] == head.source:
+        if count <= len(messages) and same(messages[:count], head.source):
             after = messages[count] if count < len(messages) else None
-            if after is None or after == self._not_leading or not self._is_lead(after, count, format):
+            if after is None or not self._is_lead(after, count, format):
                 return head
         found: list[Message] = []
         at = 0
@@ -77,9 +77,9 @@ class SystemPrompt:
     def measured(self, system: Any, tools: Any) -> tuple[Known, Known]:
         """`system` and `tools` with their tokens; counted only when they changed."""
         known_system, known_tools = self.system, self.tools
-        if known_system is None or known_system[0] != system:
+        if known_system is None or not same(known_system[0], system):
             known_system = (container_copy(system), self._sizes.of_system(system))
-        if known_tools is None or known_tools[0] != tools:
+        if known_tools is None or not same(known_tools[0], tools):
             known_tools = (container_copy(tools), self._sizes.of_tools(tools))
         return known_system, known_tools
 
@@ -100,6 +100,8 @@ class SystemPrompt:
         role = item.get("role") if isinstance(item, dict) else getattr(item, "role", None)
         known = isinstance(item, dict) or role is not None
         if known and role not in ("system", "developer"):
+            return False
+        if self._not_leading is not None and same(item, self._not_leading):
             return False
         leads = all(self._leads(message) for message in format.decode(item, index))
         if not leads:

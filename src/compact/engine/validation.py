@@ -38,7 +38,9 @@ def check_asked(messages: Any, tools: Any, system: Any, context: Any) -> None:
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray))
+    # Arrays of numbers (numpy, pandas, torch) compare element by element: no list of messages is like that.
+    text = isinstance(value, (str, bytes, bytearray)) or hasattr(value, "__array__")
+    return isinstance(value, Collection) and not text
 
 
 def _refuse(name: str, wanted: str, given: Any) -> None:

@@ -75,5 +75,5 @@ def _contestant(
     measured: Measured, preset: str, config: CompactConfig, tokens: int, summarizer: Any
 ) -> Contestant:
     if preset == TAIL:
-        return TailContestant(measured, tokens - scaled(config.policy, tokens).reserve())
+        return TailContestant(measured, tokens - scaled(config.policy, tokens).reserve(tokens))
     return PresetContestant(measured, config, tokens, summarizer)

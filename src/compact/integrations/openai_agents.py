@@ -106,7 +106,7 @@ async def _fitting(manager: CompactManager, call: Call) -> list[TResponseInputIt
         # A store that is down or an item nobody can read must not end a run that needs no compaction.
         text = canonical_json([call.messages, call.tools, call.system])
         tokens = count_tokens(text, manager.config.model, counter=manager.config.counter)
-        if tokens > manager.window - manager.config.policy.reserve():
+        if tokens > manager.window - manager.config.policy.reserve(manager.window):
             raise
         problem = f"{type(error).__name__}: {error}"
         manager.warn(call.session_id, f"Not compacted, sent as it is ({tokens:,} tokens): {problem}")

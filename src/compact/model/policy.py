@@ -16,6 +16,10 @@ LEAST_SUMMARY = 64
 """Tokens; with fewer no summary says anything, however small the window."""
 
 
+MOST_BUFFER = 0.15
+"""Share of the window that `hard_cap_buffer` takes at most: it would eat a small one."""
+
+
 class TurnUnit(StrEnum):
     """What counts as a turn."""
 
@@ -63,7 +67,9 @@ class Policy(BaseModel):
         default=2, description="With a summary, so many turns more than are kept may live before they fold."
     )
     growth_pct: Share = Field(default=0.10, description="After a compaction the next needs this growth.")
-    hard_cap_buffer: Count = Field(default=1_500, description="Budget = window - this.")
+    hard_cap_buffer: Count = Field(
+        default=1_500, description="Budget = window - this; at most 15 % of the window."
+    )
     output_reserve: Count = Field(
         default=0, description="Kept free for the reply; the larger of the two counts."
     )
@@ -126,8 +132,9 @@ class Policy(BaseModel):
         """The most a summary may take, evidence included."""
         return max(LEAST_SUMMARY, min(self.summary_max_tokens, int(window * self.summary_max_pct)))
 
-    def reserve(self) -> int:
-        return max(self.hard_cap_buffer, self.output_reserve)
+    def reserve(self, window: int) -> int:
+        """Tokens of the window that no prompt may take. The buffer takes at most its share of a small one."""
+        return max(min(self.hard_cap_buffer, int(window * MOST_BUFFER)), self.output_reserve)
 
     @property
     def hash(self) -> str:

@@ -6,6 +6,7 @@ from compact.model.policy import Policy, Rest, TurnUnit
 POLICY = Policy(
     name="window",
     trigger_pct=0.80,
+    hard_cap_buffer=0,
     turn_unit=TurnUnit.MESSAGE,
     keep_first_turns=2,
     keep_recent_turns=10,

@@ -28,6 +28,8 @@ class MemoryStore:
     The oldest sessions are forgotten beyond `max_sessions`.
     """
 
+    blocks = False
+
     def __init__(self, max_sessions: int = 10_000, clock: Callable[[], float] = time.time) -> None:
         self._max_sessions = max_sessions
         self._clock = clock

@@ -79,7 +79,7 @@ def test_a_note_without_a_compaction_that_is_asked_for_is_refused(compact: Compa
     ("argv", "told"),
     [
         (["--window", "0"], "max_context_tokens must be more than 0 (got 0 from --window)"),
-        (["--window", "600"], "(got 600 from --window)"),
+        (["--preset", "agent", "--window", "600"], "(got 600 from --window)"),
         (["--preset", "foo"], "(got 'foo' from --preset)"),
         (["--set", "preset=foo"], "(got 'foo')"),
         (["--config", "wrong.yaml"], "(got 'bogus' in wrong.yaml)"),
@@ -322,7 +322,7 @@ class TestPlan:
         huge = [{"role": "user", "content": "word " * 4_000}]
         ended = compact("plan", "--window", "2000", stdin=json.dumps(huge))
         assert ended.code == ExitCode.INSUFFICIENT_BUDGET
-        assert "budget of 500 tokens" in ended.err
+        assert "budget of 1,700 tokens" in ended.err
 
     def test_every_kind_of_part_is_recognizable(self, compact: Compact) -> None:
         talk = [
@@ -406,7 +406,7 @@ class TestRun:
         assert ended.out == "" and ended.err.startswith("compact: ")
         told = compact("run", "--window", "2000", "--json", stdin=huge)
         assert told.json["error"]["type"] == "InsufficientBudget"
-        assert told.json["error"]["budget"] == 500
+        assert told.json["error"]["budget"] == 1_700
 
     def test_nothing_is_written_beside_the_result(
         self, compact: Compact, sample: Path, tmp_path: Path
@@ -505,7 +505,12 @@ class TestDoctor:
         [
             (("--model", "frob"), "warning", "model", "max_context_tokens"),
             (("--set", "policy.trigger_pct=2"), "problem", "configuration", "Correct it"),
-            (("--set", "models.m.window=1000", "--model", "m"), "problem", "policy", "larger window"),
+            (
+                ("--preset", "agent", "--set", "models.m.window=1000", "--model", "m"),
+                "problem",
+                "policy",
+                "larger window",
+            ),
             (
                 ("--set", "policy.summary_max_pct=1.0", "--window", "4k"),
                 "problem",
@@ -559,13 +564,13 @@ class TestDoctor:
         assert found == ["policy.strategy", "redaction.patterns[0]", "redaction.patterns[2]", "storage.url"]
 
     def test_the_floor_of_a_conversation(self, compact: Compact) -> None:
-        request = {"system": "word " * 1_500, "messages": [{"role": "user", "content": "hi"}]}
+        request = {"system": "word " * 1_800, "messages": [{"role": "user", "content": "hi"}]}
         text = json.dumps(request)
         assert "Half of the trigger" in compact("doctor", "-", "--window", "4k", stdin=text).out
         huge = json.dumps([{"role": "user", "content": "word " * 4_000}])
         ended = compact("doctor", "-", "--window", "2000", stdin=huge)
         assert ended.code == ExitCode.FINDINGS
-        assert "does not fit the budget of 500" in " ".join(ended.out.split())
+        assert "does not fit the budget of 1,700" in " ".join(ended.out.split())
         assert "1 problem" in ended.out
         assert compact("doctor", "-", stdin="nonsense").code == ExitCode.FINDINGS
 

@@ -8,6 +8,7 @@ from compact.core.plan import limits_for
 from compact.core.trigger import Facts, decide, live_turns
 from compact.model.event import Reason
 from compact.model.plan import Limits
+from compact.policies import preset
 from support.views import policy
 
 LIMITS = Limits(window=1_000, budget=950, trigger=850, fixed=0, summary=100)
@@ -35,7 +36,16 @@ def test_the_trigger_is_the_first_whole_token_that_counts(
 
 
 def test_the_trigger_never_lies_above_the_budget() -> None:
-    assert limits_for(policy(), 4_000, fixed=0).trigger == 2_500  # 4,000 - 1,500, not 3,400
+    assert limits_for(policy(output_reserve=1_500), 4_000, fixed=0).trigger == 2_500  # not 3,400
+
+
+def test_the_buffer_takes_at_most_15_percent_of_a_small_window() -> None:
+    assert limits_for(policy(), 128_000, fixed=0).budget == 126_500
+    assert limits_for(policy(), 10_000, fixed=0).budget == 8_500
+    assert limits_for(policy(), 2_000, fixed=0).budget == 1_700
+    assert limits_for(policy(hard_cap_buffer=100), 2_000, fixed=0).budget == 1_900
+    window = limits_for(preset("window"), 2_000, fixed=0)
+    assert (window.budget, window.trigger) == (2_000, 1_600)
 
 
 def test_at_or_strictly_above() -> None:

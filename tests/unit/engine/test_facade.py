@@ -105,6 +105,24 @@ async def test_append_stores_and_sends_nothing() -> None:
     assert desk.exporter.events == []
 
 
+async def test_where_the_store_does_not_block_a_quiet_call_takes_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def no_thread(*args: Any) -> Any:
+        raise AssertionError("a thread was asked for")
+
+    desk = Desk()
+    history = pairs(5)
+    monkeypatch.setattr("asyncio.to_thread", no_thread)
+    for number in range(6, 12):
+        history = [*history, *pairs(1, first=number)]
+        assert await desk.manager.apreflight("s", history) == history
+    # Much at once, or a compaction, leaves the event loop free.
+    for much in ([*history, *pairs(40, first=12)], HISTORY):
+        with pytest.raises(AssertionError, match="thread"):
+            await desk.manager.apreflight("much", much)
+
+
 @dataclass
 class Note:
     """A framework's own message class."""
@@ -220,12 +238,14 @@ def test_a_hundred_siblings_cost_no_thread_and_no_file(tmp_path: Any) -> None:
     )
     with CompactManager(config) as manager:
         manager.for_model("gpt-4o-mini").preflight("s", pairs(2))
+        manager.flush()
         gc.collect()
         threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
         models = ["gpt-4o", "gpt-4o-mini", "claude-sonnet-4-5", "gpt-4.1"]
         siblings = [manager.for_model(models[n % 4]) for n in range(100)]
         for sibling in siblings:
             sibling.preflight("s", pairs(2))
+        manager.flush()
         assert threading.active_count() <= threads
         assert len(os.listdir("/proc/self/fd")) <= files
         manager._engine.store.close()  # type: ignore[attr-defined]

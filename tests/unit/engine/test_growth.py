@@ -51,7 +51,7 @@ def tokens(messages: Any) -> int:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_large_task_never_pushes_a_prompt_over_the_budget(preset: str) -> None:
     held = manager(preset)
-    budget = WINDOW - held.config.policy.reserve()
+    budget = WINDOW - held.config.policy.reserve(WINDOW)
     history = [*chat(30, 100), {"role": "user", "content": "task " + words(int(budget * 0.7))}]
     refused = 0
     for n in range(12):
@@ -128,7 +128,7 @@ def test_a_record_serves_only_the_policy_and_the_window_it_was_made_for() -> Non
 @pytest.mark.parametrize("preset", ["budget", "chat", "agent", "window"])
 def test_threads_with_lists_of_different_lengths_all_get_prompts_that_fit(preset: str) -> None:
     held = manager(preset)
-    budget = WINDOW - held.config.policy.reserve()
+    budget = WINDOW - held.config.policy.reserve(WINDOW)
     history = chat(70, 40)
     wrong: list[str] = []
 
@@ -173,10 +173,10 @@ def test_calibration_moves_the_budget_in_the_providers_own_tokens() -> None:
     ours = held.usage("s", history).tokens
     held.observe("s", history, {"prompt_tokens": ours * 2})
     usage = held.usage("s", history)
-    assert usage.tokens == ours * 2 and usage.budget == 6_500
+    assert usage.tokens == ours * 2 and usage.budget == 6_800
     with pytest.raises(InsufficientBudget) as caught:
         held.preflight("s", [*history, {"role": "user", "content": words(3_000)}])
-    assert caught.value.budget == 6_500 and "window of 8,000" in str(caught.value)
+    assert caught.value.budget == 6_800 and "window of 8,000" in str(caught.value)
 
 
 def test_looking_and_ending_a_turn_without_tools_is_no_change_of_tools() -> None:

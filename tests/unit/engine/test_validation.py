@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import UserList, deque
+from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pytest
 
-from compact.errors import FormatError
+from compact.errors import CompactError, FormatError
 from compact.stores.memory import MemoryStore
 from compact.stores.sql import SqlStore
 from support.raw import Desk, pairs, user
@@ -27,6 +30,11 @@ def test_a_session_id_is_text(session_id: Any) -> None:
         {"messages": "hi"},
         {"messages": {"role": "user", "content": "hi"}},
         {"messages": (message for message in pairs(2))},
+        {"messages": np.array(pairs(2))},
+        {"messages": np.array([1, 2])},
+        {"messages": iter(pairs(2))},
+        {"tools": np.array([{}])},
+        {"system": np.array(["x"])},
         {"system": 5},
         {"system": b"Be kind."},
         {"tools": 5},
@@ -47,6 +55,33 @@ def test_other_arrays_are_taken() -> None:
     manager = Desk().manager
     assert manager.preflight("s", tuple(history), system=("Be kind.",), tools={}) == tuple(history)
     assert manager.preflight("s", dict(enumerate(history)).values()) == history  # type: ignore[arg-type]
+    long = [*pairs(40), user("new")]
+    for other in (deque(long), UserList(long), dict(enumerate(long)).values()):
+        out = Desk().preflight(other)  # type: ignore[arg-type]
+        assert isinstance(out, list) and len(out) < len(long) and out[-1] == long[-1]
+
+
+@pytest.mark.parametrize("where", ["item", "content", "arguments", "system", "tools"])
+def test_arrays_of_numbers_within_are_refused_or_read_never_a_raw_error(where: str) -> None:
+    array = np.arange(3)
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": {"x": array}}}
+    messages: list[Any] = {
+        "item": [user("hi"), array],
+        "content": [user("hi"), {"role": "user", "content": array}],
+        "arguments": [user("hi"), {"role": "assistant", "content": None, "tool_calls": [call]}],
+    }.get(where, [user("hi")])
+    more = {"system": [{"type": "text", "text": array}]} if where == "system" else {}
+    more |= (
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": array}}]}
+        if where == "tools"
+        else {}
+    )
+    desk = Desk()
+    for _ in range(3):
+        with suppress(CompactError):
+            desk.preflight(messages, **more)
+            desk.manager.usage("s", messages, **more)
+        messages = [*messages, user("again")]
 
 
 @pytest.mark.parametrize("limit", [-1, None, 2.5, "3"])

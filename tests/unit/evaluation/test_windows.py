@@ -33,4 +33,4 @@ def test_a_share_is_of_what_can_be_compacted_and_has_a_floor() -> None:
 def test_reserves_are_lowered_only_where_the_window_is_small() -> None:
     agent = preset("agent")
     assert scaled(agent, 128_000) == agent
-    assert scaled(agent, 4_000).reserve() == 500
+    assert scaled(agent, 4_000).reserve(4_000) == 500
