@@ -28,7 +28,7 @@ def turn(number: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("adopt", [False, True])
 def test_they_stay_valid(preset: str, adopt: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    config = CompactConfig(model="claude-opus-4-8", max_context_tokens=6_000, preset=preset)
+    config = CompactConfig(model="claude-opus-4-8", max_context_tokens=5_300, preset=preset)
     manager = CompactManager(config, format="anthropic")
     items: list[Any] = []
     compactions = 0

@@ -37,7 +37,7 @@ def facts_left(make: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     for number, fact in enumerate(FACTS):
         items += make(number, f"{fact}=84{number:02d}\n{filler}")
     items += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Now the hosts."}]
-    manager = CompactManager(CompactConfig(model="gpt-4o", max_context_tokens=4_000))
+    manager = CompactManager(CompactConfig(model="gpt-4o", max_context_tokens=2_950))
     prepared = manager.prepare("s", items)
     assert prepared.was_compacted
     return sum(fact in str(prepared.messages) for fact in FACTS)
