@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compact.redaction import plausible
-from compact.redaction.decode import Span
+from compact.redaction.engine import Span
 from compact.redaction.keys import PIN, strength
 from compact.redaction.prose import foreign_passwords
 
@@ -21,6 +21,8 @@ Search = Callable[[bytes, int], Span]
 """(text, from where) -> the first match; (-1, -1) where there is none."""
 
 _LONGEST_LINE = 2_000
+_LONGEST_NAME = 72
+_WORD = re.compile(rb"[\w.-]+")
 LONGEST_HEADER = 500
 
 
@@ -42,10 +44,13 @@ class BlockScalars:
             if begin < 0:
                 return None
             position = end
-            name = data[begin : data.find(b":", begin)].rstrip(b" \t\"'")
+            before = data[max(0, begin - _LONGEST_NAME) : begin].rstrip(b" \t\"'")
+            named = _WORD.match(before[::-1])
+            name = named.group()[::-1] if named is not None else b""
             level = strength(name.decode("latin-1"))
             if level == 0:
                 continue
+            begin = begin - len(data[max(0, begin - _LONGEST_NAME) : begin]) + len(before) - len(name)
             start = data.rfind(b"\n", max(0, begin - _LONGEST_LINE), begin) + 1
             stop, is_open = _block_end(data, end, _indent(data[start:begin]))
             if b'"' in data[start:begin] and (quote := data.find(b'"', end, stop)) >= 0:
@@ -84,6 +89,7 @@ def _block_end(data: bytes, position: int, indent: int) -> tuple[int, bool]:
 
 
 _RULE = re.compile(rb"[-=+|: \t_*\r]+|(?:[-=+|: \t\r]|\xe2[\x94\x95][\x80-\xbf])+")
+_RULE_STARTS = b"-=+|: \t_*\r\xe2"
 _NAME_LIKE = re.compile(rb"[A-Za-z_\x80-\xff][\w .#/*()\x80-\xff-]{0,39}")
 _COLUMN = re.compile(rb"[^\s|]+(?: [^\s|]+)*")
 _PREFIX = re.compile(rb'[^\n]*[{,\[]\s*"[\w -]{1,64}"\s*:\s*"')
@@ -148,7 +154,7 @@ def _rows(data: bytes, position: int, header: Header, found: list[Span]) -> int:
         line = data[position:stop]
         if not line.strip() or len(line) > _LONGEST_LINE:
             return position
-        if _RULE.fullmatch(line) is None:
+        if line[0] not in _RULE_STARTS or _RULE.fullmatch(line) is None:
             row = _matching(line, header)
             if row is None:
                 return position
@@ -162,6 +168,12 @@ def _rows(data: bytes, position: int, header: Header, found: list[Span]) -> int:
 
 def _matching(line: bytes, header: Header) -> list[Span] | None:
     """The cells of a row that has as many as its header, or whose cells stand below the header's."""
+    if (
+        header.mark in (b",", b";", b"\t")
+        and b'"' not in line
+        and line.count(header.mark) != header.count - 1
+    ):
+        return None
     found = cells(line, header.mark)
     if len(found) == header.count:
         return found
@@ -178,7 +190,9 @@ def _matching(line: bytes, header: Header) -> list[Span] | None:
 
 
 def _is_secret(value: bytes, level: int, header: Header) -> bool:
-    if plausible.is_placeholder(value) or plausible.is_code(value) or _STATE.fullmatch(value):
+    if plausible.is_placeholder(value) or _STATE.fullmatch(value):
+        return False
+    if plausible.is_code(value) and not plausible.looks_typed(value):
         return False
     if level == PIN:
         return value.isdigit() and 4 <= len(value) <= 8
@@ -187,13 +201,14 @@ def _is_secret(value: bytes, level: int, header: Header) -> bool:
     if value.isdigit() and len(value) < 4:
         return False
     if header.is_loose or (b" " in value and header.mark in (b",", b"  ")):
-        return plausible.has_key_run(value)
+        return plausible.looks_typed(value)
     return True
 
 
+@functools.lru_cache(maxsize=1024)
 def header_of(line: bytes) -> Header | None:
     mark = _mark(line)
-    if mark is None:
+    if mark is None or b"=" in line or b"](" in line:
         return None
     found = cells(line, mark)
     names = [line[start:stop] for start, stop in found]
@@ -288,6 +303,6 @@ def finders(matcher: Callable[[str], Any], anchor: Any) -> tuple[BlockScalars, T
     # A cell ends with the name of a secret; whether it stands in a header is asked where it is found.
     cell = rf"(?:{names})s?[0-9]?[ \"'*`]{{0,12}}?(?:[,;\t|\r\n]|  )"
     return (
-        BlockScalars(searching(rf"[\w.-]{{1,64}}[\"']?[ \t]*{_BLOCK_MARK}"), _BLOCK_MARK),
-        Tables(searching(f"(?i){cell}"), cell),
+        BlockScalars(searching(_BLOCK_MARK), r"[ :][|>][-+0-9 \r\n]"),
+        Tables(searching(f"(?i){cell}"), rf"(?:{names})s?[0-9]?[ \"'*`,;\t|\r\n]"),
     )

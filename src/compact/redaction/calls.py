@@ -67,8 +67,7 @@ def _login(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _typed(value: bytes, before: bytes, after: bytes) -> bool:
-    looks_typed = plausible.has_key_run(value) or any(byte in b"!@#$%^&*+" for byte in value)
-    return looks_typed and _says_more(value) and not any(byte in b"/ <>" for byte in value)
+    return plausible.looks_typed(value) and _says_more(value) and not any(byte in b"/ <>" for byte in value)
 
 
 def _call(name: str, skipped: str, needs: str, check: Check) -> Rule:
@@ -76,7 +75,7 @@ def _call(name: str, skipped: str, needs: str, check: Check) -> Rule:
         "call",
         rf"(?i){_BORDER}(?:{name})\(\s*{skipped}{_OPEN}",
         _VALUE,
-        rf"(?:{needs})\w*\([^\"'`)\n]*[\"'`]",
+        rf"(?:{needs})\w*\(",
         check,
     )
 

@@ -60,8 +60,7 @@ def _attached(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _typed(value: bytes, before: bytes, after: bytes) -> bool:
-    looks_typed = plausible.has_key_run(value) or any(byte in b"!@#$%^&*+" for byte in value)
-    return len(value) >= 6 and looks_typed and _argument(value, before, after)
+    return len(value) >= 6 and plausible.looks_typed(value) and _argument(value, before, after)
 
 
 def _option(value: bytes, before: bytes, after: bytes) -> bool:
@@ -109,15 +108,20 @@ def _client(entry: dict[str, Any]) -> list[Rule]:
     return made
 
 
+def _literal(line: str) -> str:
+    """The longest stretch of a line of the table that is plain words, which every text it matches holds."""
+    runs = re.split(r"[ ]?[*#][ ]?|[ ]?\S*[\\(\[]\S*[ ]?", line)
+    return _BLANK.join(max(runs, key=len).split(" "))
+
+
 def _appliance(lines: list[str], before: str, check: Check, followed: str = "") -> Rule:
     lines = sorted(lines, key=len, reverse=True)
     shapes = "|".join(
         _words(line.removesuffix(" #")) + (rf"{_BLANK}{_KIND}" if line.endswith(" #") else r"[ \t]*")
         for line in lines
     )
-    firsts = "|".join(sorted({re.split(r"[ (*]", line)[0] for line in lines}))
     head = rf"(?im){before}(?:{shapes}){_OPEN}"
-    needs = rf"\b(?:{firsts})(?:[ \t]|\b)"
+    needs = "|".join(sorted({_literal(line) for line in lines}))
     return Rule("appliance", head, r"[^\s\"'`;]+", needs, check, followed=followed)
 
 
@@ -143,14 +147,14 @@ def rules() -> tuple[Rule, ...]:
             "command-line",
             rf"(?i){_OPTION}(?:{_STRONG_OPTION}){_OPTION_END}",
             value,
-            rf"-[a-z0-9_.-]*(?:{_STRONG_OPTION})",
+            rf"(?:{_STRONG_OPTION})[\"'`]?[ 	,=]",
             _option,
         ),
         Rule(
             "command-line",
             rf"(?i){_OPTION}(?:{_WEAK_OPTION}){_OPTION_END}",
             value,
-            rf"-[a-z0-9_.-]*(?:{_WEAK_OPTION})",
+            rf"-(?:{_WEAK_OPTION})[\"'`]?[ 	,=]|[a-z]-?(?:{_WEAK_OPTION})[\"'`]?[ 	,=]",
             _random,
         ),
         Rule("command-line", rf"(?i){_OPTION}pin{_OPTION_END}", "[0-9]{4,8}", "-pin", None),

@@ -6,28 +6,32 @@ also read a decoded copy, and what they find there is mapped back to where it st
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-Span = tuple[int, int]
+from compact.redaction.engine import Span, matcher, unanchored
 
-_UNIT = rb"u[0-9A-Fa-f]{4}"
+_UNIT = "u[0-9A-Fa-f]{4}"
 # Runs of equal depth only, so that all characters of a run have the same width in the text.
-_ESCAPED = re.compile(
-    rb"(?:\\%b)+|(?:\\{2}%b)+|(?:\\{3}%b)+|\\{4,8}%b|\\{1,8}(?:x1[Bb]|033|e(?=\[))" % ((_UNIT,) * 4)
+_ESCAPED = (
+    rf"(?:\\{_UNIT})+|(?:\\{{2}}{_UNIT})+|(?:\\{{3}}{_UNIT})+|\\{{4,8}}{_UNIT}|"
+    r"\\{1,8}(?:x1[Bb]|033|e\[)"
 )
 _SIGNS = (b"\\u", b"\\x1", b"\\033", b"\\e[")
-_HIDDEN = re.compile(
-    rb"(?:\x1b(?:\[[0-9;:?]{0,24}[A-Za-z]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][0-9A-Z])|"
-    rb"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad|\xcd\x8f|\xe1\xa0\x8e|"
-    rb"\xef\xb8[\x80-\x8f]|\xe1\x85[\x9f\xa0]|\xe3\x85\xa4)+"
+_HIDDEN = (
+    r"(?:\x1b(?:\[[0-9;:?]{0,24}[A-Za-z]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][0-9A-Z])|"
+    r"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad|\xcd\x8f|\xe1\xa0\x8e|"
+    r"\xef\xb8[\x80-\x8f]|\xe1\x85[\x9f\xa0]|\xe3\x85\xa4)+"
 )
 _DEPTH = re.compile(rb"\\+u")
 _CONTINUATION = bytes(range(0x80, 0xC0))
 # Same length, so no map is needed: the backslash becomes a blank, which every rule allows there.
 _LAYOUT = ((b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"), (b'\\"', b' "'), (b"\\'", b" '"))
 _DEEPEST = 8
+_BRACKET = ord("[")
 
 
 def characters(data: bytes) -> int:
@@ -40,7 +44,9 @@ class _Edits:
 
     __slots__ = ("_counts", "_ends", "_places", "_starts", "_stops", "copy")
 
-    def __init__(self, data: bytes, pattern: re.Pattern[bytes], new: Callable[[bytes], bytes] | None) -> None:
+    def __init__(
+        self, data: bytes, found: Iterable[Span], new: Callable[[bytes], bytes] | None = None
+    ) -> None:
         starts: list[int] = []
         stops: list[int] = []
         places: list[int] = []
@@ -48,15 +54,14 @@ class _Edits:
         counts: list[int] = []
         pieces: list[bytes] = []
         last = length = 0
-        for match in pattern.finditer(data):
-            start, stop = match.span()
+        for start, stop in found:
             pieces.append(data[last:start])
             length += start - last
             starts.append(start)
             stops.append(stop)
             places.append(length)
             if new is not None:
-                piece = new(match.group())
+                piece = new(data[start:stop])
                 pieces.append(piece)
                 length += len(piece)
                 counts.append(characters(piece))
@@ -113,9 +118,9 @@ class Decoded:
         self._stages: list[_Edits] = []
         has_backslash = b"\\" in data
         if has_backslash and any(sign in data for sign in _SIGNS):
-            data = self._edited(data, _ESCAPED, _unescaped)
+            data = self._edited(data, _Edits(data, _escapes(data), _unescaped))
         if b"\x1b" in data or not data.isascii():
-            data = self._edited(data, _HIDDEN, None)
+            data = self._edited(data, _Edits(data, _hidden(data)))
         self.plain = data
         self.data = _laid_out(data) if has_backslash else data
 
@@ -124,8 +129,7 @@ class Decoded:
         """Whether letters were decoded or invisible characters taken out."""
         return bool(self._stages)
 
-    def _edited(self, data: bytes, pattern: re.Pattern[bytes], new: Callable[[bytes], bytes] | None) -> bytes:
-        edits = _Edits(data, pattern, new)
+    def _edited(self, data: bytes, edits: _Edits) -> bytes:
         if not edits:
             return data
         self._stages.append(edits)
@@ -135,6 +139,33 @@ class Decoded:
         for stage in reversed(self._stages):
             spans = stage.back(spans)
         return spans
+
+
+@functools.cache
+def _matcher(pattern: str) -> Any:
+    return matcher(pattern)
+
+
+def _escapes(data: bytes) -> Iterator[Span]:
+    match, anchor, size, position = _matcher(_ESCAPED), unanchored(), len(data), 0
+    while True:
+        start, stop = match(anchor, data, position, size)[0]
+        if start < 0:
+            return
+        # `\\e[`: the bracket belongs to the color code that begins here.
+        position = stop - 1 if data[stop - 1] == _BRACKET else stop
+        yield start, position
+
+
+def _hidden(data: bytes) -> Iterator[Span]:
+    """re2 says faster that there is nothing, the standard engine lists many faster."""
+    first = _matcher(_HIDDEN)(unanchored(), data, 0, len(data))[0][0]
+    return iter(()) if first < 0 else (match.span() for match in _every_hidden().finditer(data, first))
+
+
+@functools.cache
+def _every_hidden() -> re.Pattern[bytes]:
+    return re.compile(_HIDDEN.encode("latin-1"))
 
 
 def _unescaped(run: bytes) -> bytes:

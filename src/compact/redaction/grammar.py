@@ -81,7 +81,7 @@ SEP = rf"{GAP}(?::=|=>|={{1,3}}|:|(?-i:\xef\xbc[\x9a\x9d]))[`*]{{0,2}}{GAP}"
 ANNOTATED = rf"{GAP}\??:[ \t]*[A-Za-z_][A-Za-z_.|\[\] ]{{0,32}}={GAP}"
 
 # Before a short prefix: not inside a word, but behind an escape, a percent code or a color code.
-BORDER = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,12}m)"
+BORDER = r"(?:[^A-Za-z0-9]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,12}m|^)"
 
 
 def quoted(

@@ -46,6 +46,8 @@ _NOT_SECRET_KEYS = (b"PUBLIC", b"PRIMAR", b"FOREIG", b"CACH", b"SOR", b"PARTITIO
 
 def _given(value: bytes, before: bytes, after: bytes) -> bool:
     """Whatever follows, but for the place of a secret and what a reader should put there."""
+    if len(value) < 3:
+        return True
     stripped = value.strip(b"\"'`,;)")
     return not plausible.is_reference(stripped) and not plausible.is_template(stripped)
 
@@ -168,7 +170,7 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "markup",
         r"(?i)<[\w:.-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key)>",
-        r"[^<\n]+",
+        r"[^<\s\"'`)\]][^<\n]*",
         "password>|passwd>|passphrase>|secret>|token>|key>",
         _strong,
     ),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from compact.redaction.decode import Decoded, Span
+from compact.redaction.decode import Decoded
+from compact.redaction.engine import Span, compile_bytes
 from compact.redaction.grammar import API_KEY, PASSWORD, WS
 from compact.redaction.prose import foreign_passwords
-from compact.redaction.scan import compile_bytes, decoded_rules, line_finders
+from compact.redaction.scan import decoded_rules, line_finders
 from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
 
 

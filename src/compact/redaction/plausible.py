@@ -34,7 +34,7 @@ _REFERENCE = re.compile(
 )
 _PLACEHOLDER = re.compile(
     rb"(?i)<[a-z_ -]*(?:pass\w*|key|token|secret|pwd|here|value|credential\w*)[a-z_ -]*>|"
-    rb"[\[{<]?(?:your|my|insert|enter|replace)[-_ ](?:\w+[-_ ])*"
+    rb"[\[{<]?(?:your|insert|enter|replace)[-_ ](?:\w+[-_ ])*"
     rb"(?:pass\w*|key|token|secret|pwd|here|value|me)[-_a-z]*[\]}>]?|x{3,}|\*{3,}|\.{3,}|_{3,}"
 )
 # What begins the line below `if not password:`.
@@ -45,6 +45,15 @@ _STATEMENT = re.compile(
 # The most frequent answer first: hostile texts ask by the ten thousand.
 _REFERENCE_STARTS = frozenset(bytes([byte]) for byte in b"$%{<!&(abcdefgikoprstvADEGPS/")
 _PLACEHOLDER_FIRST = frozenset(bytes([byte]) for byte in b"<[{yYmMiIeErRxX*._")
+_ALGORITHM = re.compile(
+    rb"(?i)(?:sha|md|aes|des|rsa|ed|hs|rs|es|base|utf|iso|pbkdf|argon|rot|crc|blake|tls|ssl|http|oauth|ip|ipv|rfc|cve|"
+    rb"python|node|php|java|v)[-_/]?\d"
+)
+_SIGN = re.compile(rb"[!@#$%^&*+~]")
+# Words and numbers in one; a version or an encoding is mostly numbers.
+_PARTED = re.compile(
+    rb"[A-Za-z]*[A-Za-z]{4}[A-Za-z]*(?:[-_.][A-Za-z0-9]+)*[-_.](?:[0-9]{2,}|[0-9]+[A-Za-z]+|[A-Za-z]+[0-9]+)"
+)
 _EMPTY_WORDS = {b"null", b"none", b"nil", b"true", b"false", b"undefined", b"string", b"str", b"redacted"}
 _PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
 
@@ -79,6 +88,20 @@ def is_typed_password(value: bytes) -> bool:
     if _PART_OF_A_PROGRAM.fullmatch(value):
         return False
     return has_key_run(value) and (mixed or special)
+
+
+def looks_typed(value: bytes) -> bool:
+    """A value where one is expected: letters and digits, joined or parted by a sign, or a sign among them.
+
+    Less than `is_typed_password` asks, which is for values that nothing announces.
+    """
+    if _ALGORITHM.match(value):
+        return False
+    if has_key_run(value) or (len(value) >= 5 and _SIGN.search(value) and not value.isdigit()):
+        return True
+    if len(value) < 8 or _DIGIT.search(value) is None:
+        return False
+    return (not value.islower() and not value.isupper()) or _PARTED.fullmatch(value) is not None
 
 
 def is_code(value: bytes) -> bool:

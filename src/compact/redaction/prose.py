@@ -24,7 +24,6 @@ _CLOSE = r"(?: {0,7}[\"'`*]){0,3}"
 _ASCII = r"[!#-&(-+.-:<-_a-~-]{4,}"
 _NO_SENTENCE = re.compile(rb"[a-z]+(?:[-./][a-z]+)*|[A-Z][a-z]+")
 _TYPED_HOLDS = "[0-9!@#$%^&*+~]"
-_SYMBOL = re.compile(rb"[!@#$%^&*+~]")
 _TRAILING = b".,;:!?)]}*`\"'"
 
 
@@ -33,7 +32,7 @@ def _is_typed(value: bytes) -> bool:
     value = value.rstrip(_TRAILING)
     if len(value) < 5 or plausible.is_placeholder(value) or plausible.is_code(value):
         return False
-    return plausible.has_key_run(value) or (_SYMBOL.search(value) is not None and not value.isdigit())
+    return plausible.looks_typed(value)
 
 
 def _typed(value: bytes, before: bytes, after: bytes) -> bool:
@@ -82,11 +81,13 @@ def _sentences() -> tuple[Rule, ...]:
         either(words("key", False)),
         either(_only_foreign("key")),
     )
-    said = rf"{_BLANK}+(?:{either(words('is', False))}){_BLANK}*(?:{COLON}|{_BLANK})"
+    said = rf",?{_BLANK}+(?:{either(words('is', False))}){_BLANK}*(?:{COLON}|{_BLANK})"
     says = rf"(?:{said}|{GAP}{COLON})"
     some, fillers = rf"(?:{_FILLER}){{0,6}}?", rf"(?:{_FILLER}){{1,4}}?"
     named = rf"(?i)(?:{password}){_SUFFIX}{_CLOSE}"
-    needs = rf"(?:{password}){_SUFFIX}{_CLOSE}[ \t\xc2:=\xef]"
+    # Simple patterns: what tells which rules a text needs reads every text.
+    needs = rf"(?:{either(words('password', False, 'en'))})[^a-z_(]|{either(_only_foreign('password'))}"
+    needs_key = rf"(?:{either(words('key', False, 'en'))})s?[ \"'`*,]|{foreign_key}"
     random = "[0-9]|[A-Za-z]{20}"
     return (
         Rule(
@@ -118,7 +119,7 @@ def _sentences() -> tuple[Rule, ...]:
             "prose",
             rf"(?i)(?:{key}){_SUFFIX}{_CLOSE}(?:{fillers}{says}|{said}){GAP}{_OPENING}",
             _VALUE,
-            rf"(?:{key}){_SUFFIX}{_CLOSE}{_BLANK}",
+            needs_key,
             _random,
             holds=random,
         ),

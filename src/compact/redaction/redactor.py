@@ -21,7 +21,8 @@ from compact.model.message import (
     ToolCall,
     ToolResult,
 )
-from compact.redaction.decode import Span, characters
+from compact.redaction.decode import characters
+from compact.redaction.engine import Span
 from compact.redaction.keys import PIN, strength
 from compact.redaction.plausible import is_random
 from compact.redaction.scan import Scanner, compile_user, pii_kinds

@@ -5,21 +5,27 @@ from __future__ import annotations
 import functools
 import re
 import string
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from compact.errors import ConfigError
 from compact.redaction import blocks, commands, prose
 from compact.redaction.calls import CALLS
-from compact.redaction.decode import Decoded, Span
+from compact.redaction.decode import Decoded
+from compact.redaction.engine import (
+    Span,
+    compile_bytes,
+    compile_pattern,
+    matcher,
+    options,
+    re2_module,
+    unanchored,
+)
 from compact.redaction.grammar import API_KEY, PASSWORD, WS, Check, Rule
 from compact.redaction.named import NAMED
 from compact.redaction.places import PLACES
 from compact.redaction.plain import PLAIN
 from compact.redaction.shapes import PII, SHAPES
-
-_MEMORY = 64 << 20  # With re2's default a large alternation drops from its fast engine to a slow one.
-
 
 _MAY_LEAD_ON = b" \t\"'`*]\\"
 _BLANK = ord(" ")
@@ -61,7 +67,7 @@ class CompiledRule:
         match, head, tail, check = self._match, self._head, self._tail, self._check
         until, holds, held, line = self._until, self._holds, -1, 0
         secret, quoted = self._secret, self._quoted
-        anchor, length, position = _unanchored(), len(data), 0
+        anchor, length, position = unanchored(), len(data), 0
         while True:
             begin, stop = match(anchor, data, position, length)[0]
             if begin < 0:
@@ -98,7 +104,7 @@ class CompiledRule:
 
     def _find_unchecked(self, data: bytes, found: list[Span]) -> None:
         """The same where every match counts and its head ends at a known character: the shortest loop."""
-        match, until, tail, anchor = self._match, self._until, self._tail, _unanchored()
+        match, until, tail, anchor = self._match, self._until, self._tail, unanchored()
         length, position = len(data), 0
         while True:
             begin, position = match(anchor, data, position, length)[0]
@@ -149,9 +155,9 @@ class RuleSet:
     def __init__(
         self, rules: Sequence[Rule], finders: Sequence[blocks.BlockScalars | blocks.Tables] = ()
     ) -> None:
-        re2 = _re2()
+        re2 = re2_module()
         self._rules = [*map(LazyRule, rules), *finders]
-        self._needed = re2.Set.SearchSet(_options(latin=True))
+        self._needed = re2.Set.SearchSet(options(latin=True))
         needs = [rule.pattern if rule.needs is None else f"(?i:{rule.needs})" for rule in rules]
         for pattern in (*needs, *(f"(?i:{finder.needs})" for finder in finders)):
             self._needed.Add(pattern.encode("latin-1"))
@@ -182,12 +188,13 @@ class Scanner:
     """All rules over one text; what they find is merged, so that rules never see each other's output."""
 
     def __init__(self, pii: frozenset[str], user: Sequence[Any]) -> None:
-        self._all = all_rules(pii)
+        self._rules = plain_rules(pii)
         self._user = user
 
     def spans(self, data: bytes) -> list[Span]:
         found: list[Span] = []
-        of_several = self._all.find(data, found)
+        of_several = self._rules.find(data, found)
+        of_several = decoded_rules().find(data, found) or of_several
         decoded = Decoded(data)
         if decoded.data is not data:
             before = len(found)
@@ -201,7 +208,7 @@ class Scanner:
         seen: list[Span] = []
         decoded_rules().find(decoded.data, seen)
         if decoded.had_hidden:
-            self._all.find(decoded.plain, seen)
+            self._rules.find(decoded.plain, seen)
         # A blank at the end is the backslash of an escaped quote or line break.
         ends = [(start, start + len(decoded.data[start:end].rstrip())) for start, end in merged(seen)]
         found += decoded.back([(start, end) for start, end in ends if start < end])
@@ -239,7 +246,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def line_finders() -> tuple[blocks.BlockScalars, blocks.Tables]:
-    return blocks.finders(matcher, _unanchored())
+    return blocks.finders(matcher, unanchored())
 
 
 def _decoded_rules() -> tuple[Rule, ...]:
@@ -247,19 +254,21 @@ def _decoded_rules() -> tuple[Rule, ...]:
 
 
 def builtin_rules(pii: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
-    wanted = tuple(rule for rule in PII if rule.kind in pii)
-    return NAMED + PLACES + PLAIN + SHAPES + wanted + _decoded_rules()
+    return NAMED + PLACES + PLAIN + SHAPES + tuple(rule for rule in PII if rule.kind in pii)
 
 
 @functools.cache
 def decoded_rules() -> RuleSet:
-    """The rules that leave it to the decoded text to undo escapes."""
+    """The rules that leave it to the decoded text to undo escapes.
+
+    A set of its own: in one set with the others re2 has many times the states to build.
+    """
     return RuleSet(_decoded_rules(), line_finders())
 
 
 @functools.cache
-def all_rules(pii: frozenset[str]) -> RuleSet:
-    return RuleSet(builtin_rules(pii), line_finders())
+def plain_rules(pii: frozenset[str]) -> RuleSet:
+    return RuleSet(builtin_rules(pii))
 
 
 def pii_kinds(wanted: bool | Collection[str]) -> frozenset[str]:
@@ -294,9 +303,9 @@ def compile_user(patterns: Sequence[str], path: str = "redaction.patterns") -> t
 def _compile_user(pattern: str, path: str) -> Any:
     if not isinstance(pattern, str):
         raise ConfigError(f"{path} must be a regular expression (text), not {type(pattern).__name__}.", path)
-    re2 = _re2()
+    re2 = re2_module()
     try:
-        compiled = _compile(pattern.encode("utf-8"), latin=False)
+        compiled = compile_pattern(pattern.encode("utf-8"), latin=False)
     except (re2.error, UnicodeEncodeError) as problem:
         complaint = problem.args[0] if problem.args else problem
         if isinstance(complaint, bytes):
@@ -313,47 +322,6 @@ def _compile_user(pattern: str, path: str) -> Any:
             path,
         )
     return compiled
-
-
-def matcher(pattern: str) -> Callable[[Any, bytes, int, int], Sequence[Span]]:
-    """The pattern's first match between two positions, as a list with its span; (-1, -1) where there is none.
-
-    Hostile texts make matches by the ten thousand, and re2's own match objects cost thrice the search; this
-    is what they are made from.
-    """
-    match: Callable[[Any, bytes, int, int], Sequence[Span]] = compile_bytes(pattern)._regexp.Match
-    return match
-
-
-@functools.cache
-def _unanchored() -> Any:
-    return _re2()._Anchor.UNANCHORED
-
-
-def compile_bytes(pattern: str) -> Any:
-    """A pattern over bytes, written as Latin-1."""
-    return _compile(pattern.encode("latin-1"), latin=True)
-
-
-def _compile(pattern: bytes, *, latin: bool) -> Any:
-    return _re2().compile(pattern, _options(latin))
-
-
-def _re2() -> Any:
-    import re2  # Takes a while to load, so only when a redactor is made.
-
-    return re2
-
-
-def _options(latin: bool) -> Any:
-    re2 = _re2()
-    options = re2.Options()
-    options.max_mem = _MEMORY
-    options.log_errors = False
-    if latin:
-        # Bytes one by one: lone surrogates and broken UTF-8 can't hide a secret from a negated class.
-        options.encoding = re2.Options.Encoding.LATIN1
-    return options
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from compact.redaction.blocks import LONGEST_HEADER
-from compact.redaction.decode import Span
+from compact.redaction.engine import Span
 from compact.redaction.pending import open_header, waits_from
 
 if TYPE_CHECKING:

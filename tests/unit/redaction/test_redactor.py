@@ -159,6 +159,30 @@ def test_cycles_and_depth_end(redactor: Redactor) -> None:
     assert REDACTED in repr(redactor.value(deep))
 
 
+def test_names_in_other_languages_and_pins_hide_fields(redactor: Redactor) -> None:
+    data = {"Passwort": "x", "contraseña": "y", "密码": "z", "pin": 8264, "led_pin": 13}
+    hidden = dict.fromkeys(("Passwort", "contraseña", "密码", "pin"), REDACTED)
+    assert redactor.value(data) == {**hidden, "led_pin": 13}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if not password:\n    raise ValueError",
+        "password = os.environ['DB_PASSWORD']",
+        "api_key: ${API_KEY}",
+        "password=<your-password>",
+    ],
+)
+def test_a_reference_or_a_statement_is_no_value(redactor: Redactor, text: str) -> None:
+    assert redactor.text(text) == text
+
+
+def test_spans_behind_escapes_and_invisible_characters_are_exact(redactor: Redactor) -> None:
+    text = 'x \\u0070ass\u200bword: "hor\u200bse\\u0021" y'
+    assert [text[a:b] for a, b in redactor.secret_spans(text)] == ['"hor\u200bse\\u0021"']
+
+
 def test_message_parts_and_source(redactor: Redactor) -> None:
     source = {"role": "assistant", "meta": {"api_key": "zz"}, "content": "password=yy"}
     parts = (
@@ -213,7 +237,7 @@ def test_lone_surrogates_hide_nothing(redactor: Redactor) -> None:
 
 def test_every_rule_is_reached_through_what_it_needs() -> None:
     """The one-pass test that picks the rules must never leave out one that would have matched."""
-    from compact.redaction.scan import CompiledRule, all_rules, builtin_rules, pii_kinds
+    from compact.redaction.scan import CompiledRule, builtin_rules, pii_kinds, plain_rules
 
     texts = [
         "api_key=x password=y",
@@ -228,7 +252,7 @@ def test_every_rule_is_reached_through_what_it_needs() -> None:
         for rule in rules:
             CompiledRule(rule).find(data, alone)
         together: list[tuple[int, int]] = []
-        all_rules(pii_kinds(True)).find(data, together)
+        plain_rules(pii_kinds(True)).find(data, together)
         assert alone and sorted(together) == sorted(alone)
 
 

@@ -1,0 +1,52 @@
+"""The linear-time engine, RE2, over bytes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Span = tuple[int, int]
+
+_MEMORY = 64 << 20  # With re2's default a large alternation drops from its fast engine to a slow one.
+
+
+def matcher(pattern: str) -> Callable[[Any, bytes, int, int], Sequence[Span]]:
+    """The pattern's first match between two positions, as a list with its span; (-1, -1) where there is none.
+
+    Hostile texts make matches by the ten thousand, and re2's own match objects cost thrice the search; this
+    is what they are made from.
+    """
+    match: Callable[[Any, bytes, int, int], Sequence[Span]] = compile_bytes(pattern)._regexp.Match
+    return match
+
+
+@functools.cache
+def unanchored() -> Any:
+    return re2_module()._Anchor.UNANCHORED
+
+
+def compile_bytes(pattern: str) -> Any:
+    """A pattern over bytes, written as Latin-1."""
+    return compile_pattern(pattern.encode("latin-1"), latin=True)
+
+
+def compile_pattern(pattern: bytes, *, latin: bool) -> Any:
+    return re2_module().compile(pattern, options(latin))
+
+
+def re2_module() -> Any:
+    import re2  # Takes a while to load, so only when a redactor is made.
+
+    return re2
+
+
+def options(latin: bool) -> Any:
+    re2 = re2_module()
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    if latin:
+        # Bytes one by one: lone surrogates and broken UTF-8 can't hide a secret from a negated class.
+        options.encoding = re2.Options.Encoding.LATIN1
+    return options
