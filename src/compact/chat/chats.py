@@ -141,10 +141,14 @@ class Chats:
             )
         return self._managers[key]
 
-    def delete(self, session_id: str) -> bool:
-        """Remove a session with all that belongs to it; says whether it was there."""
+    def reload(self, session_id: str) -> None:
+        """Forget what is held of the session in memory: another process changed it."""
         for manager in self._managers.values():
             manager.reload(session_id)
+
+    def delete(self, session_id: str) -> bool:
+        """Remove a session with all that belongs to it; says whether it was there."""
+        self.reload(session_id)
         return self.store.delete_session(session_id)
 
     def close(self) -> None:

@@ -42,7 +42,7 @@ async def one(here: Workspace, session_id: str) -> schemas.Session:
             thread,
             conversation.settings,
             _defaults(here, thread),
-            streaming=here.is_streaming(session_id),
+            streaming=here.is_streaming(thread),
             usage=shown_usage(conversation),
             draft=conversation.draft,
         )
@@ -105,7 +105,7 @@ def _session(here: Workspace, thread: Thread) -> schemas.Session:
         thread,
         here.chats.settings_of(thread.session_id),
         _defaults(here, thread),
-        streaming=here.is_streaming(thread.session_id),
+        streaming=here.is_streaming(thread),
         usage=_last_usage(thread),
     )
 

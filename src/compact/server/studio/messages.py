@@ -139,6 +139,11 @@ def _parts(group: _Group, record: Record | None, count: Callable[[str], int]) ->
     return parts
 
 
+def parts_of(turns: list[Turn]) -> list[dict[str, Any]]:
+    """The parts of one message without what became of it since."""
+    return _parts(_Group(0, 0, turns), None, len)
+
+
 def _content_parts(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content, "state": "done"}] if content else []

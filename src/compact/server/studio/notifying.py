@@ -1,4 +1,4 @@
-"""Tells other processes on the same database that a session has something new."""
+"""Tells other processes on the same database that a session has something new, or that a turn is to stop."""
 
 from __future__ import annotations
 
@@ -6,42 +6,60 @@ import asyncio
 import json
 import logging
 import queue
+import secrets
 import threading
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, Protocol
 
 _log = logging.getLogger("compact")
 _CHANNEL = "compact_sessions"
 _LONGEST = 7_000
 """PostgreSQL takes 8,000 bytes in a notification."""
-Ring = Callable[[str, str], None]
+
+
+class News(StrEnum):
+    CHANGED = "changed"
+    """Something of the session is new in the store."""
+    STOP = "stop"
+    """Whoever writes a reply in this session is to stop."""
+    CANCEL = "cancel"
+    """The same for a compaction."""
+
+
+Hear = Callable[[News, str, str], None]
 
 
 class Notifier(Protocol):
+    shared: bool
+    """Whether there may be other processes."""
+
     async def start(self) -> None: ...
 
-    def notify(self, tenant: str, session_id: str) -> None:
-        """From any thread; never waits. One that is lost is made up for by polling."""
+    def notify(self, news: News, tenant: str, session_id: str) -> None:
+        """From any thread; never waits. What is lost is made up for by polling."""
         ...
 
     async def close(self) -> None: ...
 
 
 class NoNotifier:
-    """One process, or a database that cannot notify: followers poll."""
+    """One process."""
+
+    shared = False
 
     async def start(self) -> None:
         pass
 
-    def notify(self, tenant: str, session_id: str) -> None:
+    def notify(self, news: News, tenant: str, session_id: str) -> None:
         pass
 
     async def close(self) -> None:
         pass
 
 
-def notifier_for(url: str, loop: asyncio.AbstractEventLoop, ring: Ring) -> Notifier:
-    return PostgresNotifier(url, loop, ring) if url.startswith("postgres") else NoNotifier()
+def notifier_for(url: str, loop: asyncio.AbstractEventLoop, hear: Hear) -> Notifier:
+    return PostgresNotifier(url, loop, hear) if url.startswith("postgres") else NoNotifier()
 
 
 class PostgresNotifier:
@@ -50,12 +68,15 @@ class PostgresNotifier:
     A lost connection is opened again; until then followers see new events by polling.
     """
 
-    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, ring: Ring) -> None:
+    shared = True
+
+    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, hear: Hear) -> None:
         scheme, _, rest = url.partition("://")
         self._url = f"postgresql://{rest}" if "+" in scheme else url
         self._loop = loop
-        self._ring = ring
-        self._outgoing: queue.SimpleQueue[tuple[str, str] | None] = queue.SimpleQueue()
+        self._hear = hear
+        self._own = secrets.token_hex(8)
+        self._outgoing: queue.SimpleQueue[tuple[News, str, str] | None] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._threads = [
             threading.Thread(target=self._listening, name="compact-listen", daemon=True),
@@ -67,8 +88,8 @@ class PostgresNotifier:
         for thread in self._threads:
             thread.start()
 
-    def notify(self, tenant: str, session_id: str) -> None:
-        self._outgoing.put((tenant, session_id))
+    def notify(self, news: News, tenant: str, session_id: str) -> None:
+        self._outgoing.put((news, tenant, session_id))
 
     async def close(self) -> None:
         self._closed.set()
@@ -89,15 +110,16 @@ class PostgresNotifier:
                 self._wait(error)
 
     def _heard(self, payload: str) -> None:
-        tenant, session_id = json.loads(payload)
-        self._loop.call_soon_threadsafe(self._ring, tenant, session_id)
+        sender, news, tenant, session_id = json.loads(payload)
+        if sender != self._own:
+            self._loop.call_soon_threadsafe(self._hear, News(news), tenant, session_id)
 
     def _notifying(self) -> None:
         while not self._closed.is_set():
             try:
                 with self._connected() as connection:
                     while (news := self._outgoing.get()) is not None:
-                        payload = json.dumps(news)
+                        payload = json.dumps([self._own, *news])
                         if len(payload) <= _LONGEST:
                             connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, payload))
                     return

@@ -17,7 +17,8 @@ from compact.server.http.settings import TENANT
 from compact.server.studio import schemas
 from compact.server.studio.catalog import Catalog
 from compact.server.studio.metrics import Metrics
-from compact.server.studio.notifying import Notifier, notifier_for
+from compact.server.studio.notifying import News, Notifier, notifier_for
+from compact.server.studio.presence import Presence
 from compact.server.studio.session_events import SessionEvents
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.workspace import Workspace
@@ -54,7 +55,7 @@ class Studio:
         self._workspaces: dict[str, Workspace] = {}
         self._stores: dict[str, SqlStore] = {}
         self._opening = asyncio.Lock()
-        self._notifier: Notifier = notifier_for(settings.store, self._loop, self._ring)
+        self._notifier: Notifier = notifier_for(settings.store, self._loop, self._heard)
 
     async def start(self) -> None:
         """Open the store now: a start that fails says so at once."""
@@ -74,7 +75,7 @@ class Studio:
         settings = self.settings
         store = self._stores[tenant] = open_store(settings.store, tenant)
         events = SessionEvents(store, self._loop, self.metrics)
-        events.on_stored = lambda session_id: self._notifier.notify(tenant, session_id)
+        events.on_stored = lambda session_id: self._notifier.notify(News.CHANGED, tenant, session_id)
         config = settings.config.model_copy(
             update={
                 "model": self.catalog.default,
@@ -92,12 +93,17 @@ class Studio:
             max_steps=settings.max_steps,
             exporters=[events],
         )
-        return Workspace(tenant, chats, events, self.metrics, settings.max_conversations)
+        presence = Presence(store, self._notifier.shared)
 
-    def _ring(self, tenant: str, session_id: str) -> None:
-        """Another process stored an event."""
+        def tell(news: News, session_id: str) -> None:
+            self._notifier.notify(news, tenant, session_id)
+
+        return Workspace(tenant, chats, events, self.metrics, presence, tell, settings.max_conversations)
+
+    def _heard(self, news: News, tenant: str, session_id: str) -> None:
+        """Another process did something, or wants something of the one that writes the reply."""
         if tenant in self._workspaces:
-            self._workspaces[tenant].events.ring(session_id)
+            self._workspaces[tenant].hear(news, session_id)
 
     def stop_streams(self) -> None:
         """A stop begins: followers go, so that the server does not wait for them."""

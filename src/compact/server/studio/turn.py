@@ -9,14 +9,13 @@ import time
 from typing import Any
 
 from compact.chat.conversation import Conversation
-from compact.chat.events import ChatEvent, Compacting, Failed, Finished, Notice, Stored
+from compact.chat.events import Accepted, ChatEvent, Compacting, Failed, Finished, Notice, Stored
 from compact.chat.exchange import Exchange
 from compact.errors import CompactError
 from compact.model.event import EventName
-from compact.ports import Threads
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
-from compact.server.studio.schemas import Usage
+from compact.server.studio.presence import RENEW_SECONDS, Presence, RunningTurn
 from compact.server.studio.session_events import SessionEvents
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.ui_stream import UiStream, notice_part, usage_part
@@ -28,7 +27,12 @@ _FAILED = "Something went wrong on the server. What was stored before is unchang
 
 class Turn:
     def __init__(
-        self, conversation: Conversation, exchange: Exchange, events: SessionEvents, metrics: Metrics
+        self,
+        conversation: Conversation,
+        exchange: Exchange,
+        events: SessionEvents,
+        metrics: Metrics,
+        presence: Presence,
     ) -> None:
         self.live = LiveTurn(conversation.id)
         self.task: asyncio.Task[None] | None = None
@@ -38,6 +42,7 @@ class Turn:
         self._exchange = exchange
         self._events = events
         self._metrics = metrics
+        self._presence = presence
         self._ui = UiStream()
 
     def start(self) -> None:
@@ -57,8 +62,13 @@ class Turn:
 
     async def _run(self) -> None:
         begun = time.monotonic()
+        renewing: asyncio.Task[None] | None = None
         try:
             async for event in self._exchange:
+                if isinstance(event, Accepted) and self._presence.shared:
+                    running = RunningTurn(self.live.id, event.position)
+                    await asyncio.to_thread(self._presence.announce, self._conversation.id, running)
+                    renewing = asyncio.get_running_loop().create_task(self._renew(running))
                 await self._take(event)
         except Exception:
             # A defect: readers get an end, the log gets the story, and neither gets the other's.
@@ -66,6 +76,10 @@ class Turn:
             self.live.add({"type": "error", "errorText": _FAILED})
             self.live.add({"type": "finish", "finishReason": "error"})
         finally:
+            if renewing is not None:
+                renewing.cancel()
+            with contextlib.suppress(Exception):
+                await asyncio.to_thread(self._ended)
             self.live.finish()
             self._metrics.turn_ended(time.monotonic() - begun)
 
@@ -83,7 +97,6 @@ class Turn:
                 await self._keep(notice_part(event))
             case Finished():
                 self.compacting = False
-                await asyncio.to_thread(self._remember_usage)
         for chunk in self._ui.chunks(event):
             self.live.add(chunk)
 
@@ -96,17 +109,20 @@ class Turn:
         self.live.add(part)
         self._metrics.messages_stored += len(event.turns)
 
-    def _remember_usage(self) -> None:
-        with contextlib.suppress(CompactError):
-            conversation = self._conversation
-            remember_usage(conversation.log.store, conversation.id, shown_usage(conversation))
+    async def _renew(self, running: RunningTurn) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            with contextlib.suppress(CompactError):
+                await asyncio.to_thread(self._presence.announce, self._conversation.id, running)
+
+    def _ended(self) -> None:
+        conversation = self._conversation
+        self._presence.ended(conversation.id, shown_usage(conversation))
+        if self._presence.shared:
+            # Whoever follows from another process learns of the end at once.
+            self._events.store(conversation.id, {"type": "session", "data": {"id": conversation.id}})
 
     async def _keep(self, data: Any) -> None:
         with contextlib.suppress(Exception):
             # The reply goes on where an announcement cannot be stored.
             await self._events.astore(self._conversation.id, data)
-
-
-def remember_usage(store: Threads, session_id: str, usage: Usage) -> None:
-    """For lists of sessions: how full the window was when something last happened."""
-    store.put_session(session_id, settings={"usage": usage.model_dump()})

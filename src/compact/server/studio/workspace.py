@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,9 +19,11 @@ from compact.ports import Thread
 from compact.server.http.problems import Problem
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
+from compact.server.studio.notifying import News
+from compact.server.studio.presence import Presence, RunningTurn, running_turn
 from compact.server.studio.schemas import Usage
 from compact.server.studio.session_events import SessionEvents
-from compact.server.studio.turn import Turn, remember_usage
+from compact.server.studio.turn import Turn
 from compact.server.studio.ui_stream import usage_part
 
 T = TypeVar("T")
@@ -38,6 +40,8 @@ class OpenSession:
     turn: Turn | None = None
     """The newest; also when it is done, for readers that come back for its end."""
     compaction: asyncio.Task[Any] | None = None
+    stale: bool = False
+    """Another process changed the session since."""
 
     @property
     def streaming(self) -> bool:
@@ -50,16 +54,27 @@ class OpenSession:
 
 class Workspace:
     def __init__(
-        self, tenant: str, chats: Chats, events: SessionEvents, metrics: Metrics, max_open: int
+        self,
+        tenant: str,
+        chats: Chats,
+        events: SessionEvents,
+        metrics: Metrics,
+        presence: Presence,
+        tell: Callable[[News, str], None],
+        max_open: int,
     ) -> None:
         self.tenant = tenant
         self.chats = chats
         self.store: Any = chats.store
         self.events = events
         self.metrics = metrics
+        self.presence = presence
+        self._tell = tell
+        """Tells other processes."""
         self._max_open = max_open
         self._open: OrderedDict[str, OpenSession] = OrderedDict()
         self._opening: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     # -- sessions ------------------------------------------------------------------------------------------
 
@@ -76,6 +91,9 @@ class Workspace:
     async def opened(self, session_id: str) -> OpenSession:
         """The session in memory, with what other doors added meanwhile."""
         entry = self._open.get(session_id)
+        if entry is not None and entry.stale and not entry.busy:
+            self.chats.reload(session_id)
+            entry = self._open.pop(session_id, None) and None
         if entry is None:
             # Two requests at once must get the same conversation object.
             lock = self._opening.setdefault(session_id, asyncio.Lock())
@@ -137,9 +155,28 @@ class Workspace:
             raise missing(session_id)
         self.events.ring(session_id)
 
-    def is_streaming(self, session_id: str) -> bool:
+    def is_streaming(self, thread: Thread) -> bool:
+        """Whether a reply is being written, here or by another process."""
+        entry = self._open.get(thread.session_id)
+        return (entry is not None and entry.streaming) or running_turn(thread) is not None
+
+    def hear(self, news: News, session_id: str) -> None:
+        """What another process tells; called in the loop."""
         entry = self._open.get(session_id)
-        return entry is not None and entry.streaming
+        if news is News.CHANGED:
+            if entry is not None:
+                entry.stale = True
+            self.events.ring(session_id)
+        elif entry is not None and entry.streaming and entry.turn is not None:
+            stop = entry.turn.stop() if news is News.STOP else entry.turn.stop_if_compacting()
+            self._background(stop)
+        elif entry is not None and entry.compaction is not None and news is News.CANCEL:
+            entry.compaction.cancel()
+
+    def _background(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     # -- events --------------------------------------------------------------------------------------------
 
@@ -154,7 +191,7 @@ class Workspace:
 
     async def announce(self, session_id: str, usage: Usage) -> None:
         """The prompt changed outside of a turn."""
-        await asyncio.to_thread(remember_usage, self.store, session_id, usage)
+        await asyncio.to_thread(self.presence.ended, session_id, usage)
         await self.events.astore(session_id, usage_part(usage.model_dump()))
 
     # -- turns ---------------------------------------------------------------------------------------------
@@ -162,36 +199,47 @@ class Workspace:
     async def begin(self, session_id: str, make: Callable[[Conversation], Exchange]) -> LiveTurn:
         """Begin a reply; it goes on by itself."""
         entry = await self.opened(session_id)
-        await self._refuse_compacting(session_id)
+        await self._refuse_elsewhere(session_id, entry)
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
             exchange = await asyncio.to_thread(_caught_up, entry.conversation, make)
-            entry.turn = Turn(entry.conversation, exchange, self.events, self.metrics)
+            entry.turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
             entry.turn.start()
             return entry.turn.live
 
     async def live(self, session_id: str) -> LiveTurn | None:
+        """The newest reply of this process."""
         entry = self._open.get(session_id)
-        if entry is None:
-            await self.thread(session_id)
-            return None
-        return entry.turn.live if entry.turn is not None else None
+        return entry.turn.live if entry is not None and entry.turn is not None else None
+
+    async def elsewhere(self, session_id: str) -> RunningTurn | None:
+        """The reply that another process writes."""
+        return running_turn(await self.thread(session_id))
 
     async def stop(self, session_id: str) -> bool:
         entry = self._open.get(session_id)
-        if entry is None:
-            await self.thread(session_id)
+        if entry is not None and entry.streaming and entry.turn is not None:
+            await entry.turn.stop()
+            return True
+        running = await self.elsewhere(session_id)
+        if running is None:
             return False
-        if not entry.streaming or entry.turn is None:
-            return False
-        await entry.turn.stop()
-        return True
+        self._tell(News.STOP, session_id)
+        return await self._gone(session_id, running)
+
+    async def _gone(self, session_id: str, running: RunningTurn) -> bool:
+        """Whether another process's turn ended within some seconds."""
+        for _ in range(50):
+            if await self.elsewhere(session_id) != running:
+                return True
+            await asyncio.sleep(0.1)
+        return False
 
     async def compacting(self, session_id: str, work: Callable[[Conversation], Any]) -> Any:
         """Run a compaction that can be cancelled; `work` returns an awaitable."""
         entry = await self.opened(session_id)
-        await self._refuse_compacting(session_id)
+        await self._refuse_elsewhere(session_id, entry)
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
@@ -211,12 +259,14 @@ class Workspace:
 
     async def cancel_compaction(self, session_id: str) -> bool:
         entry = self._open.get(session_id)
-        if entry is None:
-            await self.thread(session_id)
-            return False
-        if entry.compaction is not None:
+        if entry is not None and entry.compaction is not None:
             return entry.compaction.cancel()
-        return entry.streaming and entry.turn is not None and await entry.turn.stop_if_compacting()
+        if entry is not None and entry.streaming and entry.turn is not None:
+            return await entry.turn.stop_if_compacting()
+        if not (await self.thread(session_id)).currently_compacting:
+            return False
+        self._tell(News.CANCEL, session_id)
+        return True
 
     async def close(self, seconds: float) -> None:
         """Let open turns finish; park those that take longer: what came so far is kept."""
@@ -240,10 +290,13 @@ class Workspace:
         if entry.streaming:
             raise Problem(409, "session-replying", _REPLYING, retry_after=1)
 
-    async def _refuse_compacting(self, session_id: str) -> None:
-        """Refused at once, also where another process compacts (S2.16)."""
-        if (await self.thread(session_id)).currently_compacting:
+    async def _refuse_elsewhere(self, session_id: str, entry: OpenSession) -> None:
+        """Refused at once, also where another process compacts (S2.16) or writes a reply."""
+        thread = await self.thread(session_id)
+        if thread.currently_compacting:
             raise Problem(409, "session-compacting", OPTIMIZING, retry_after=1)
+        if not entry.streaming and running_turn(thread) is not None:
+            raise Problem(409, "session-replying", _REPLYING, retry_after=1)
 
 
 def _caught_up(conversation: Conversation, act: Callable[[Conversation], T]) -> T:

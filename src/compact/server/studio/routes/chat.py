@@ -13,6 +13,7 @@ from compact.server.http.streaming import SeatedStream
 from compact.server.studio import asking, schemas, ui_stream
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.messages import message_at, shown_messages
+from compact.server.studio.remote_turn import followed_elsewhere
 from compact.server.studio.routes.common import Here, Position, SessionId, TheStudio, problems
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.studio import Studio
@@ -70,9 +71,13 @@ async def resume(
     """The reply that is being written, from its beginning, or behind the last event that was seen."""
     live = await here.live(session_id)
     seen = live.after(last_event_id) if live is not None and last_event_id else None
-    if live is None or (live.done and seen is None):
+    if live is not None and (not live.done or seen is not None):
+        return _stream(studio, live, studio.streams.take(), seen or 0)
+    running = await here.elsewhere(session_id)
+    if running is None:
         return Response(status_code=204)
-    return _stream(studio, live, studio.streams.take(), seen or 0)
+    stream = followed_elsewhere(here, session_id, running, studio.settings.poll_seconds)
+    return SeatedStream(stream, studio.streams.take(), ui_stream.HEADERS)
 
 
 @router.post("/api/sessions/{session_id}/stop", responses=problems(404))

@@ -1,0 +1,59 @@
+"""A reply that another process writes, for a reader that came back to this one.
+
+Its chunks are in that process's memory. What is shared are the steps it has stored: each comes as soon as it
+is, and the end when the turn is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from compact.chat.turns import Turn
+from compact.server.studio.messages import grouped, parts_of
+from compact.server.studio.presence import RunningTurn
+from compact.server.studio.ui_stream import DONE, encoded
+from compact.server.studio.workspace import Workspace
+
+
+async def followed_elsewhere(
+    here: Workspace, session_id: str, running: RunningTurn, poll: float
+) -> AsyncIterator[bytes]:
+    first = running.position + 1
+    metadata = {"position": first, "user_position": running.position}
+    yield encoded({"type": "start", "messageId": f"m{first}", "messageMetadata": metadata})
+    seen = first
+    while not here.events.closed:
+        # Asked first: what is stored between the two questions belongs to the turn.
+        over = await here.elsewhere(session_id) != running
+        turns = await here.look(session_id, lambda found: list(found.turns))
+        groups = grouped(turns[seen:])
+        for group in groups:
+            seen += len(group.turns)
+            yield b"".join(encoded(chunk) for chunk in _step(group.turns, group.position))
+        if over:
+            yield encoded({"type": "finish", "finishReason": "stop"})
+            break
+        await asyncio.sleep(poll / 2)
+    yield DONE
+
+
+def _step(turns: list[Turn], number: int) -> Iterator[dict[str, Any]]:
+    yield {"type": "start-step"}
+    for at, part in enumerate(parts_of(turns)):
+        name = f"stored-{number}-{at}"
+        match part:
+            case {"type": ("text" | "reasoning") as kind, "text": text}:
+                yield {"type": f"{kind}-start", "id": name}
+                yield {"type": f"{kind}-delta", "id": name, "delta": text}
+                yield {"type": f"{kind}-end", "id": name}
+            case {"type": "dynamic-tool"}:
+                named = {"toolCallId": part["toolCallId"], "dynamic": True}
+                tool = {**named, "toolName": part["toolName"], "input": part["input"]}
+                yield {"type": "tool-input-available", **tool}
+                if part["state"] == "output-available":
+                    yield {"type": "tool-output-available", **named, "output": part["output"]}
+                elif part["state"] == "output-error":
+                    yield {"type": "tool-output-error", **named, "errorText": part["errorText"]}
+    yield {"type": "finish-step"}
