@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ from compact.server.studio.showing import shown_record, shown_survival, shown_us
 from compact.stores.memory import MemoryStore
 
 _MOST_MISSING = 50
+_FLUSH_SECONDS = 2.0
 _MODES = {
     RecordKind.COMPACTION: "summarize",
     RecordKind.PRUNE: "prune",
@@ -42,7 +44,8 @@ async def compact_now(conversation: Conversation, note: str, mode: str) -> schem
             await manager.aend_turn(conversation.id, conversation.history, tools)
         else:
             await manager.amanual_compact(conversation.id, conversation.history, note, tools)
-    return _result(conversation, known)
+    await manager.aflush(_FLUSH_SECONDS)
+    return await asyncio.to_thread(_result, conversation, known)
 
 
 def _ids(conversation: Conversation) -> set[str]:
@@ -155,7 +158,7 @@ def _now(conversation: Conversation) -> schemas.Column:
 
 
 def _column(conversation: Conversation, wanted: schemas.ColumnRequest) -> schemas.Column:
-    before = conversation.usage
+    before, tools = conversation.usage, conversation.tools.schemas or None
     record: Record | None = None
     tokens, problem = before.tokens, None
     try:
@@ -165,9 +168,9 @@ def _column(conversation: Conversation, wanted: schemas.ColumnRequest) -> schema
     with copied(conversation, config) as manager:
         known = len(manager.records(conversation.id))
         try:
-            manager.manual_compact(conversation.id, conversation.history)
+            manager.manual_compact(conversation.id, conversation.history, tools=tools)
             record = next(iter(manager.records(conversation.id)[known:]), None)
-            tokens = manager.usage(conversation.id, conversation.history).tokens
+            tokens = manager.usage(conversation.id, conversation.history, tools).tokens
         except CompactError as error:
             problem = str(error)
     return schemas.Column(

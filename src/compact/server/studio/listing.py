@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compact.chat.conversation import Conversation
+from compact.chat.turns import text_of
 from compact.ports import Thread
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
@@ -45,6 +46,13 @@ async def one(here: Workspace, session_id: str) -> schemas.Session:
             streaming=here.is_streaming(thread),
             usage=shown_usage(conversation),
             draft=conversation.draft,
+        ).model_copy(
+            update={
+                "summary": thread.summary,
+                "summary_updated_at": thread.summary_updated_at,
+                "system": "\n".join(text_of(turn) for turn in conversation.head),
+                "memory": conversation.memory or "",
+            }
         )
 
     return await here.look(session_id, looked)
@@ -53,7 +61,7 @@ async def one(here: Workspace, session_id: str) -> schemas.Session:
 async def created(here: Workspace, wanted: schemas.NewSession) -> str:
     session_id = here.new_id()
     await asyncio.to_thread(_put, here, session_id, wanted.title, wanted.space)
-    settings = {"preset": wanted.preset, "model": wanted.model, "policy": wanted.policy}
+    settings = _settings(wanted)
     try:
         await _configured(here, session_id, settings, wanted.system)
         if wanted.demo:
@@ -67,13 +75,17 @@ async def created(here: Workspace, wanted: schemas.NewSession) -> str:
 
 async def changed(here: Workspace, session_id: str, change: schemas.SessionChange) -> None:
     await here.thread(session_id)
-    settings = {"preset": change.preset, "model": change.model, "policy": change.policy}
+    settings = _settings(change)
     if any(value is not None for value in settings.values()) or change.system is not None:
         await _configured(here, session_id, settings, change.system)
     if change.title is not None or change.space is not None:
         await asyncio.to_thread(_put, here, session_id, change.title, change.space)
         await here.reopen(session_id)
     await here.events.astore(session_id, {"type": "session", "data": {"id": session_id}})
+
+
+def _settings(wanted: schemas.NewSession | schemas.SessionChange) -> dict[str, Any]:
+    return {name: getattr(wanted, name) for name in ("preset", "model", "policy", "memory")}
 
 
 async def _configured(

@@ -18,7 +18,7 @@ def previewed(conversation: Conversation, step: int) -> schemas.RestorePreview:
         before = {one.id for one in conversation.log.standing_records()}
         manager.append(conversation.id, conversation.history)
         manager.restore(conversation.id, step)
-        after = manager.usage(conversation.id, conversation.history)
+        after = manager.usage(conversation.id, conversation.history, conversation.tools.schemas or None)
         left = {one.revokes for one in manager.records(conversation.id) if one.revokes}
     undone = [one for one in conversation.log.standing_records() if one.id in before & left]
     cleared = {

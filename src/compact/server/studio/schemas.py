@@ -132,7 +132,11 @@ class Session(Answer):
     streaming: bool
     usage: Usage | None
     draft: str = ""
-    """A message that was sent and never answered. Only where one session is asked for."""
+    """A message that was sent and never answered. From here on: only where one session is asked for."""
+    summary: str | None = None
+    summary_updated_at: float | None = None
+    system: str = ""
+    memory: str = ""
 
 
 class SessionList(Answer):
@@ -147,6 +151,7 @@ class NewSession(Asked):
     model: Name | None = None
     policy: dict[str, Any] | None = None
     system: Annotated[str, Field(max_length=100_000)] | None = None
+    memory: Annotated[str, Field(max_length=100_000)] | None = None
     demo: bool = False
 
 
@@ -159,6 +164,8 @@ class SessionChange(Asked):
     model: Name | None = None
     policy: dict[str, Any] | None = None
     system: Annotated[str, Field(max_length=100_000)] | None = None
+    memory: Annotated[str, Field(max_length=100_000)] | None = None
+    """Working memory: enters the prompt as conversation, never as an edit of the system prompt."""
 
 
 # -- messages and chat ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from compact.server.studio.ui_stream import UiStream, notice_part, usage_part
 
 _log = logging.getLogger("compact")
 _ENDS = (EventName.COMPLETE, EventName.FAILED)
+_FLUSH_SECONDS = 2.0
 _FAILED = "Something went wrong on the server. What was stored before is unchanged; try again."
 
 
@@ -44,6 +45,7 @@ class Turn:
         self._metrics = metrics
         self._presence = presence
         self._ui = UiStream()
+        self._compacted = False
 
     def start(self) -> None:
         self.task = asyncio.get_running_loop().create_task(self._run())
@@ -86,6 +88,7 @@ class Turn:
     async def _take(self, event: ChatEvent) -> None:
         match event:
             case Compacting(event=engine_event):
+                self._compacted = True
                 if engine_event.name is EventName.START or engine_event.name in _ENDS:
                     self.compacting = engine_event.name is EventName.START
             case Failed():
@@ -117,6 +120,9 @@ class Turn:
 
     def _ended(self) -> None:
         conversation = self._conversation
+        if self._compacted:
+            # Whoever sees the end of a reply finds what the engine said of it stored.
+            conversation.manager.flush(_FLUSH_SECONDS)
         self._presence.ended(conversation.id, shown_usage(conversation))
         if self._presence.shared:
             # Whoever follows from another process learns of the end at once.
