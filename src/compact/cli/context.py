@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
-from compact.cli.terminal import Screen
+from compact.cli.terminal import UNSAFE, Screen
 from compact.errors import FormatError
 
 if TYPE_CHECKING:
     from compact.cli.files import Transcript
     from compact.config import CompactConfig
+
+_UNSAFE = re.compile(f"{UNSAFE.pattern}|[\u2028\u2029]")
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,15 @@ class Context:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON that any stream can take: half a surrogate pair, which is no UTF-8, is written as an escape."""
+    """JSON that any stream can take: half a surrogate pair, which is no UTF-8, is written as an escape.
+
+    So is what a terminal would obey, and what some readers take for the end of a line.
+    """
     separators = None if indent else (",", ":")
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, default=str)
     try:
         text.encode()
     except UnicodeEncodeError:
         text = json.dumps(value, indent=indent, separators=separators, default=str)
-    return text
+    # Line ends stand between values only; inside of strings JSON has escaped them already.
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -22,7 +22,11 @@ _STYLES = {
     "cyan": "36",
 }
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-# Terminal control sequences in a transcript must not reach the reader's terminal.
+# Whatever a model, a tool or a file says must not drive the reader's terminal: no control characters but
+# tabs and line ends, and none that turn the direction of text around.
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CODES = "|".join(["0", *_STYLES.values()])
+_OWN_STYLE = re.compile(rf"(\x1b\[(?:{_CODES})(?:;(?:{_CODES}))*m)")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
 
 
@@ -37,13 +41,24 @@ class Screen:
     """Whether the stream can take characters beyond ASCII."""
     terminal: bool = False
 
-    def write(self, text: str) -> None:
-        self.stream.write(text)
+    def write(self, data: str) -> None:
+        """Data for programs, as it is: `to_json` has escaped what a terminal would obey."""
+        self.stream.write(data)
 
     def line(self, text: str = "") -> None:
-        self.stream.write(text + "\n")
+        """Text for people. All of it passes here, so nothing it quotes can drive a terminal."""
+        self.stream.write(self._harmless(text) + "\n")
         if self.terminal:
             self.stream.flush()
+
+    def _harmless(self, text: str) -> str:
+        if not UNSAFE.search(text):
+            return text
+        if not self.color:
+            return clean(text)
+        return "".join(
+            piece if number % 2 else clean(piece) for number, piece in enumerate(_OWN_STYLE.split(text))
+        )
 
     def paragraph(self, start: str, text: str, indent: int, *styles: str) -> None:
         """`start`, then the text, wrapped and indented under itself."""
@@ -96,6 +111,11 @@ def screen(stream: TextIO, environ: Mapping[str, str], color: str = "auto") -> S
         blocks=encoding.startswith("utf"),
         terminal=terminal,
     )
+
+
+def clean(text: str) -> str:
+    """Text without characters that drive a terminal."""
+    return UNSAFE.sub("", text)
 
 
 def one_line(text: str, limit: int = 400) -> str:

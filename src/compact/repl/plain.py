@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from compact.cli.context import to_json
 from compact.cli.exits import ExitCode
+from compact.cli.terminal import clean
 from compact.errors import FormatError
 from compact.repl.chat import Chat, failed
 from compact.repl.commands import is_command, run
 from compact.repl.driving import drive
 from compact.repl.exchange import say
-from compact.repl.saying import Canvas, Happening, Kind, Leave, Piece, Reopened, Said, clean
-
-# JSON allows them as they are; a terminal may obey them, and some readers end a line at them.
-_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029]")
+from compact.repl.saying import Canvas, Happening, Kind, Leave, Piece, Reopened, Said
 
 
 class JsonVoice:
@@ -39,8 +36,7 @@ class JsonVoice:
             self._write({"type": "unanswered", "content": happening.draft})
 
     def _write(self, value: object) -> None:
-        text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", to_json(value))
-        self._out.write(text + "\n")
+        self._out.write(to_json(value) + "\n")
         self._out.flush()
 
 

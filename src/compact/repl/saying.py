@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from compact.cli.terminal import Screen
-
-# Whatever a model or a file says must not drive the reader's terminal; tabs and line ends may stay.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def clean(text: str) -> str:
-    """Text without control characters."""
-    return _CONTROLS.sub("", text)
+from compact.cli.terminal import Screen, clean
 
 
 class Kind(StrEnum):

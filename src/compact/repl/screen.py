@@ -6,8 +6,8 @@ import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TextIO
 
-from compact.cli.terminal import cell_width
-from compact.repl.saying import STYLES, Canvas, Happening, Kind, Piece, Preparing, Said, clean
+from compact.cli.terminal import cell_width, clean
+from compact.repl.saying import STYLES, Canvas, Happening, Kind, Piece, Preparing, Said
 
 if TYPE_CHECKING:
     from compact.chat import Status

@@ -7,9 +7,9 @@ import io
 import pytest
 
 from compact.chat import Status
-from compact.cli.terminal import Screen
+from compact.cli.terminal import Screen, clean
 from compact.repl.plot import plot
-from compact.repl.saying import Kind, Piece, Preparing, Reopened, Said, clean
+from compact.repl.saying import Kind, Piece, Preparing, Reopened, Said
 from compact.repl.screen import TerminalVoice, settled, short, status_line, warm
 
 

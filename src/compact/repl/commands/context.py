@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from compact.chat.turn_log import is_pinned
 from compact.chat.turns import text_of
 from compact.cli.drawing import as_provider_counts, draw_plan, rows
-from compact.cli.terminal import Screen, one_line, plural
+from compact.cli.terminal import Screen, clean, one_line, plural
 from compact.errors import CompactError
 from compact.model.plan import Mode
 from compact.model.record import RecordKind
 from compact.repl.chat import Chat, failed, said
 from compact.repl.plot import plot
-from compact.repl.saying import Canvas, Happening, Kind, Said, clean, error, info, result
+from compact.repl.saying import Canvas, Happening, Kind, Said, error, info, result
 
 _SUMMARY_TOKENS = 400
 _NO_FOCUS = (
