@@ -18,7 +18,7 @@ UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    never = threading.Event()
+    never, slow = threading.Event(), threading.Event()
 
     def rule(body: dict[str, Any]) -> str | Answer:
         asked = str(body["messages"][-1]["content"])
@@ -26,6 +26,9 @@ def server() -> Iterator[ChatServer]:
             return Answer("This much came", " and this never does", hold=never)
         if asked == "play tricks":
             return Answer("\x1b]0;tricked\x07\x1b", "[31mRED", " and <http://a.b/%1b%5b41mBACK%1b%5b2J>")
+        if asked == "fail slowly":
+            slow.wait(30)
+            return Answer("no such model", status=404)
         if asked == "wrong key":
             return Answer("Incorrect API key provided", status=401)
         if asked == "markdown":
@@ -33,6 +36,7 @@ def server() -> Iterator[ChatServer]:
         return f"You said: {asked!r}"
 
     with chat_server(rule) as running:
+        running.slow = slow  # type: ignore[attr-defined]
         yield running
         never.set()
 
@@ -145,3 +149,20 @@ def test_mishaps_are_told_and_the_session_is_as_it_was(server: ChatServer, tmp_p
         terminal.prompted()
         assert "4 turns" in terminal.say("/save")
         assert "4 turns written" in terminal.say("/export after.json")
+
+
+def test_what_is_typed_ahead_is_not_glued_to_a_message_that_came_back(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    with chatting(tmp_path, *options(server, "ahead")) as terminal:
+        terminal.say("hello")
+        terminal.enter("fail slowly")
+        terminal.until(lambda: len(server.requests) == 2, "the request")
+        terminal.type("and another thing")
+        server.slow.set()  # type: ignore[attr-defined]
+        terminal.prompted("and another thing")
+        assert "comes back with Up" in terminal.text
+        terminal.type("\x15")  # Ctrl-U empties the line
+        terminal.prompted()
+        terminal.type("\x1b[A")
+        terminal.prompted("fail slowly")

@@ -53,6 +53,30 @@ def no_echo() -> Iterator[None]:
         termios.tcsetattr(0, termios.TCSANOW, before)
 
 
+def typed_ahead() -> bool:
+    """Whether something was typed that nobody has read yet, also a line without its end."""
+    try:
+        import array
+        import fcntl
+        import termios
+    except ImportError:
+        return False
+    try:
+        before = termios.tcgetattr(0)
+        # The terminal hands out whole lines; what waits in a begun one shows only without that.
+        by_character = [*before]
+        by_character[3] &= ~(termios.ICANON | termios.ECHO)
+        waiting = array.array("i", [0])
+        termios.tcsetattr(0, termios.TCSANOW, by_character)
+        try:
+            fcntl.ioctl(0, termios.FIONREAD, waiting)
+        finally:
+            termios.tcsetattr(0, termios.TCSANOW, before)
+    except (OSError, ValueError, termios.error):
+        return False  # not a terminal
+    return waiting[0] > 0
+
+
 @contextmanager
 def _one_interrupt() -> Iterator[None]:
     """Only the first Ctrl-C counts: the impatient second one must not lose what the first one kept."""

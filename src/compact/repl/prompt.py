@@ -120,6 +120,11 @@ class Prompt:
     def ask(self, draft: str = "") -> str:
         return self._session.prompt(default=draft)
 
+    def set_aside(self, draft: str) -> None:
+        """Keep a draft in the history: Up brings it back."""
+        if next(iter(self._session.history.get_strings()[-1:]), "") != draft:
+            self._session.history.append_string(draft)
+
     def refresh(self) -> None:
         """Draw the status line anew; any thread may ask for it."""
         self._session.app.invalidate()

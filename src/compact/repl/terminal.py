@@ -10,7 +10,7 @@ from compact.cli.exits import ExitCode
 from compact.cli.terminal import one_line, plural
 from compact.repl.background import Opening
 from compact.repl.commands import is_command, run
-from compact.repl.driving import drive, no_echo
+from compact.repl.driving import drive, no_echo, typed_ahead
 from compact.repl.marks import Mark, left_behind
 from compact.repl.prompt import Prompt
 from compact.repl.saying import Happening, Leave, Reopened
@@ -18,6 +18,8 @@ from compact.repl.screen import TerminalVoice, status_line, warm
 
 if TYPE_CHECKING:
     from compact.repl.chat import Chat
+
+_SET_ASIDE = "You typed ahead; the message that was not answered comes back with Up."
 
 
 def converse(context: Context) -> int:
@@ -39,6 +41,11 @@ def converse(context: Context) -> int:
             draft = chat.conversation.draft
             _reopened(chat, context)
         while True:
+            if draft and typed_ahead():
+                # Both in one line would be a message that nobody wrote.
+                prompt.set_aside(draft)
+                draft = ""
+                context.out.line(context.out.styled(_SET_ASIDE, "cyan"))
             try:
                 text = prompt.ask(draft)
             except KeyboardInterrupt:
