@@ -120,6 +120,26 @@ def test_an_undone_step_leaves_a_sound_archive(manager: CompactManager) -> None:
     manager.manual_compact("demo", messages)
     manager.flush()
     assert verify(DEFAULT_ROOT) == []
+    assert [line for lines in archived() for line in without_ours(lines, is_system=False)] == messages[1:]
+
+
+@pytest.mark.spec("S4.14")
+@pytest.mark.spec("S5.4")
+def test_a_session_that_uses_the_record_of_another_has_its_own_transcript(manager: CompactManager) -> None:
+    messages = conversation(20)
+    manager.preflight("demo", messages)
+    messages += [assistant("an answer"), user("one more")]
+    manager.preflight("other", messages)
+    assert [record.session_id for record in manager.records("other")] == ["other"]
+    for n in range(20):
+        messages += [assistant(f"answer {n}", 60), user(f"question {n}", 60)]
+        manager.preflight("other", messages)
+    manager.manual_compact("other", messages)
+    manager.flush()
+    files = archived(FOLDER.with_name("other"))
+    assert len(files) >= 3
+    assert [line for lines in files for line in without_ours(lines, is_system=False)] == messages[1:]
+    assert verify(DEFAULT_ROOT) == []
 
 
 @pytest.mark.spec("S4.14")

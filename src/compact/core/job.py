@@ -12,7 +12,7 @@ from compact.model.event import EventName
 from compact.model.message import Message
 from compact.model.plan import Limits
 from compact.model.policy import Policy
-from compact.model.record import Record, Transcript
+from compact.model.record import ArchivedStep, Record, Transcript
 from compact.model.summary import SummaryRequest
 
 
@@ -90,6 +90,8 @@ class Job:
     sent: SentPrompt | None = None
     first_position: int = 0
     """From where on every original is at hand: before it, only those that a record kept."""
+    archived: ArchivedStep | None = None
+    """The step whose transcript goes furthest along this history."""
     system: Sequence[Message] = ()
     """The caller's leading system messages, for the archive."""
     embedded_fallback: bool = False

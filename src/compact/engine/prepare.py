@@ -253,6 +253,7 @@ class Engine:
             prompt_for=self._prompt_for,
             sent=self._sent(now) if self._cached_prompts is not None else None,
             first_position=history.first_position,
+            archived=session.archived(history),
             system=system_messages(now.session.prompt.head.messages, now.call.system),
             embedded_fallback=self._embedded_fallback,
         )

@@ -23,7 +23,7 @@ from compact.errors import MalformedMessage
 from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.plan import Limits
-from compact.model.record import Record, RecordKind
+from compact.model.record import ArchivedStep, Record, RecordKind
 from compact.ports import Format, Remembers, SessionMemory, Store
 
 _HISTORIES_KEPT = 4
@@ -54,6 +54,7 @@ class Session:
         self._learned: set[str] = set()
         self._newest: str | None = None
         """The newest record that was read from the store: the next look begins behind it."""
+        self._archived: list[ArchivedStep] = []
         self._saved = store.memory(session_id) if isinstance(store, Remembers) else SessionMemory()
         self.scale = self._saved.scale
         """Provider's count over ours, as last observed."""
@@ -78,8 +79,23 @@ class Session:
             if record.id not in self._learned:
                 self.learn(record)
 
+    def archived(self, history: History) -> ArchivedStep | None:
+        """The step whose transcript goes furthest along this history, also one that was undone since."""
+        first, end = history.first_position, history.length
+        return max(
+            (
+                step
+                for step in self._archived
+                if first <= step.reached <= end and history.source_at(step.reached) == step.key
+            ),
+            key=lambda step: step.reached,
+            default=None,
+        )
+
     def learn(self, record: Record) -> None:
         self._learned.add(record.id)
+        if record.reached and record.kind is not RecordKind.RESTORE:
+            self._archived.append(ArchivedStep(record.step, record.reached, record.reached_key))
         self.steps = max(self.steps, record.step)
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
             self._revoked.add(record.revokes)

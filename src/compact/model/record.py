@@ -104,6 +104,15 @@ def standing(records: Sequence[Record]) -> list[Record]:
     return [r for r in records if r.kind is not RecordKind.RESTORE and r.id not in undone]
 
 
+@value
+class ArchivedStep:
+    """Up to where a step's transcript goes: how many originals, and their chain hash."""
+
+    step: int
+    reached: int
+    key: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """What an archive writes before a compaction is committed: the conversation since the step before."""
