@@ -32,6 +32,7 @@ from support.agents_runs import (
     read_page,
     reader,
     reading,
+    refused,
     responses_answer,
     scripted,
     traced_by,
@@ -165,7 +166,7 @@ def check_chat(server: Server) -> None:
 def check_responses(server: Server) -> None:
     for request in server.received:
         body = request.body
-        assert lint(body["input"], "openai", format="openai-responses") == []
+        assert refused(body["input"]) == []
         assert count_tokens(body["input"], tools=body["tools"], system=body["instructions"]) <= BUDGET
         assert body["instructions"] == INSTRUCTIONS and body["input"][0]["content"] == TASK
 

@@ -12,9 +12,19 @@ from typing import Any
 import pytest
 from agents import RunConfig, Runner, SQLiteSession
 
-from compact import count_tokens, lint
+from compact import count_tokens
 from compact.integrations.openai_agents import CompactSession, compact_filter
-from support.agents_runs import BUDGET, TASK, manager_for, page_text, reader, reading, scripted, traced_by
+from support.agents_runs import (
+    BUDGET,
+    TASK,
+    manager_for,
+    page_text,
+    reader,
+    reading,
+    refused,
+    scripted,
+    traced_by,
+)
 from support.session_kills import exchange
 from support.session_races import ROUNDS
 
@@ -59,7 +69,7 @@ async def test_an_empty_summary_loses_nothing(prose: str, survival_floor: float)
     originals = await session.original_items()
     assert all(page_text(number) in str(originals) for number in range(36))
     view = await session.get_items()
-    assert lint(view, "openai", format="openai-responses") == []
+    assert refused(view) == []
     assert count_tokens(view) <= BUDGET and view[0]["content"] == TASK  # type: ignore[typeddict-item]
     (found, *_) = manager.recall("s", "Keeper-51 page 3")
     assert page_text(3) in found.text, "what went out of the prompt can be recalled"

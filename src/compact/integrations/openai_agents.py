@@ -7,21 +7,13 @@
 
 from __future__ import annotations
 
-from asyncio import sleep
-from collections.abc import Awaitable, Callable, Mapping
-from hashlib import blake2b
-from inspect import signature
-from time import monotonic
+from collections.abc import Awaitable, Callable
+from inspect import Parameter, signature
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from compact.core.boundaries import groups
-from compact.engine.reader import Call
-from compact.errors import ConfigError, FormatError, InsufficientBudget, MissingExtra, SessionBusy
-from compact.formats import by_name, decode_all
-from compact.functions import count_tokens
-from compact.manager import CompactManager
-from compact.model.message import canonical_json
+from compact import CompactManager, ConfigError, MissingExtra
+from compact.integrations._base import SessionId, aend_turn, afit, aobserve, session_of
 
 try:
     from agents import (
@@ -43,38 +35,23 @@ from compact.integrations._openai_agents_tools import ToolsOnTheWire
 
 __all__ = ["CompactHooks", "CompactSession", "before_model_call", "compact_filter"]
 
-SessionId = str | Callable[[Any], str] | None
-"""The id itself, a function from the run's context to it, or None: see `session_id_of`."""
 _ALL_ITEMS = 2_147_483_647
-_PATIENCE = 120.0
-"""Seconds to wait for another compaction of the same session: longer than a slow summary or a dead lease."""
-_PAUSE = 0.1
 
 
 def session_id_of(given: SessionId, context: Any, items: list[TResponseInputItem]) -> str:
     """What a run's session goes by.
 
     The id given, else `session_id` of the run's context, else the trace's group id, else the trace's id;
-    without tracing, a name made of the first item. Prompts do not depend on it: a compaction is found again
-    by what it replaced. Archives, events and recall go by it.
+    without tracing, a name made of the first item.
     """
-    found = given(context) if callable(given) else given
-    if not found:
-        found = (
-            context.get("session_id")
-            if isinstance(context, Mapping)
-            else getattr(context, "session_id", None)
-        )
-    if isinstance(found, str) and found:
-        return found
     trace = get_current_trace()
     group = getattr(trace, "group_id", None)
-    if isinstance(group, str) and group:
-        return group
-    if trace is not None and trace.trace_id != "no-op":
-        return trace.trace_id
-    first = canonical_json(items[0]) if items else ""
-    return f"run-{blake2b(first.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
+    if not isinstance(group, str) or not group:
+        group = trace.trace_id if trace is not None and trace.trace_id != "no-op" else None
+    found = session_of(given, context, ())
+    if found != session_of(None):
+        return found
+    return group or session_of(None, None, items)
 
 
 def compact_filter(
@@ -90,51 +67,49 @@ def compact_filter(
     async def fitting(data: CallModelData[Any]) -> ModelInputData:
         sent = data.model_data
         session = session_id_of(session_id, data.context, sent.input)
+        if before := _finished(sent.input):
+            await aend_turn(manager, session, before)
         tools = await wire.of(data.agent, data.context)
-        items = await _fitting(manager, Call(session, sent.input, tools, sent.instructions))
-        return ModelInputData(input=items, instructions=sent.instructions)
+        fitted = await afit(manager, session, sent.input, tools, sent.instructions)
+        return ModelInputData(input=fitted.messages, instructions=sent.instructions)
 
     return fitting
 
 
-async def _fitting(manager: CompactManager, call: Call) -> list[TResponseInputItem]:
-    try:
-        return await _patiently(manager, call)
-    except (InsufficientBudget, SessionBusy):
-        raise
-    except Exception as error:
-        # A store that is down or an item nobody can read must not end a run that needs no compaction.
-        text = canonical_json([call.messages, call.tools, call.system])
-        tokens = count_tokens(text, manager.config.model, counter=manager.config.counter)
-        if tokens > manager.window - manager.config.policy.reserve(manager.window):
-            raise
-        problem = f"{type(error).__name__}: {error}"
-        manager.warn(call.session_id, f"Not compacted, sent as it is ({tokens:,} tokens): {problem}")
-        return list(call.messages)
+def _finished(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
+    """The turns before the newest, where that has just begun; how they ended does not matter."""
+    new = len(items)
+    while new and _kind(items[new - 1]) == "user":
+        new -= 1
+    return items[:new] if new < len(items) else []
+
+
+def _kind(item: Any) -> str:
+    """What an item is: its type, or the role of a message."""
+    kind = item.get("type") if isinstance(item, dict) else getattr(item, "type", None)
+    if kind not in (None, "message"):
+        return str(kind)
+    return str(item.get("role") if isinstance(item, dict) else getattr(item, "role", ""))
 
 
 def _newest(items: list[TResponseInputItem], limit: int) -> list[TResponseInputItem]:
-    """At most so many, beginning where a prompt may begin: no output without its call, no call without its
+    """At most that many, beginning where a prompt may begin: no output without its call, no call without its
     reasoning. Where the newest step alone is longer than the limit, that step as a whole."""
-    if limit >= len(items):
-        return items
-    try:
-        starts = [group.start for group in groups(decode_all(items, by_name("openai-responses")))]
-    except FormatError:
+    starts: list[int] = []
+    waiting: set[Any] = set()
+    for at, item in enumerate(items):
+        kind = _kind(item)
+        call_id = item.get("call_id") if isinstance(item, dict) else getattr(item, "call_id", None)
+        if kind.endswith("_output"):
+            waiting.discard(call_id)
+            continue
+        if not waiting and not (at and _kind(items[at - 1]) == "reasoning"):
+            starts.append(at)
+        if call_id is not None:
+            waiting.add(call_id)
+    if limit >= len(items) or not starts:
         return items[-limit:]
     return items[next((start for start in starts if start >= len(items) - limit), starts[-1]) :]
-
-
-async def _patiently(manager: CompactManager, call: Call) -> list[TResponseInputItem]:
-    """Agents that run as tools share their caller's session: where one compacts, the others wait."""
-    deadline = monotonic() + _PATIENCE
-    while True:
-        try:
-            return list((await manager._arun(call)).messages)
-        except SessionBusy:
-            if monotonic() > deadline:
-                raise
-            await sleep(_PAUSE)
 
 
 def before_model_call(manager: CompactManager) -> Callable[[Any], None]:
@@ -151,15 +126,17 @@ def before_model_call(manager: CompactManager) -> Callable[[Any], None]:
 
 
 class CompactHooks(RunHooks[Any]):
-    """Corrects the estimate of a session by what the provider reported for each prompt; pass as `hooks=`.
+    """Corrects the estimate of a session by what the provider reported for each prompt, and ends its turns.
 
-    Subclass it to add hooks of your own, and call these.
+    Pass as `hooks=`. Subclass it to add hooks of your own, and call these.
     """
 
     def __init__(self, manager: CompactManager, session_id: SessionId = None) -> None:
         self._manager = manager
         self._session_id = session_id
         self._asked: WeakKeyDictionary[Any, tuple[list[TResponseInputItem], str | None]] = WeakKeyDictionary()
+        self._open: dict[str, list[TResponseInputItem]] = {}
+        """By session: what the turn holds that has not ended yet."""
 
     async def on_llm_start(
         self,
@@ -168,20 +145,30 @@ class CompactHooks(RunHooks[Any]):
         system_prompt: str | None,
         input_items: list[TResponseInputItem],
     ) -> None:
+        session = session_id_of(self._session_id, context.context, input_items)
+        left = self._open.get(session)
+        if left and _kind(input_items[-1]) == "user" and input_items[: len(left)] == left:
+            # A run that failed has no last hook: its turn ends where the next begins.
+            await aend_turn(self._manager, session, left)
         self._asked[context] = (input_items, system_prompt)
+        self._open[session] = list(input_items)
 
     async def on_llm_end(
         self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
     ) -> None:
         items, system = self._asked.pop(context, ([], None))
-        if items and response.usage.input_tokens:
-            session = session_id_of(self._session_id, context.context, items)
-            try:
-                await self._manager.aobserve(session, items, response.usage, system=system)
-            except Exception as error:
-                self._manager.warn(
-                    session, f"The reported usage was not taken: {type(error).__name__}: {error}"
-                )
+        if not items:
+            return
+        session = session_id_of(self._session_id, context.context, items)
+        self._open[session] = [*items, *response.to_input_items()]
+        if response.usage.input_tokens:
+            await aobserve(self._manager, session, items, response.usage, system)
+
+    async def on_agent_end(self, context: Any, agent: Agent[Any], output: Any) -> None:
+        session = session_id_of(self._session_id, context.context, getattr(context, "turn_input", []))
+        items = self._open.pop(session, [])
+        if items:
+            await aend_turn(self._manager, session, items)
 
 
 class CompactSession:
@@ -203,6 +190,7 @@ class CompactSession:
         self.session_settings: SessionSettings | None = getattr(underlying, "session_settings", None)
         self._ignore_ids_for_matching = bool(getattr(underlying, "_ignore_ids_for_matching", False))
         self._manager = manager
+        self._takes_wrapper = _takes_wrapper(underlying)
 
     async def get_items(
         self, limit: int | None = None, *, wrapper: RunContextWrapper[Any] | None = None
@@ -214,8 +202,7 @@ class CompactSession:
             return []
         items = await self.original_items(wrapper=wrapper)
         if items:
-            call = self._manager._engine.reader.with_known_fixed(Call(self.session_id, items))
-            items = await _fitting(self._manager, call)
+            items = (await afit(self._manager, self.session_id, items)).messages
         return items if limit is None else _newest(items, limit)
 
     async def original_items(
@@ -245,6 +232,24 @@ class CompactSession:
         await self._manager.adelete(self.session_id)
 
     async def _ask(self, method: Any, *args: Any, wrapper: RunContextWrapper[Any] | None) -> Any:
-        if wrapper is not None and "wrapper" in signature(method).parameters:
+        """The SDK's rule: a session is given the run's context in all its methods or in none."""
+        if wrapper is not None and self._takes_wrapper:
             return await method(*args, wrapper=wrapper)
         return await method(*args)
+
+
+def _takes_wrapper(session: Any) -> bool:
+    names = ("get_items", "add_items", "pop_item", "clear_session")
+    return all(_accepts_wrapper(getattr(session, name, None)) for name in names)
+
+
+def _accepts_wrapper(method: Any) -> bool:
+    try:
+        parameter = signature(method).parameters.get("wrapper")
+    except Exception:
+        # Callables of C, proxies and mocks may have none: they are called as sessions always were.
+        return False
+    return parameter is not None and parameter.kind in (
+        Parameter.POSITIONAL_OR_KEYWORD,
+        Parameter.KEYWORD_ONLY,
+    )

@@ -13,6 +13,7 @@ import pytest
 from agents import (
     Agent,
     CodeInterpreterTool,
+    ModelResponse,
     OpenAIConversationsSession,
     RunConfig,
     RunContextWrapper,
@@ -311,7 +312,8 @@ async def test_hooks_without_usage_or_with_a_store_that_is_down_harm_nothing() -
     manager = manager_for(store=DownStore())
     hooks = CompactHooks(manager, "s")
     context: RunContextWrapper[Any] = RunContextWrapper(None)
-    answer = SimpleNamespace(usage=Usage(requests=1, input_tokens=10, output_tokens=1, total_tokens=11))
+    usage = Usage(requests=1, input_tokens=10, output_tokens=1, total_tokens=11)
+    answer = ModelResponse(output=[], usage=usage, response_id=None)
     await hooks.on_llm_end(context, Agent("a"), answer)
     await hooks.on_llm_start(context, Agent("a"), None, [user("hi")])
     await hooks.on_llm_end(context, Agent("a"), answer)
@@ -449,9 +451,84 @@ async def test_the_runs_context_reaches_a_session_that_wants_it() -> None:
             seen.append(wrapper.context)
             await super().add_items(items)
 
+        async def pop_item(self, *, wrapper: Any = None) -> Any:
+            return await super().pop_item()
+
+        async def clear_session(self, *, wrapper: Any = None) -> None:
+            await super().clear_session()
+
     session = CompactSession(Wanting("s"), manager_for())
     await Runner.run(reader(scripted(reading(1))), TASK, session=session, context="tenant-9")
     assert seen and set(seen) == {"tenant-9"}
+
+
+async def test_a_session_that_takes_it_only_to_read_is_given_it_nowhere() -> None:
+    """Read in one tenant's scope and written in another: the SDK gives it to all methods or to none."""
+    seen = []
+
+    class Half(SQLiteSession):
+        async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> Any:
+            seen.append(wrapper)
+            return await super().get_items(limit)
+
+    session = CompactSession(Half("s"), manager_for())
+    await Runner.run(reader(scripted(reading(1))), TASK, session=session, context="tenant-9")
+    assert seen and set(seen) == {None}
+
+
+async def test_a_session_without_readable_signatures_is_called_as_ever() -> None:
+    class Proxy:
+        session_id = "s"
+
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        def __getattr__(self, name: str) -> Any:
+            method = getattr(self._inner, name)
+
+            class Bound:
+                __signature__ = "broken"
+
+                async def __call__(self, *args: Any) -> Any:
+                    return await method(*args)
+
+            return Bound() if name.endswith(("items", "item", "session")) else method
+
+    session = CompactSession(Proxy(SQLiteSession("s")), manager_for())  # type: ignore[arg-type]
+    await session.add_items([user("hello")])
+    wrapper: RunContextWrapper[Any] = RunContextWrapper("tenant-9")
+    assert await session.get_items(wrapper=wrapper) == [user("hello")]
+
+
+async def test_the_filter_ends_the_turn_before_also_one_that_failed() -> None:
+    manager = manager_for(17_000, preset="agent")
+    fitting = compact_filter(manager, "s")
+    await fitting(asked(history(3)))
+    turns = [*history(14), user("Go on."), *exchange(14), *exchange(15)]
+    await fitting(asked(turns))
+    assert not any("cleared" in str(item) for item in turns)
+    sent = (await fitting(asked([*turns, user("And now?")]))).input
+    assert "Tool output cleared" in str(sent), "the last turn had no answer and was ended all the same"
+
+
+async def test_the_hooks_end_a_turn_that_ended_and_one_that_failed() -> None:
+    manager = manager_for(17_000, preset="agent")
+    seen: list[int] = []
+    end = manager.aend_turn
+
+    async def counted(session: str, messages: Any, *args: Any) -> Any:
+        seen.append(len(messages))
+        return await end(session, messages, *args)
+
+    manager.aend_turn = counted  # type: ignore[method-assign]
+    hooks = CompactHooks(manager, "s")
+    await Runner.run(reader(scripted(reading(1))), TASK, hooks=hooks)
+    assert len(seen) == 1
+    context: RunContextWrapper[Any] = RunContextWrapper(None)
+    await hooks.on_llm_start(context, Agent("a"), None, history(2))
+    again: RunContextWrapper[Any] = RunContextWrapper(None)
+    await hooks.on_llm_start(again, Agent("a"), None, [*history(2), user("Try again.")])
+    assert seen[1:] == [len(history(2))]
 
 
 async def test_a_history_that_lives_at_the_provider_is_refused() -> None:

@@ -1,0 +1,174 @@
+"""What every integration does the same way, on public names only.
+
+The session's id, patience with another compaction of it, failing open, reporting usage, ending a turn, and
+telling a provider's overflow from its other errors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from compact import CompactManager, InsufficientBudget, Prepared, SessionBusy, count_tokens
+
+SessionId = str | Callable[[Any], str] | None
+"""The id itself, a function from the framework's context to it, or None: see `session_of`."""
+
+PATIENCE = 120.0
+"""Seconds to wait for another compaction of the same session: longer than a slow summary or a dead lease."""
+
+_SESSIONS_KEPT = 1_024
+_OVERFLOW = (
+    "context_length_exceeded",
+    "exceed_context_size",
+    "context window",
+    "context length",
+    "prompt is too long",
+    "too many tokens",
+    "input is too long",
+    "maximum context",
+)
+
+
+class Fitted(NamedTuple):
+    """What to send: the messages and tools, and after which messages a cache breakpoint pays."""
+
+    messages: list[Any]
+    tools: Any = None
+    stable: tuple[int, ...] = ()
+    compacted: bool = False
+
+
+def session_of(given: SessionId, context: Any = None, messages: Sequence[Any] = ()) -> str:
+    """The id given, else `session_id` of the context, else a name made of the first message.
+
+    Prompts do not depend on it: a compaction is found again by what it replaced. Archives, events and recall
+    go by it.
+    """
+    found = given(context) if callable(given) else given
+    if not found:
+        is_mapping = isinstance(context, Mapping)
+        found = context.get("session_id") if is_mapping else getattr(context, "session_id", None)
+    if isinstance(found, str) and found:
+        return found
+    first = _text(messages[0]) if messages else ""
+    return f"run-{blake2b(first.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
+
+
+def fit(
+    manager: CompactManager, session: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+) -> Fitted:
+    """What fits, compacted where needed.
+
+    What goes wrong ends no call that needs no compaction: a store that is down or a message nobody can read.
+    """
+    known = _fixed.setdefault(manager, _Fixed()).known(session, tools, system)
+    try:
+        return _fitted(manager.prepare(session, messages, *known, wait=PATIENCE))
+    except (InsufficientBudget, SessionBusy):
+        raise
+    except Exception as error:
+        return _as_it_is(manager, session, messages, *known, error)
+
+
+async def afit(
+    manager: CompactManager, session: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+) -> Fitted:
+    known = _fixed.setdefault(manager, _Fixed()).known(session, tools, system)
+    try:
+        return _fitted(await manager.aprepare(session, messages, *known, wait=PATIENCE))
+    except (InsufficientBudget, SessionBusy):
+        raise
+    except Exception as error:
+        return _as_it_is(manager, session, messages, *known, error)
+
+
+def _fitted(prepared: Prepared) -> Fitted:
+    compacted = prepared.was_compacted or prepared.was_pruned
+    return Fitted(list(prepared.messages), prepared.tools, prepared.stable, compacted)
+
+
+def _as_it_is(
+    manager: CompactManager, session: str, messages: Sequence[Any], tools: Any, system: Any, error: Exception
+) -> Fitted:
+    text = _text([list(messages), tools, system])
+    tokens = count_tokens(text, manager.config.model, counter=manager.config.counter)
+    if tokens > manager.window - manager.config.policy.reserve(manager.window):
+        raise error
+    problem = f"{type(error).__name__}: {error}"
+    manager.warn(session, f"Not compacted, sent as it is ({tokens:,} tokens): {problem}")
+    return Fitted(list(messages), tools)
+
+
+def compact_hard(
+    manager: CompactManager, session: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+) -> Fitted:
+    """Compact whatever the usage: the provider has just said that the prompt is too long."""
+    return Fitted(list(manager.manual_compact(session, messages, "", tools, system)), tools, (), True)
+
+
+async def acompact_hard(
+    manager: CompactManager, session: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+) -> Fitted:
+    return Fitted(list(await manager.amanual_compact(session, messages, "", tools, system)), tools, (), True)
+
+
+def is_overflow(error: BaseException) -> bool:
+    """Whether a provider refused the prompt for its length."""
+    status = getattr(error, "status_code", None)
+    if status not in (None, 400, 413, 422):
+        return False
+    said = f"{getattr(error, 'code', '')} {getattr(error, 'body', '')} {error}".lower()
+    return any(phrase in said for phrase in _OVERFLOW)
+
+
+def observe(
+    manager: CompactManager, session: str, messages: Sequence[Any], usage: Any, system: Any = None
+) -> None:
+    """Correct the estimate by the provider's count; never raises."""
+    try:
+        manager.observe(session, messages, usage, system=system)
+    except Exception as error:
+        manager.warn(session, f"The reported usage was not taken: {type(error).__name__}: {error}")
+
+
+async def aobserve(
+    manager: CompactManager, session: str, messages: Sequence[Any], usage: Any, system: Any = None
+) -> None:
+    try:
+        await manager.aobserve(session, messages, usage, system=system)
+    except Exception as error:
+        manager.warn(session, f"The reported usage was not taken: {type(error).__name__}: {error}")
+
+
+async def aend_turn(manager: CompactManager, session: str, messages: Sequence[Any]) -> None:
+    """Clear old tool outputs where that pays, after a turn that ended or failed; never raises."""
+    try:
+        await manager.aend_turn(session, messages)
+    except Exception as error:
+        manager.warn(session, f"The end of the turn was not processed: {type(error).__name__}: {error}")
+
+
+class _Fixed:
+    """Tools and system prompt of each session as last seen: not every door of a framework shows them."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[Any, Any]] = {}
+
+    def known(self, session: str, tools: Any, system: Any) -> tuple[Any, Any]:
+        before = self._seen.pop(session, (None, None))
+        now = (before[0] if tools is None else tools, before[1] if system is None else system)
+        self._seen[session] = now
+        while len(self._seen) > _SESSIONS_KEPT:
+            del self._seen[next(iter(self._seen))]
+        return now
+
+
+_fixed: WeakKeyDictionary[CompactManager, _Fixed] = WeakKeyDictionary()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
