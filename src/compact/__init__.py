@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         MissingExtra,
         SessionBusy,
     )
+    from compact.formats.anthropic_cache import with_cache_breakpoints
     from compact.functions import count_tokens, lint
     from compact.manager import CompactManager
     from compact.model.event import Reason
@@ -45,6 +46,7 @@ __all__ = [
     "count_tokens",
     "lint",
     "summarize",
+    "with_cache_breakpoints",
 ]
 
 _HOMES = {
@@ -67,6 +69,7 @@ _HOMES = {
     "count_tokens": "compact.functions",
     "lint": "compact.functions",
     "summarize": "compact.summarizers.api",
+    "with_cache_breakpoints": "compact.formats.anthropic_cache",
 }
 
 

@@ -46,6 +46,7 @@ def test_the_list_of_names_is_sorted_and_complete() -> None:
         "count_tokens",
         "lint",
         "summarize",
+        "with_cache_breakpoints",
     }
     assert set(compact.__all__) <= set(dir(compact))
 

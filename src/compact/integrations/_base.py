@@ -7,6 +7,7 @@ telling a provider's overflow from its other errors.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ PATIENCE = 120.0
 """Seconds to wait for another compaction of the same session: longer than a slow summary or a dead lease."""
 
 _SESSIONS_KEPT = 1_024
+_SMALLEST = 512
+_NUMBER = re.compile(r"\b\d{1,3}(?:,\d{3})+\b|\b\d{3,8}\b")
 _OVERFLOW = (
     "context_length_exceeded",
     "exceed_context_size",
@@ -56,6 +59,17 @@ def session_of(given: SessionId, context: Any = None, messages: Sequence[Any] = 
         return found
     first = _text(messages[0]) if messages else ""
     return f"run-{blake2b(first.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
+
+
+def speaking(manager: CompactManager, format: str, model: str | None = None) -> CompactManager:
+    """The manager, or a light sibling of it, for messages in this format; for `model` with its own window."""
+    siblings = _siblings.setdefault(manager, {})
+    key = (format, model or "")
+    if key not in siblings:
+        window = None if model else manager.config.max_context_tokens
+        named = model or manager.config.model
+        siblings[key] = manager.for_model(named, max_context_tokens=window, format=format)
+    return siblings[key]
 
 
 def fit(
@@ -104,16 +118,37 @@ def _as_it_is(
 
 
 def compact_hard(
-    manager: CompactManager, session: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    manager: CompactManager,
+    session: str,
+    messages: Sequence[Any],
+    tools: Any,
+    system: Any,
+    error: BaseException,
 ) -> Fitted:
-    """Compact whatever the usage: the provider has just said that the prompt is too long."""
-    return Fitted(list(manager.manual_compact(session, messages, "", tools, system)), tools, (), True)
+    """Compact to what the provider takes, which has just refused the prompt for its length."""
+    tokens = manager.usage(session, messages, tools, system).tokens
+    smaller = _smaller(manager, error, tokens)
+    return _fitted(smaller.prepare(session, messages, tools, system, wait=PATIENCE))
 
 
 async def acompact_hard(
-    manager: CompactManager, session: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    manager: CompactManager,
+    session: str,
+    messages: Sequence[Any],
+    tools: Any,
+    system: Any,
+    error: BaseException,
 ) -> Fitted:
-    return Fitted(list(await manager.amanual_compact(session, messages, "", tools, system)), tools, (), True)
+    tokens = (await manager.ausage(session, messages, tools, system)).tokens
+    smaller = _smaller(manager, error, tokens)
+    return _fitted(await smaller.aprepare(session, messages, tools, system, wait=PATIENCE))
+
+
+def _smaller(manager: CompactManager, error: BaseException, tokens: int) -> CompactManager:
+    """A sibling with the window that the provider's error names, or with three quarters of what was sent."""
+    named = [int(found.replace(",", "")) for found in _NUMBER.findall(str(error))]
+    limit = max((one for one in named if _SMALLEST <= one < tokens), default=tokens * 3 // 4)
+    return manager.for_model(manager.config.model, max_context_tokens=max(limit, _SMALLEST))
 
 
 def is_overflow(error: BaseException) -> bool:
@@ -167,6 +202,7 @@ class _Fixed:
         return now
 
 
+_siblings: WeakKeyDictionary[CompactManager, dict[tuple[str, str], CompactManager]] = WeakKeyDictionary()
 _fixed: WeakKeyDictionary[CompactManager, _Fixed] = WeakKeyDictionary()
 
 

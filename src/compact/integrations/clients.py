@@ -1,0 +1,232 @@
+"""Compact inside the OpenAI and Anthropic clients: the same client, whose prompts fit.
+
+    from compact.integrations.clients import wrap
+    client = wrap(OpenAI())
+
+Works for `chat.completions`, `responses` and `messages`, synchronous, asynchronous and streaming. Where the
+provider says that a prompt is too long all the same, it is compacted hard and sent once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+from compact import CompactConfig, CompactManager, ConfigError, with_cache_breakpoints
+from compact.integrations._base import (
+    Fitted,
+    SessionId,
+    acompact_hard,
+    afit,
+    aobserve,
+    compact_hard,
+    fit,
+    is_overflow,
+    observe,
+    session_of,
+    speaking,
+)
+
+__all__ = ["wrap"]
+
+C = TypeVar("C")
+# Where a client keeps what speaks to a model → the format of that wire.
+_DOORS = {
+    "chat.completions": "openai-chat",
+    "responses": "openai-responses",
+    "messages": "anthropic",
+    "beta.messages": "anthropic",
+}
+_METHODS = ("create", "parse", "stream")
+# The provider holds the history and sends it whatever is passed here.
+_KEPT_THERE = ("previous_response_id", "conversation")
+
+
+def wrap(client: C, manager: CompactManager | None = None, session_id: SessionId = None) -> C:
+    """A copy of the client that compacts what does not fit; the one you pass stays as it is.
+
+    Without a manager, one is made for the model of the first call, with settings from the environment's file.
+    `session_id` is the id, or a function from a call's arguments to it.
+    """
+    doors = {path: found for path in _DOORS if (found := _door(client, path)) is not None}
+    if not doors:
+        raise ConfigError(
+            f"wrap takes a client of the openai or anthropic package, not {type(client).__name__}.", "client"
+        )
+    copy: Any = getattr(client, "with_options")()  # noqa: B009 - any client has it, the type does not say so
+    managers, is_async = _Managers(manager), type(client).__name__.startswith("Async")
+    for path in doors:
+        door = _door(copy, path)
+        for name in _METHODS:
+            if callable(method := getattr(door, name, None)):
+                wire = _Wire(managers, session_id, _DOORS[path])
+                setattr(door, name, _fitting(method, name, is_async, wire))
+    return copy  # type: ignore[no-any-return]
+
+
+def _door(client: Any, path: str) -> Any:
+    for name in path.split("."):
+        client = getattr(client, name, None)
+    return client if callable(getattr(client, "create", None)) else None
+
+
+class _Managers:
+    """The manager given, or one a model, all on one store."""
+
+    def __init__(self, given: CompactManager | None) -> None:
+        self._given = given
+        self._first: CompactManager | None = None
+
+    def of(self, model: str, format: str) -> CompactManager:
+        if self._given is not None:
+            return speaking(self._given, format)
+        if self._first is None:
+            self._first = CompactManager(CompactConfig.load().model_copy(update={"model": model}))
+        return speaking(self._first, format, model)
+
+
+class _Wire:
+    """One wire of a client: where its messages, tools and system prompt stand in a call's arguments."""
+
+    def __init__(self, managers: _Managers, session_id: SessionId, format: str) -> None:
+        self._managers = managers
+        self._session_id = session_id
+        self.format = format
+        self.messages = "input" if format == "openai-responses" else "messages"
+        self._system = {"openai-responses": "instructions", "anthropic": "system"}.get(format)
+
+    def call(self, arguments: Mapping[str, Any]) -> _Call | None:
+        """What this call sends; None where the provider holds the history, or there is none."""
+        messages = arguments.get(self.messages)
+        if not isinstance(messages, Sequence) or isinstance(messages, str) or not messages:
+            return None
+        if any(_given(arguments.get(key)) for key in _KEPT_THERE):
+            return None
+        first = [one for one in messages if _role(one) not in ("system", "developer")]
+        session = session_of(self._session_id, arguments, first)
+        manager = self._managers.of(str(arguments.get("model")), self.format)
+        tools = _given(arguments.get("tools"))
+        system = _given(arguments.get(self._system)) if self._system else None
+        return _Call(manager, session, list(messages), tools, system)
+
+    def with_fitted(self, arguments: Mapping[str, Any], call: _Call, fitted: Fitted) -> dict[str, Any]:
+        changed: dict[str, Any] = {**arguments, self.messages: fitted.messages}
+        if call.tools is not None and fitted.tools is not None:
+            changed["tools"] = fitted.tools
+        if self.format == "anthropic":
+            system, tools, messages = with_cache_breakpoints(
+                call.system, changed.get("tools"), fitted.messages, fitted.stable
+            )
+            changed["messages"] = messages
+            changed |= {
+                key: value for key, value in (("system", system), ("tools", tools)) if value is not None
+            }
+        return changed
+
+
+class _Call:
+    def __init__(
+        self, manager: CompactManager, session: str, messages: list[Any], tools: Any, system: Any
+    ) -> None:
+        self.manager, self.session, self.messages = manager, session, messages
+        self.tools, self.system = tools, system
+
+    @property
+    def all(self) -> tuple[CompactManager, str, list[Any], Any, Any]:
+        return self.manager, self.session, self.messages, self.tools, self.system
+
+
+def _given(value: Any) -> Any:
+    """The SDKs mark arguments that were not given with objects of their own."""
+    return None if type(value).__name__ in ("Omit", "NotGiven") else value
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, Mapping) else getattr(message, "role", None)
+
+
+def _fitting(method: Callable[..., Any], name: str, is_async: bool, wire: _Wire) -> Callable[..., Any]:
+    @wraps(method)
+    def open_stream(*args: Any, **arguments: Any) -> Any:
+        return _Stream(method, args, arguments, wire)
+
+    @wraps(method)
+    def ask(*args: Any, **arguments: Any) -> Any:
+        made = wire.call(arguments)
+        if made is None:
+            return method(*args, **arguments)
+        sent = wire.with_fitted(arguments, made, fit(*made.all))
+        try:
+            answer = method(*args, **sent)
+        except Exception as error:
+            if not is_overflow(error):
+                raise
+            sent = wire.with_fitted(arguments, made, compact_hard(*made.all, error))
+            answer = method(*args, **sent)
+        if (usage := getattr(answer, "usage", None)) is not None:
+            observe(made.manager, made.session, sent[wire.messages], usage, made.system)
+        return answer
+
+    @wraps(method)
+    async def aask(*args: Any, **arguments: Any) -> Any:
+        made = wire.call(arguments)
+        if made is None:
+            return await method(*args, **arguments)
+        sent = wire.with_fitted(arguments, made, await afit(*made.all))
+        try:
+            answer = await method(*args, **sent)
+        except Exception as error:
+            if not is_overflow(error):
+                raise
+            sent = wire.with_fitted(arguments, made, await acompact_hard(*made.all, error))
+            answer = await method(*args, **sent)
+        if (usage := getattr(answer, "usage", None)) is not None:
+            await aobserve(made.manager, made.session, sent[wire.messages], usage, made.system)
+        return answer
+
+    if name == "stream":
+        return open_stream
+    return aask if is_async else ask
+
+
+class _Stream:
+    """A stream that asks when it is opened, as the clients' own do."""
+
+    def __init__(
+        self, method: Callable[..., Any], args: tuple[Any, ...], arguments: dict[str, Any], wire: _Wire
+    ) -> None:
+        self._method, self._args, self._arguments, self._wire = method, args, arguments, wire
+        self._call = wire.call(arguments)
+        self._opened: Any = None
+
+    def _open(self, fitted: Fitted | None) -> Any:
+        arguments = self._arguments
+        if self._call is not None and fitted is not None:
+            arguments = self._wire.with_fitted(arguments, self._call, fitted)
+        self._opened = self._method(*self._args, **arguments)
+        return self._opened
+
+    def __enter__(self) -> Any:
+        call = self._call
+        try:
+            return self._open(fit(*call.all) if call is not None else None).__enter__()
+        except Exception as error:
+            if call is None or not is_overflow(error):
+                raise
+            return self._open(compact_hard(*call.all, error)).__enter__()
+
+    def __exit__(self, *problem: Any) -> Any:
+        return self._opened.__exit__(*problem)
+
+    async def __aenter__(self) -> Any:
+        call = self._call
+        try:
+            return await self._open(await afit(*call.all) if call is not None else None).__aenter__()
+        except Exception as error:
+            if call is None or not is_overflow(error):
+                raise
+            return await self._open(await acompact_hard(*call.all, error)).__aenter__()
+
+    async def __aexit__(self, *problem: Any) -> Any:
+        return await self._opened.__aexit__(*problem)

@@ -1,0 +1,234 @@
+"""`wrap(OpenAI())`, `wrap(Anthropic())`: each wire, whole and streamed, against a strict server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from anthropic import Anthropic, AsyncAnthropic
+from openai import AsyncOpenAI, OpenAI
+
+from compact import CompactManager, ConfigError, InsufficientBudget
+from compact.integrations.clients import wrap
+from support.framework_contract import IntegrationContract, manager_for
+from support.strict_provider import ANSWER, TASK, StrictProvider, page_text, strict_provider
+
+SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
+ABOUT = {"name": "read_page", "description": "Read one page."}
+CHAT_TOOLS: Any = [{"type": "function", "function": {**ABOUT, "parameters": SCHEMA}}]
+TOOLS: Any = [{"type": "function", **ABOUT, "parameters": SCHEMA, "strict": False}]
+ANTHROPIC_TOOLS: Any = [{**ABOUT, "input_schema": SCHEMA}]
+MODEL = "gpt-4o"
+CLAUDE = "claude-sonnet-4-5"
+
+
+def openai_client(server: StrictProvider, manager: CompactManager | None, kind: Any = OpenAI) -> Any:
+    client = kind(api_key="none", base_url=f"{server.url}/v1", max_retries=0)
+    return client if manager is None else wrap(client, manager, "s")
+
+
+def anthropic_client(server: StrictProvider, manager: CompactManager | None, kind: Any = Anthropic) -> Any:
+    client = kind(api_key="none", base_url=server.url, max_retries=0)
+    return client if manager is None else wrap(client, manager, "s")
+
+
+def page(arguments: Any) -> str:
+    return page_text((json.loads(arguments) if isinstance(arguments, str) else arguments)["number"])
+
+
+class TestChatCompletions(IntegrationContract):
+    def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        client = openai_client(server, manager)
+        messages: list[Any] = [{"role": "system", "content": "Be exact."}, {"role": "user", "content": TASK}]
+        while True:
+            answer = client.chat.completions.create(model=MODEL, messages=messages, tools=CHAT_TOOLS)
+            said = answer.choices[0].message
+            messages.append(said)
+            if not said.tool_calls:
+                return str(said.content)
+            for call in said.tool_calls:
+                text = page(call.function.arguments)
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
+
+
+class TestChatCompletionsAsyncStreamed(IntegrationContract):
+    def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        return asyncio.run(self.work(server, manager))
+
+    async def work(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        client = openai_client(server, manager, AsyncOpenAI)
+        messages: list[Any] = [{"role": "user", "content": TASK}]
+        while True:
+            stream = await client.chat.completions.create(
+                model=MODEL, messages=messages, tools=CHAT_TOOLS, stream=True
+            )
+            text, calls = "", []
+            async for chunk in stream:
+                delta = chunk.choices[0].delta
+                text += delta.content or ""
+                calls += [
+                    call.model_dump(include={"id", "type", "function"}) for call in delta.tool_calls or ()
+                ]
+            if not calls:
+                return text
+            messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+            for call in calls:
+                result = page(call["function"]["arguments"])
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+
+
+class TestResponses(IntegrationContract):
+    def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        client = openai_client(server, manager)
+        items: list[Any] = [{"role": "user", "content": TASK}]
+        while True:
+            answer = client.responses.create(model=MODEL, input=items, tools=TOOLS, instructions="Be exact.")
+            items += [item.model_dump(exclude_none=True) for item in answer.output]
+            calls = [item for item in answer.output if item.type == "function_call"]
+            if not calls:
+                return str(answer.output_text)
+            for call in calls:
+                output = page(call.arguments)
+                items.append({"type": "function_call_output", "call_id": call.call_id, "output": output})
+
+
+class TestResponsesAsyncStreamed(IntegrationContract):
+    def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        return asyncio.run(self.work(server, manager))
+
+    async def work(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        client = openai_client(server, manager, AsyncOpenAI)
+        items: list[Any] = [{"role": "user", "content": TASK}]
+        while True:
+            async with client.responses.stream(model=MODEL, input=items, tools=TOOLS) as stream:
+                answer = await stream.get_final_response()
+            items += [
+                item.model_dump(exclude_none=True, exclude={"parsed_arguments", "status"})
+                for item in answer.output
+            ]
+            calls = [item for item in answer.output if item.type == "function_call"]
+            if not calls:
+                return str(answer.output_text)
+            for call in calls:
+                output = page(call.arguments)
+                items.append({"type": "function_call_output", "call_id": call.call_id, "output": output})
+
+
+class TestMessages(IntegrationContract):
+    def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        client = anthropic_client(server, manager)
+        messages: list[Any] = [{"role": "user", "content": TASK}]
+        while True:
+            answer = client.messages.create(
+                model=CLAUDE, max_tokens=100, messages=messages, tools=ANTHROPIC_TOOLS, system="Be exact."
+            )
+            messages.append(
+                {
+                    "role": "assistant",
+                    "content": [one.model_dump(exclude_none=True) for one in answer.content],
+                }
+            )
+            uses = [block for block in answer.content if block.type == "tool_use"]
+            if not uses:
+                return str(answer.content[0].text)
+            messages.append(
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "tool_result", "tool_use_id": use.id, "content": page(use.input)}
+                        for use in uses
+                    ],
+                }
+            )
+
+    def told(self, request: dict[str, Any]) -> Any:
+        return json.loads(
+            json.dumps(request["messages"]).replace(', "cache_control": {"type": "ephemeral"}', "")
+        )
+
+    def test_what_fits_goes_out_as_it_came(self) -> None:
+        """But for the cache marks, which are ours to set: a text that carries one becomes a block."""
+
+
+class TestMessagesAsyncStreamed(TestMessages):
+    def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        return asyncio.run(self.work(server, manager))
+
+    async def work(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        client = anthropic_client(server, manager, AsyncAnthropic)
+        messages: list[Any] = [{"role": "user", "content": TASK}]
+        while True:
+            async with client.messages.stream(
+                model=CLAUDE, max_tokens=100, messages=messages, tools=ANTHROPIC_TOOLS
+            ) as stream:
+                answer = await stream.get_final_message()
+            content = [
+                one.model_dump(exclude_none=True, include={"type", "text", "id", "name", "input"})
+                for one in answer.content
+            ]
+            messages.append({"role": "assistant", "content": content})
+            uses = [block for block in answer.content if block.type == "tool_use"]
+            if not uses:
+                return str(answer.content[0].text)
+            results = [
+                {"type": "tool_result", "tool_use_id": use.id, "content": page(use.input)} for use in uses
+            ]
+            messages.append({"role": "user", "content": results})
+
+
+@pytest.mark.spec("S2.14")
+def test_anthropic_gets_cache_marks_and_the_others_none() -> None:
+    with strict_provider(pages=3) as server:
+        TestMessages().run(server, manager_for())
+    last = server.requests[-1]
+    assert last["system"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert last["tools"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert 1 <= json.dumps(last["messages"]).count("cache_control") <= 2
+    with strict_provider(pages=3) as server:
+        TestChatCompletions().run(server, manager_for())
+    assert "cache_control" not in json.dumps(server.requests)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_overflow_that_the_provider_reports_is_compacted_hard_and_sent_once_more(streamed: bool) -> None:
+    """The provider's window is smaller than we believe."""
+    messages: list[Any] = []
+    for number in range(9):
+        messages += [
+            {"role": "user", "content": page_text(number)},
+            {"role": "assistant", "content": "Read."},
+        ]
+    messages.append({"role": "user", "content": "Which keeper was on page 3?"})
+    with strict_provider(window=3_000) as server:
+        client = wrap(
+            OpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0), manager_for(8_000), "s"
+        )
+        answer = client.chat.completions.create(model=MODEL, messages=messages, stream=streamed)
+        if streamed:
+            assert "".join(chunk.choices[0].delta.content or "" for chunk in answer) == ANSWER
+        else:
+            assert answer.choices[0].message.content == ANSWER
+        assert len(server.requests) == 2 and len(server.refusals) == 1
+        with pytest.raises(InsufficientBudget):
+            client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "x " * 5_000}])
+
+
+def test_the_client_that_was_given_stays_as_it_is_and_another_kind_is_refused() -> None:
+    client = OpenAI(api_key="none")
+    wrapped = wrap(client, manager_for())
+    assert isinstance(wrapped, OpenAI) and wrapped is not client
+    assert "create" in vars(wrapped.chat.completions) and "create" not in vars(client.chat.completions)
+    with pytest.raises(ConfigError, match="openai or anthropic"):
+        wrap(object())
+
+
+def test_a_history_that_lives_at_the_provider_is_left_alone() -> None:
+    with strict_provider() as server:
+        manager = manager_for()
+        client = openai_client(server, manager)
+        client.responses.create(
+            model=MODEL, input=[{"role": "user", "content": "Hi."}], previous_response_id="resp_0"
+        )
+    assert not manager.events
