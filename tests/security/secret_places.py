@@ -68,6 +68,7 @@ def _hidden() -> list[tuple[str, str, str]]:
 def _languages() -> list[tuple[str, str, str]]:
     return [
         ("german", f"Das WLAN-Passwort lautet {TYPED}.", TYPED),
+        ("german", f"Das Passwort lautet {WORD}.", WORD),
         ("german", f"Kennwort für den Drucker: {TYPED}", TYPED),
         ("french", f"Le mot de passe du serveur est {TYPED}", TYPED),
         ("french", f"Clé API : {MIXED}", MIXED),
@@ -205,6 +206,7 @@ PLACED_LOOK_ALIKES: tuple[str, ...] = (
     "step,tokens,loss\n1,4096,0.3\n",
     "\x1b[32mtokens used:\x1b[0m 1024",
     "Das Passwort ist falsch.",
+    "Das Passwort lautet wie folgt:",
     "Das Passwort muss mindestens 12 Zeichen haben.",
     "Le mot de passe est obligatoire.",
     "La contraseña es demasiado corta",

@@ -54,9 +54,7 @@ def _short(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _attached(value: bytes, before: bytes, after: bytes) -> bool:
-    return _argument(value, before, after) and (
-        len(value) >= 6 or plausible.has_key_run(value) or not value.isalpha()
-    )
+    return _argument(value, before, after) and (len(value) >= 5 or not value.isalpha())
 
 
 def _typed(value: bytes, before: bytes, after: bytes) -> bool:

@@ -46,7 +46,7 @@ _NOT_SECRET_KEYS = (b"PUBLIC", b"PRIMAR", b"FOREIG", b"CACH", b"SOR", b"PARTITIO
 
 def _given(value: bytes, before: bytes, after: bytes) -> bool:
     """Whatever follows, but for the place of a secret and what a reader should put there."""
-    if len(value) < 3:
+    if len(value) < 2:
         return True
     stripped = value.strip(b"\"'`,;)")
     return not plausible.is_reference(stripped) and not plausible.is_template(stripped)

@@ -39,6 +39,12 @@ def _typed(value: bytes, before: bytes, after: bytes) -> bool:
     return after != b"(" and _is_typed(value)
 
 
+def _read_out(value: bytes, before: bytes, after: bytes) -> bool:
+    """A plain word that a verb announces as the very words; "as follows:" is none."""
+    word = value.rstrip(b".,!?)\"'`")
+    return len(word) >= 5 and not word.endswith(b":") and not plausible.is_placeholder(word)
+
+
 def _alone(value: bytes, before: bytes, after: bytes) -> bool:
     return plausible.is_typed_password(value.rstrip(_TRAILING))
 
@@ -89,7 +95,9 @@ def _sentences() -> tuple[Rule, ...]:
     needs = rf"(?:{either(words('password', False, 'en'))})[^a-z_(]|{either(_only_foreign('password'))}"
     needs_key = rf"(?:{either(words('key', False, 'en'))})s?[ \"'`*,]|{foreign_key}"
     random = "[0-9]|[A-Za-z]{20}"
+    reads = rf"{_BLANK}+(?:{either(words('reads', False))}){GAP}{COLON}?{GAP}{_OPENING}"
     return (
+        Rule("prose", rf"{named}{some}{reads}", _VALUE, needs, _read_out),
         Rule(
             "password",
             rf"(?i)(?:{foreign_passwords()}){_CLOSE}{GAP}{COLON}{GAP}{_OPENING}",

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 REDACTED = "<REDACTED>"
 _REDACTED_BYTES = REDACTED.encode()
 _MAX_DEPTH = 64
+# A long list of these is a measurement or a picture: asking each of them takes seconds.
+_NUMBERS = frozenset({int, float, bool, type(None)})
 _JSON_SCHEMA_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 _PRIVATE_JWK = ("d", "p", "q", "dp", "dq", "qi", "k")
 
@@ -153,6 +155,8 @@ class Redactor:
         if isinstance(value, Mapping):
             return self._mapping(value, depth, above)
         if isinstance(value, list | tuple | set | frozenset):
+            if not self.pii and _NUMBERS.issuperset(map(type, value)):
+                return tuple(value) if isinstance(value, tuple) else list(value)
             items = [self._value(item, depth + 1, above) for item in value]
             return tuple(items) if isinstance(value, tuple) else items
         plain = _plain(value)

@@ -28,11 +28,11 @@ def words(kind: str, joined: bool, only: str = "") -> tuple[str, ...]:
         word
         for name, language in table("words").items()
         if language.get("joined", False) is joined and only in ("", name)
-        for word in language[kind]
+        for word in language.get(kind, ())
     )
     return tuple(
         sorted(
-            {form for word in listed for form in _forms(word, kind not in ("is", "to"))},
+            {form for word in listed for form in _forms(word, kind not in ("is", "to", "reads"))},
             key=lambda form: (-len(form), form),
         )
     )

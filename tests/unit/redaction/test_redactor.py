@@ -149,6 +149,14 @@ def test_secrets_in_keys_bytes_and_objects(redactor: Redactor) -> None:
     assert token not in redactor.value(RuntimeError(f"bad {token}"))
 
 
+def test_lists_of_numbers_stay_and_are_copied(redactor: Redactor) -> None:
+    numbers = [1, 2.5, True, None]
+    assert redactor.value(numbers) == numbers and redactor.value(numbers) is not numbers
+    assert redactor.value((1, 2)) == (1, 2)
+    assert redactor.value({"pins": [1, "password=x"]}) == {"pins": [1, f"password={REDACTED}"]}
+    assert Redactor(pii=True).value([4111111111111111, 5]) == [REDACTED, 5]
+
+
 def test_cycles_and_depth_end(redactor: Redactor) -> None:
     loop: list[object] = ["password=x"]
     loop.append(loop)
