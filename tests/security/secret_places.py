@@ -205,6 +205,8 @@ PLACED_LOOK_ALIKES: tuple[str, ...] = (
     "NAME      SECRETS   AGE\ndefault   1         4d\n",
     "step,tokens,loss\n1,4096,0.3\n",
     "\x1b[32mtokens used:\x1b[0m 1024",
+    'net.createConnection(port, "127.0.0.1")',
+    "the kernel's rpcauthrefresh counter",
     "Das Passwort ist falsch.",
     "Das Passwort lautet wie folgt:",
     "Das Passwort muss mindestens 12 Zeichen haben.",

@@ -112,12 +112,16 @@ def _literal(line: str) -> str:
     return _BLANK.join(max(runs, key=len).split(" "))
 
 
+def _gap(line: str) -> str:
+    """What may stand between the words of a line of the table and the password."""
+    if line.endswith(" #"):
+        return rf"{_BLANK}{_KIND}"
+    return r"[ \t]*" if line.endswith((":", "=")) else _BLANK
+
+
 def _appliance(lines: list[str], before: str, check: Check, followed: str = "") -> Rule:
     lines = sorted(lines, key=len, reverse=True)
-    shapes = "|".join(
-        _words(line.removesuffix(" #")) + (rf"{_BLANK}{_KIND}" if line.endswith(" #") else r"[ \t]*")
-        for line in lines
-    )
+    shapes = "|".join(_words(line.removesuffix(" #")) + _gap(line) for line in lines)
     head = rf"(?im){before}(?:{shapes}){_OPEN}"
     needs = "|".join(sorted({_literal(line) for line in lines}))
     return Rule("appliance", head, r"[^\s\"'`;]+", needs, check, followed=followed)

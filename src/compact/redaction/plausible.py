@@ -101,7 +101,8 @@ def looks_typed(value: bytes) -> bool:
         return True
     if len(value) < 8 or _DIGIT.search(value) is None:
         return False
-    return (not value.islower() and not value.isupper()) or _PARTED.fullmatch(value) is not None
+    mixed = value.lower() != value and value.upper() != value
+    return mixed or _PARTED.fullmatch(value) is not None
 
 
 def is_code(value: bytes) -> bool:
