@@ -169,7 +169,9 @@ class Exchange:
             if view is not None:
                 return view
         self._waits = False
-        return self._noted((yield NeedPrepared(self._asked, tools)))
+        prepared: Prepared = yield NeedPrepared(self._asked, tools)
+        yield NeedWork(lambda: self._note(prepared))
+        return prepared
 
     def _waiting_view(self, tools: Any, step: int) -> Prepared | None:
         """The prompt as it is, where the due trim may wait (S1.10)."""
@@ -188,7 +190,7 @@ class Exchange:
             self._waits = view.tokens.final <= usage.budget
         return view if self._waits else None
 
-    def _noted(self, prepared: Prepared) -> Prepared:
+    def _note(self, prepared: Prepared) -> None:
         """Remember what preparing did, to be told after the reply."""
         if prepared.was_compacted or prepared.was_pruned:
             self._note_compaction(prepared.tokens.before, prepared.tokens.final)
@@ -197,7 +199,6 @@ class Exchange:
             text = f"The context could not be made smaller ({stage} failed: {cause})"
             text = f"{text.rstrip('.')}. It went out as it was."
             self._notices.append(Notice(Severity.WARNING, Topic.NOT_COMPACTED, text))
-        return prepared
 
     def _note_compaction(self, before: int, after: int) -> None:
         conversation = self.conversation
@@ -215,11 +216,13 @@ class Exchange:
             yield NeedWork(lambda: conversation.manager.observe(conversation.id, self._asked, tokens, tools))
             prepared: Prepared = yield NeedPrepared(self._asked, tools)
             if prepared.was_compacted or prepared.was_pruned:
-                return self._noted(prepared)
+                yield NeedWork(lambda: self._note(prepared))
+                return prepared
         prepared = yield NeedPrepared(self._asked, tools, hard=True)
         if prepared.tokens.final >= before.tokens.final:
             raise overflow
-        self._note_compaction(before.tokens.final, prepared.tokens.final)
+        sizes = before.tokens.final, prepared.tokens.final
+        yield NeedWork(lambda: self._note_compaction(*sizes))
         return prepared
 
     def _pieces(self, prepared: Prepared, tools: Any) -> Flow:

@@ -1,4 +1,4 @@
-"""Exports and imports: a JSON array of turn objects (docs/export.schema.json), and others' histories."""
+"""Exports and imports as files: a JSON array of turn objects, and others' histories."""
 
 from __future__ import annotations
 
@@ -9,20 +9,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from compact.chat.turn_log import FORMAT
-from compact.chat.turns import Turn, from_message
+from compact.chat import transfer
+from compact.chat.turns import Turn
 from compact.cli.context import to_json
 from compact.cli.files import read
 from compact.errors import FormatError, StoreError
-from compact.formats import decode_all, recognize
-
-_SYSTEM = ("system", "developer")
 
 
 def exported(turns: Sequence[Turn], redact: Callable[[Any], Any]) -> str:
-    """The turns as the text of an export, redacted; what is ours alone stays out."""
-    told = [{name: value for name, value in turn.items() if name != "meta"} for turn in turns]
-    return to_json([redact(turn) for turn in told], indent=2) + "\n"
+    """The turns as the text of an export, redacted."""
+    return to_json(transfer.exported(turns, redact), indent=2) + "\n"
 
 
 def path_of(name: str) -> Path:
@@ -68,31 +64,4 @@ def imported(path: str) -> tuple[list[Turn], list[Turn]]:
             f"{path} holds {len(conversations)} conversations; write the one you mean to a file of its own. "
             "Nothing was imported."
         )
-    found = conversations[0]
-    turns = _turns(found.messages, path)
-    if not turns:
-        raise FormatError(f"{path} holds no messages. Nothing was imported.")
-    head = [{"role": "system", "content": _instructions(found.system)}] if found.system else []
-    while turns and turns[0].get("role") in _SYSTEM:
-        head.append(turns.pop(0))
-    return head, turns
-
-
-def _turns(messages: list[Any], path: str) -> list[Turn]:
-    try:
-        format = recognize(messages)
-        decoded = decode_all(messages, format)
-    except FormatError as error:
-        raise FormatError(f"{path} was not imported: {error}") from None
-    except RecursionError:
-        raise FormatError(f"{path} is nested too deep. Nothing was imported.") from None
-    if format.name == FORMAT:
-        return list(messages)
-    return [turn for message in decoded for turn in from_message(message)]
-
-
-def _instructions(system: Any) -> str:
-    if isinstance(system, str):
-        return system
-    blocks = system if isinstance(system, list) else []
-    return "\n".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))
+    return transfer.imported(conversations[0].messages, conversations[0].system, path)

@@ -15,6 +15,8 @@ from compact.repl.chat import Chat
 
 PRESET = "window"
 """The terminal's own default, as its seed says."""
+_STEPS = 4
+"""The terminal offers no tools: a model that calls one all the same is answered a few times."""
 
 
 def open_chat(context: Context) -> Chat:
@@ -34,6 +36,7 @@ def open_chat(context: Context) -> Chat:
         store,
         lambda name: chosen(name, context),
         delays_trim=True,
+        max_steps=_STEPS,
     )
     try:
         chat = Chat(chats, session or _new_name(), **wanted)

@@ -18,7 +18,6 @@ from prompt_toolkit.styles import Style
 from compact.repl.commands import COMMANDS
 from compact.repl.marks import FOLDER
 
-PRESETS = ("budget", "chat", "window", "agent", "rolling")
 GLYPH = "› "
 _STYLE = Style.from_dict(
     {
@@ -50,7 +49,7 @@ class SlashCompleter(Completer):
         self._words: dict[str, Callable[[], Sequence[str]]] = {
             "session": sessions,
             "model": models,
-            "preset": lambda: PRESETS,
+            "preset": _presets,
             "command": lambda: list(COMMANDS),
         }
         self._paths: Completer = PathCompleter(expanduser=True)
@@ -134,6 +133,12 @@ class Prompt:
         app = self._session.app
         if app.is_running and app.loop is not None:
             app.loop.call_soon_threadsafe(lambda: app.exit(exception=EOFError) if app.is_running else None)
+
+
+def _presets() -> Sequence[str]:
+    from compact.policies import PRESETS  # loads pydantic, which the first prompt need not wait for
+
+    return tuple(PRESETS)
 
 
 def _keys() -> KeyBindings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,6 +34,7 @@ from compact.errors import ChatError, ContextOverflow, NotFound
 from compact.model.chat import ReplyPiece, TextPiece
 from compact.model.event import EventName
 from compact.model.record import RecordKind
+from compact.stores.database import Database
 from support.scripted_model import Calls
 
 Drive = Callable[[Exchange], "Any"]
@@ -374,3 +376,27 @@ async def test_the_engine_s_events_come_while_it_works(make_chats: Any) -> None:
                 if event.event.name is EventName.SUMMARIZE:
                     released.set()  # only a reader that hears of it meanwhile can let it go on
     assert released.is_set() and EventName.COMPLETE in heard and EventName.ERROR not in heard
+
+
+async def test_an_event_loop_never_waits_for_the_database(
+    make_chats: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = CompactConfig(
+        counter="chars4", archive={"adapter": "none"}, preset="agent", max_context_tokens=8_000
+    )
+    tools = Toolbox([Tool("read", "Reads.", lambda: "lines of output " * 300)])
+    chats = make_chats([*[Calls(("read", {}))] * 12, "Done."], config, tools=tools)
+    talk = await chats.aopen("talk")
+    waited: list[str] = []
+    for name in ("reading", "writing"):
+        usual = getattr(Database, name)
+
+        def watched(self: Any, *args: Any, name: str = name, usual: Any = usual) -> Any:
+            if threading.current_thread() is threading.main_thread():
+                waited.append(name)
+            return usual(self, *args)
+
+        monkeypatch.setattr(Database, name, watched)
+    events = [event async for event in talk.send("Read it all.")]
+    assert any(isinstance(event, Compacting) for event in events)
+    assert waited == []

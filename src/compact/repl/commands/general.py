@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
 
+from compact.chat.chats import stop
 from compact.cli.terminal import Screen, fit, one_line
 from compact.errors import CompactError
 from compact.model.event import Event
@@ -78,8 +79,11 @@ def run_model(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         text = f"{conversation.model.label} ({conversation.agent}), window {manager.window:,} tokens"
         yield result(text, model=conversation.agent, window=manager.window)
         return
+    before = conversation.model
     try:
         conversation.use(model=argument)
+        if before is not conversation.model:
+            stop(before)  # it starts again when it is asked again
     except CompactError as problem:
         yield failed(problem)
         return
