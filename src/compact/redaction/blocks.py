@@ -304,5 +304,5 @@ def finders(matcher: Callable[[str], Any], anchor: Any) -> tuple[BlockScalars, T
     cell = rf"(?:{names})s?[0-9]?[ \"'*`]{{0,12}}?(?:[,;\t|\r\n]|  )"
     return (
         BlockScalars(searching(_BLOCK_MARK), r"[ :][|>][-+0-9 \r\n]"),
-        Tables(searching(f"(?i){cell}"), rf"(?:{names})s?[0-9]?[ \"'*`,;\t|\r\n]"),
+        Tables(searching(f"(?i){cell}"), rf"(?:{names})s?[0-9]?[\"'*`]?(?:[,;\t|\r\n]|  | [,;|\"\r\n])"),
     )

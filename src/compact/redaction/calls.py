@@ -75,7 +75,7 @@ def _call(name: str, skipped: str, needs: str, check: Check) -> Rule:
         "call",
         rf"(?i){_BORDER}(?:{name})\(\s*{skipped}{_OPEN}",
         _VALUE,
-        rf"(?:{needs})\w*\(",
+        rf"(?:{needs})\w*\([^\"'`)\n]*[\"'`]",
         check,
     )
 

@@ -92,8 +92,10 @@ def _sentences() -> tuple[Rule, ...]:
     some, fillers = rf"(?:{_FILLER}){{0,6}}?", rf"(?:{_FILLER}){{1,4}}?"
     named = rf"(?i)(?:{password}){_SUFFIX}{_CLOSE}"
     # Simple patterns: what tells which rules a text needs reads every text.
-    needs = rf"(?:{either(words('password', False, 'en'))})[^a-z_(]|{either(_only_foreign('password'))}"
-    needs_key = rf"(?:{either(words('key', False, 'en'))})s?[ \"'`*,]|{foreign_key}"
+    goes_on = r"[\"'`* ]*,?[ \t]+[a-z0-9(#\x80-\xff]"
+    english, english_key = either(words("password", False, "en")), either(words("key", False, "en"))
+    needs = rf"(?:{english})s?(?:{goes_on}|[\"'`* ]*[:=\xef])|{either(_only_foreign('password'))}"
+    needs_key = rf"(?:{english_key})s?{goes_on}|{foreign_key}"
     random = "[0-9]|[A-Za-z]{20}"
     reads = rf"{_BLANK}+(?:{either(words('reads', False))}){GAP}{COLON}?{GAP}{_OPENING}"
     return (
