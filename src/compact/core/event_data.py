@@ -110,12 +110,12 @@ def layers_data(
 ) -> dict[str, Any]:
     summaries = sum(1 for item in items if item.message.kind is MessageKind.SUMMARY)
     data: dict[str, Any] = {
-        "pinned": len(plan.leading),
+        "pinned": len(job.system) + len(plan.leading),
         "summary": min(1, summaries),
         "recent": len(plan.recent),
         "replaced": len(plan.replaced),
-        "tokens_before": plan.before,
-        "tokens_after": after,
+        "tokens_before": plan.limits.real(plan.before),
+        "tokens_after": plan.limits.real(after),
         "step": job.step,
     }
     if evidence:
@@ -169,7 +169,10 @@ def policy_data(policy: Policy) -> dict[str, Any]:
     }
 
 
-def decision_data(policy: Mapping[str, Any], plan: Plan | None, reason: Reason, note: str) -> dict[str, Any]:
+def decision_data(
+    policy: Mapping[str, Any], plan: Plan | None, reason: Reason, note: str, leading: int = 0
+) -> dict[str, Any]:
+    """`leading` is how many system messages stand before the conversation: they are pinned as well."""
     triggered = plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None)
     data: dict[str, Any] = {
         "triggered": triggered,
@@ -180,7 +183,7 @@ def decision_data(policy: Mapping[str, Any], plan: Plan | None, reason: Reason, 
         data["note"] = note
     if plan is not None and triggered:
         data["kept"] = {
-            "pinned": plan.kept_counts.pinned,
+            "pinned": leading + plan.kept_counts.pinned,
             "recent_turns": plan.kept_counts.recent_turns,
             "tool_pairs": plan.kept_counts.tool_pairs,
         }
@@ -200,15 +203,17 @@ def taken_over_decision(record: Record, policy: Policy) -> dict[str, Any]:
     return {"triggered": True, "reason": record.reason, "policy": policy_data(policy)}
 
 
-def taken_over_data(record: Record, limits: Limits) -> Iterator[tuple[EventName, dict[str, Any]]]:
+def taken_over_data(
+    record: Record, limits: Limits, leading: int
+) -> Iterator[tuple[EventName, dict[str, Any]]]:
     """The events of a compaction that this session shares with another one's equal history."""
-    before, after = limits.real(record.tokens_before), limits.real(record.tokens_after)
+    before, after = record.tokens_before, record.tokens_after
     summarized = record.kind is RecordKind.COMPACTION
-    yield EventName.START, start_data(record.tokens_before, limits, Reason.OVERFLOW)
+    yield EventName.START, start_data(limits.ours(before), limits, Reason.OVERFLOW)
     yield (
         EventName.PRUNED_MESSAGES,
         {
-            "pinned": 0,
+            "pinned": leading,
             "summary": int(summarized),
             "recent": sum(1 for entry in record.entries if isinstance(entry, Kept)),
             "replaced": record.messages_replaced,

@@ -80,7 +80,8 @@ def _run(job: Job, plan: Plan) -> Flow:
     after = job.limits.fixed + sum(item.tokens for item in items)
     if after >= plan.before and plan.reason is not Reason.TURNS and plan.before <= plan.limits.budget:
         if summary is not None:
-            told = f"with the summary the prompt would have {after:,} tokens instead of {plan.before:,}"
+            now, then = plan.limits.real(after), plan.limits.real(plan.before)
+            told = f"with the summary the prompt would have {now:,} tokens instead of {then:,}"
             yield Emit(EventName.ERROR, error_data(RefusalReason.NOT_SMALLER, told, Fallback.NONE))
         return Unchanged(Reason.NOT_SMALLER)
     broken = _broken(job, items)

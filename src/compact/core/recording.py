@@ -62,8 +62,8 @@ def make_record(job: Job, plan: Plan, summary: Summary | None, items: list[Item]
         strategy=(summary.strategy or plan.strategy) if summary is not None else "",
         summary=summary.text if summary is not None else carried,
         evidence=summary.evidence if summary is not None else (base.evidence if base else ()),
-        tokens_before=plan.before,
-        tokens_after=after,
+        tokens_before=plan.limits.real(plan.before),
+        tokens_after=plan.limits.real(after),
         messages_replaced=sum(1 for index in plan.replaced if not job.items[index].message.is_ours),
         outputs_cleared=sum(len(cleared.call_ids) for cleared in plan.cleared.values()),
         dropped=dropped_turns(job, plan) if plan.mode is Mode.DISCARD else (base.dropped if base else 0),
@@ -107,7 +107,8 @@ def system_messages(leading: Sequence[Message], system: Any) -> tuple[Message, .
 
 def transcript(job: Job, plan: Plan, summary: Summary | None, after: int) -> Transcript:
     text = summary.text if summary is not None else ""
-    return transcript_since(job, text, plan.reason.value, plan.before, after)
+    real = plan.limits.real
+    return transcript_since(job, text, plan.reason.value, real(plan.before), real(after))
 
 
 def transcript_since(job: Job, summary: str, reason: str, before: int, after: int) -> Transcript:

@@ -45,7 +45,7 @@ class Planner:
             finished_turns=view.user_turns - (0 if finished else 1),
             summary_version=base.version if view.has_summary and base is not None else 0,
             newest_user_tokens=last.tokens if last is not None and waiting else 0,
-            after_last=base.tokens_after if base is not None else None,
+            after_last=limits.ours(base.tokens_after) if base is not None else None,
         )
         return decide(facts, limits, self.policy)
 

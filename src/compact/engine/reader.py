@@ -50,7 +50,9 @@ class Situation:
     session: Session
     history: History
     head: int
-    """How many messages of the caller's list lead it."""
+    """How many objects of the caller's list lead it."""
+    head_messages: int
+    """How many system messages these are."""
     tools: Any
     """As they go out."""
     limits: Limits
@@ -159,8 +161,8 @@ class Reader:
         }
         limits = self._limits(session, fixed, history.view.protected_tokens)
         total = fixed + history.view.total
-        count = len(head.source)
-        return Situation(call, session, history, count, active, limits, total, breakdown, changed)
+        leading = len(head.source), len(head.messages)
+        return Situation(call, session, history, *leading, active, limits, total, breakdown, changed)
 
     def _limits(self, session: Session, fixed: int, protected: int) -> Limits:
         key = (fixed, protected, session.scale)

@@ -42,7 +42,8 @@ class Reporter:
         self.events.emit(now.session.id, EventName.TOKEN_ESTIMATE, data)
 
     def decision(self, now: Situation, plan: Plan | None, reason: Reason) -> None:
-        data = decision_data(self._policy, plan, reason, now.call.note)
+        leading = now.head_messages + bool(now.call.system)
+        data = decision_data(self._policy, plan, reason, now.call.note, leading)
         self.events.emit(now.session.id, EventName.TRIGGER_DECISION, data)
 
     def floor(self, now: Situation) -> None:

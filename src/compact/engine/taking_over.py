@@ -51,5 +51,5 @@ def take_over(now: Situation, job: Job, store: Store) -> Generator[Any, Any, Non
         if history.base is borrowed:
             history.own(committed)
     yield Emit(EventName.TRIGGER_DECISION, taken_over_decision(committed, job.policy))
-    for name, data in taken_over_data(committed, now.limits):
+    for name, data in taken_over_data(committed, now.limits, len(job.system)):
         yield Emit(name, data, committed.step)

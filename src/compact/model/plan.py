@@ -60,6 +60,10 @@ class Limits:
         """Tokens as the provider counts them: what people are told."""
         return tokens if self.scale == 1.0 else round(tokens * self.scale)
 
+    def ours(self, real: int) -> int:
+        """Tokens as the provider counts them, in our own."""
+        return real if self.scale == 1.0 else round(real / self.scale)
+
     def real_parts(self, parts: Mapping[str, int], total: int) -> dict[str, int]:
         """The same for parts of a whole. What rounding leaves over goes to the largest, so they add up."""
         real = {name: self.real(value) for name, value in parts.items()}
