@@ -90,6 +90,26 @@ class Store(Protocol):
 
 
 @value
+class RecordState:
+    """What a session's records come to, without reading them."""
+
+    newest: str | None = None
+    """The id of the newest record."""
+    steps: int = 0
+    revision: int = 0
+    """Of the newest undo."""
+    revoked: frozenset[str] = frozenset()
+    """Records that were undone."""
+
+
+@runtime_checkable
+class RecordIndex(Protocol):
+    """A store that opens a session without reading every record; of others all are read."""
+
+    def record_state(self, session_id: str) -> RecordState: ...
+
+
+@value
 class Hit:
     """An original that a search found."""
 

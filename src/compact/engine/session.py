@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -24,7 +25,7 @@ from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.plan import Limits
 from compact.model.record import ArchivedStep, Record, RecordKind
-from compact.ports import Format, Remembers, SessionMemory, Store
+from compact.ports import Format, RecordIndex, Remembers, SessionMemory, Store
 
 _HISTORIES_KEPT = 4
 """A session has few histories at a time: the full one, the adopted one, a fork or two."""
@@ -36,7 +37,7 @@ class Session:
     def __init__(self, session_id: str, store: Store, sizes: SizeCache, policy_key: str = "") -> None:
         self.id = session_id
         self.lock = Lock()
-        self.prompt = SystemPrompt(sizes)
+        self.prompt = SystemPrompt(sizes, partial(store.records, session_id))
         self.floor: tuple[int, int] | None = None
         self.limits: tuple[tuple[int, int, float], Limits] | None = None
         self.failed_fold: tuple[str, int] | None = None
@@ -52,8 +53,9 @@ class Session:
         self._notes = WorkingMemory()
         self._revoked: set[str] = set()
         self._learned: set[str] = set()
+        """Records that came since this session was opened."""
         self._newest: str | None = None
-        """The newest record that was read from the store: the next look begins behind it."""
+        """The newest record that is known of: the next look begins behind it."""
         self._archived: list[ArchivedStep] = []
         self._saved = store.memory(session_id) if isinstance(store, Remembers) else SessionMemory()
         self.scale = self._saved.scale
@@ -62,7 +64,7 @@ class Session:
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
         self._saved_head: list[Any] = list(self._saved.head)
         """The leading system messages that the store has."""
-        self.catch_up()
+        self._open()
         for key, text in self._saved.notes:
             self._notes.enter(key, text)
 
@@ -71,6 +73,15 @@ class Session:
         return objects_of(self.prompt.head.messages) or container_copy(self._saved_head)
 
     # -- records -------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Know what the records come to; those that apply are found by what the caller sends."""
+        if isinstance(self._store, RecordIndex):
+            known = self._store.record_state(self.id)
+            self._newest, self.steps, self.revision = known.newest, known.steps, known.revision
+            self._revoked.update(known.revoked)
+        else:
+            self.catch_up()
 
     def catch_up(self) -> None:
         """Learn what other processes committed since: steps, summaries, restores."""
@@ -110,12 +121,13 @@ class Session:
         if record.session_id == self.id:
             return record
         parent = own_id(record.parent, self.id) if record.parent else None
+        mine = {one.id for one in self._store.records(self.id)} if parent else set()
         return replace(
             record,
             id=own_id(record.id, self.id),
             session_id=self.id,
             policy_hash=own_key(record.policy_hash, self.id),
-            parent=parent if parent in self._learned else None,
+            parent=parent if parent in mine else None,
             step=self.steps + 1,
             reached=history.length,
             reached_key=history.source_at(history.length),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from compact.core.layers import TAG
 from compact.engine.caller_list import container_copy, same
 from compact.engine.size_cache import SizeCache
 from compact.model.message import Message, Role
@@ -30,8 +31,10 @@ Known = tuple[Any, int]
 class SystemPrompt:
     """Reads the head of each list of a session, and knows what the last call that counted was sent with."""
 
-    def __init__(self, sizes: SizeCache) -> None:
+    def __init__(self, sizes: SizeCache, records: Callable[[], Sequence[Record]]) -> None:
         self._sizes = sizes
+        self._records = records
+        self._all_excluded = False
         self.head = Head()
         """Of the last call that stored; looking leaves it as it is."""
         self.system: Known | None = None
@@ -109,8 +112,15 @@ class SystemPrompt:
         return leads
 
     def _leads(self, message: Message) -> bool:
+        if message.role not in (Role.SYSTEM, Role.DEVELOPER):
+            return False
+        if not self._all_excluded and message.text.startswith(f"<{TAG} "):
+            # It may be ours: only then it pays to look at all records.
+            self._all_excluded = True
+            for record in self._records():
+                self.exclude(record)
         # A summary of ours that stands among the system messages belongs to the conversation.
-        return message.role in (Role.SYSTEM, Role.DEVELOPER) and message.digest not in self._injected
+        return message.digest not in self._injected
 
 
 def _digests(head: Head) -> list[bytes]:

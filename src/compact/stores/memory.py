@@ -15,7 +15,7 @@ from compact.errors import StoreError
 from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record
-from compact.ports import Hit, SessionMemory, Space, Thread
+from compact.ports import Hit, RecordState, SessionMemory, Space, Thread
 from compact.stores.memory_search import search
 from compact.stores.memory_session import MemorySession, Original
 
@@ -107,6 +107,16 @@ class MemoryStore:
                 break
             newer.append(record)
         return tuple(reversed(newer))
+
+    def record_state(self, session_id: str) -> RecordState:
+        records = self.records(session_id)
+        undos = [record for record in records if record.revokes is not None]
+        return RecordState(
+            newest=records[-1].id if records else None,
+            steps=max((record.step for record in records), default=0),
+            revision=max((undo.revision for undo in undos), default=0),
+            revoked=frozenset(undo.revokes for undo in undos if undo.revokes is not None),
+        )
 
     @contextmanager
     def lease(self, session_id: str, seconds: float) -> Iterator[bool]:

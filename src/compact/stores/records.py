@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, func, select, union, update
 from compact.core.view import handle_of_call, handles_of
 from compact.errors import StoreError
 from compact.model.record import Cleared, Record, RecordKind
+from compact.ports import RecordState
 from compact.stores.schema import message_parts, records, sessions
 from compact.stores.serialization import record_from, record_row
 from compact.stores.session_rows import SessionRows
@@ -133,3 +134,19 @@ class SqlRecords:
             wanted = wanted.where(records.c.sequence > func.coalesce(known.scalar_subquery(), -1))
         with self._database.reading() as connection:
             return tuple(record_from(row, session_id) for row in connection.execute(wanted))
+
+    def state(self, session_id: str) -> RecordState:
+        """Numbers and ids alone, so that opening a session costs the same however many records it has."""
+        mine = records.join(sessions, sessions.c.id == records.c.session_id)
+        named = self._rows.named(session_id)
+        newest = select(records.c.id).select_from(mine).where(*named).order_by(records.c.sequence.desc())
+        steps = select(func.max(records.c.step)).select_from(mine).where(*named)
+        undone = select(records.c.revokes, records.c.revision).select_from(mine).where(*named)
+        with self._database.reading() as connection:
+            undos = connection.execute(undone.where(records.c.revokes.is_not(None))).all()
+            return RecordState(
+                newest=connection.execute(newest.limit(1)).scalar(),
+                steps=connection.execute(steps).scalar() or 0,
+                revision=max((undo.revision for undo in undos), default=0),
+                revoked=frozenset(undo.revokes for undo in undos),
+            )

@@ -11,7 +11,7 @@ from compact.core.view import START
 from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record
-from compact.ports import Hit, SessionMemory, Space, Thread
+from compact.ports import Hit, RecordState, SessionMemory, Space, Thread
 from compact.stores.database import Database
 from compact.stores.leases import SqlLeases
 from compact.stores.memories import SqlMemories
@@ -88,6 +88,9 @@ class SqlStore:
 
     def records(self, session_id: str, after: str | None = None) -> Sequence[Record]:
         return self._records.records(session_id, after)
+
+    def record_state(self, session_id: str) -> RecordState:
+        return self._records.state(session_id)
 
     def lease(self, session_id: str, seconds: float) -> AbstractContextManager[bool]:
         return self._leases.lease(session_id, seconds)
