@@ -12,6 +12,7 @@ from compact.models.choose import available, chat_model
 from compact.ports import ChatModel
 from compact.server.studio.demo_tools import demo_tools
 from compact.server.studio.settings import StudioSettings
+from compact.server.studio.upstreams import GuardedModel
 
 _NOTES = {
     "local": "A small model on this machine. It answers simple questions and invents much.",
@@ -60,7 +61,7 @@ def catalog_for(settings: StudioSettings, environ: Mapping[str, str] = os.enviro
         start = getattr(model, "start", None)
         if callable(start):
             start()
-        return model
+        return GuardedModel(model, settings) if hasattr(model, "base_url") else model
 
     return Catalog(offered, first, make, Toolbox(demo_tools()) if settings.demo else Toolbox())
 

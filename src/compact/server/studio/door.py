@@ -48,6 +48,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     model.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key for it")
     model.add_argument(
+        "--allow-upstream", action="append", default=[], metavar="HOST", help="ask models at these hosts only"
+    )
+    model.add_argument(
         "--allow-private-upstream",
         action="store_true",
         help="let model hosts resolve to private addresses",
@@ -97,6 +100,7 @@ def _settings(context: Context) -> StudioSettings:
         model=config.model if named else None,
         base_url=args.base_url,
         api_key_env=args.api_key_env,
+        upstream_hosts=args.allow_upstream,
         private_upstreams=args.allow_private_upstream,
         demo=args.demo,
     )

@@ -44,7 +44,7 @@ class StudioSettings:
     base_url: str | None = None
     api_key_env: str | None = None
     upstream_hosts: Sequence[str] = ()
-    """Hosts that models may be asked at, besides those that the environment names."""
+    """Hosts that models may be asked at; none: those that the settings and the environment name."""
     private_upstreams: bool = False
     """Whether a host may resolve to a private address though nobody named it by one."""
     demo: bool = False

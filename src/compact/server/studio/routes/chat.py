@@ -125,7 +125,7 @@ async def pin(
 
 @router.get("/api/sessions/{session_id}/usage", responses=problems(404))
 async def usage(
-    here: Here, session_id: SessionId, draft: Annotated[str, Query(max_length=100_000)] = ""
+    here: Here, session_id: SessionId, draft: Annotated[str, Query(max_length=8_000)] = ""
 ) -> schemas.Usage:
     """The prompt that would be sent now, with a draft where one is given. Nothing is stored."""
 

@@ -11,14 +11,16 @@ from compact.server.studio.studio import Studio
 from compact.server.studio.workspace import Workspace
 
 
-def studio_of(request: Request) -> Studio:
+async def studio_of(request: Request) -> Studio:
+    # Not for waiting: FastAPI would run a plain function in a thread.
     found: Studio = request.app.state.studio
     return found
 
 
 async def workspace_of(request: Request) -> Workspace:
     """The tenant that the guard found by its token."""
-    return await studio_of(request).workspace(request.scope["state"]["tenant"])
+    studio = await studio_of(request)
+    return await studio.workspace(request.scope["state"]["tenant"])
 
 
 TheStudio = Annotated[Studio, Depends(studio_of)]

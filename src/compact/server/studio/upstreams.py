@@ -1,0 +1,98 @@
+"""Which hosts the server may ask for replies. Nobody who talks to the server can choose one.
+
+Addresses come from the operator alone: the command line, the environment, the vendors' own. What is left to
+guard against is a name that leads somewhere else: one that resolves to a private address, and a redirect,
+which the clients do not follow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from compact.errors import ChatError
+from compact.model.chat import ReplyPiece
+from compact.models.streaming import astream_of
+from compact.ports import ChatModel
+from compact.server.studio.settings import StudioSettings
+
+
+class GuardedModel:
+    """A model whose host is checked before each request."""
+
+    def __init__(self, model: ChatModel, settings: StudioSettings) -> None:
+        self._model = model
+        self._settings = settings
+        self.model = model.model
+        self.label = model.label
+        self._url = str(getattr(model, "base_url", ""))
+
+    def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> Iterator[ReplyPiece]:
+        check_upstream(self._url, self._settings)
+        return self._model.stream(messages, tools=tools, max_tokens=max_tokens)
+
+    async def astream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> AsyncIterator[ReplyPiece]:
+        await asyncio.to_thread(check_upstream, self._url, self._settings)
+        stream = astream_of(self._model, messages, tools, max_tokens)
+        try:
+            async for piece in stream:
+                yield piece
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    def close(self) -> None:
+        close = getattr(self._model, "close", None)
+        if callable(close):
+            close()
+
+
+def check_upstream(url: str, settings: StudioSettings) -> None:
+    """ChatError where this address may not be asked. Nothing is sent to find out."""
+    host = urlsplit(url).hostname or ""
+    if settings.upstream_hosts and host not in settings.upstream_hosts:
+        raise _refused(host, "is none of the allowed ones (--allow-upstream)")
+    if settings.private_upstreams or _is_named(host):
+        return
+    for address in _addresses(host):
+        if not address.is_global:
+            raise _refused(host, "leads to a private address (--allow-private-upstream allows that)")
+
+
+def _is_named(host: str) -> bool:
+    """Whether the operator named this very machine or address, so that nothing can lead elsewhere."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    # Cloud machines answer with their credentials there; nobody runs a model on it.
+    return not address.is_link_local
+
+
+def _addresses(host: str) -> list[IPv4Address | IPv6Address]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return []  # the request itself says that it cannot be reached
+    return [ip_address(str(one[4][0]).partition("%")[0]) for one in found]
+
+
+def _refused(host: str, why: str) -> ChatError:
+    return ChatError(f"The model's host {host} {why}. Nothing was sent; the conversation is unchanged.")
