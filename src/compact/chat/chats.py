@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 from compact.chat.conversation import Conversation
@@ -58,17 +59,15 @@ class Chats:
         """Model calls in one exchange."""
         self.delays_trim = delays_trim
         """The terminal's S1.10: a due trim waits for one further turn at 90 %."""
-        self._early: list[Event] = []
-        """What the engine said while it was put together; the first conversation hears it."""
-        with listening(self._early.append):
-            self._base = CompactManager(
-                config,
-                summarizer=summarizer,
-                store=store,
-                archive=archive,
-                exporters=(*exporters, Listening()),
-                format=FORMAT,
-            )
+        self._wiring: dict[str, Any] = {
+            "summarizer": summarizer,
+            "store": store,
+            "archive": archive,
+            "exporters": (*exporters, Listening()),
+            "format": FORMAT,
+        }
+        self._base: CompactManager | None = None
+        self._lock = Lock()
         self._configure = configure or configured
         self._clock = clock
         self._managers: dict[str, CompactManager] = {}
@@ -82,7 +81,7 @@ class Chats:
         remembered = self.settings_of(session_id)
         settings = {**remembered, **wanted}
         model, problem = self._model_for(settings, remembered)
-        early, self._early = self._early, []
+        early: list[Event] = []
         with listening(early.append):
             manager = self.manager(settings, model.model)
         log = TurnLog(manager, self.store, session_id, self._clock)
@@ -124,26 +123,31 @@ class Chats:
 
     def model(self, name: str) -> ChatModel:
         """The model of that name, made once."""
-        if name not in self._models:
-            self._models[name] = self.models(name)
-        return self._models[name]
+        with self._lock:
+            if name not in self._models:
+                self._models[name] = self.models(name)
+            return self._models[name]
 
     def manager(self, settings: Mapping[str, Any], model: str) -> CompactManager:
-        """The manager for these settings; conversations with equal ones share it."""
-        config = self._configure(self.config, settings)
+        """The manager for these settings and this model id; conversations with equal ones share it."""
+        config = self._configure(self.config, settings).model_copy(update={"model": model})
         key = f"{model} {config.preset} {config.max_context_tokens} {config.policy.model_dump_json()}"
-        if key not in self._managers:
-            self._managers[key] = self._base.for_model(
-                model,
-                max_context_tokens=config.max_context_tokens,
-                preset=config.preset,
-                policy=config.policy,
-            )
-        return self._managers[key]
+        with self._lock:
+            if self._base is None:
+                # With the first model that is used, since a name such as `local` is no id with known limits.
+                self._base = self._managers[key] = CompactManager(config, **self._wiring)
+            if key not in self._managers:
+                self._managers[key] = self._base.for_model(
+                    model,
+                    max_context_tokens=config.max_context_tokens,
+                    preset=config.preset,
+                    policy=config.policy,
+                )
+            return self._managers[key]
 
     def reload(self, session_id: str) -> None:
         """Forget what is held of the session in memory: another process changed it."""
-        for manager in self._managers.values():
+        for manager in list(self._managers.values()):
             manager.reload(session_id)
 
     def delete(self, session_id: str) -> bool:
@@ -153,7 +157,8 @@ class Chats:
 
     def close(self) -> None:
         """Deliver the events that wait, and stop what models run. The store stays open: it is the door's."""
-        self._base.close()
+        if self._base is not None:
+            self._base.close()
         for model in self._models.values():
             stop(model)
 

@@ -27,6 +27,7 @@ RECALL = "recall_history"
 _PACE = 0.01
 """Seconds between two words, so that a reply can be watched and stopped."""
 _SHOWN = 3
+_OWN_WEIGHT = 2.0
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _WORD = re.compile(r"\w[\w'-]*")
 _QUESTION = re.compile(r"[?？؟]")
@@ -194,14 +195,13 @@ def _remark(asked: str, messages: Sequence[Mapping[str, Any]]) -> str:
         )
     count = sum(m.get("role") == "user" for m in messages)
     return (
-        f"Noted: “{_shortened(asked, 160)}” I am the demo assistant, not a model: I answer from this "
-        f"conversation alone. I was sent {len(messages)} messages now, {count} of them yours. Ask me what "
-        "you said about something, or name a tool."
+        f"Noted: “{_shortened(asked, 160)}”\n\n(From the demo assistant, not a model. "
+        f"Messages in the prompt: {len(messages)}, yours: {count}.)"
     )
 
 
 def _best(asked: str, told: Sequence[_Said]) -> list[_Said]:
-    """The sentences that share the rarest and longest words with the question, in their order."""
+    """The sentences that share the rarest and longest words with the question; the user's own weigh more."""
     sentences = [
         _Said(one.where, sentence.strip())
         for one in told
@@ -212,7 +212,9 @@ def _best(asked: str, told: Sequence[_Said]) -> list[_Said]:
     seen = Counter(word for words in indexed for word in words)
     wanted = {word.casefold() for word in _WORD.findall(asked)}
     scores = [
-        sum(len(word) * log(1 + len(sentences) / seen[word]) for word in wanted & words) for words in indexed
+        sum(len(word) * log(1 + len(sentences) / seen[word]) for word in wanted & words)
+        * (_OWN_WEIGHT if one.where.endswith(("you", "user")) else 1.0)
+        for one, words in zip(sentences, indexed, strict=True)
     ]
     if not scores or max(scores) == 0:
         return []
