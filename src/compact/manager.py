@@ -164,6 +164,17 @@ class CompactManager:
                 raise
             return self._engine.passed(call, error)
 
+    def prepare_ahead(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> bool:
+        """Make the summary of the coming compaction now, in the background; returns whether one is ready.
+
+        It holds no lease and stores nothing, so the conversation goes on meanwhile. `prepare` uses it once a
+        compaction is due, if the messages it was made of are still there as they were.
+        """
+        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        return run(self._engine.ahead(call), self._ports(session_id))
+
     def view(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Prepared:
@@ -298,6 +309,12 @@ class CompactManager:
     ) -> Any:
         call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
         return (await self._arun(self._engine.reader.with_known_fixed(call))).messages
+
+    async def aprepare_ahead(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> bool:
+        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        return await arun(self._engine.ahead(call), self._ports(session_id))
 
     # What only looks is quick, but a store may block: it is asked in a thread.
 

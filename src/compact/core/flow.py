@@ -58,6 +58,23 @@ def compaction(job: Job, plan: Plan) -> Flow:
     return outcome
 
 
+def draft(job: Job, plan: Plan) -> Generator[Need, Any, Summary | None]:
+    """The summary of a compaction that is still to come; None where it cannot be had.
+
+    Only failures are reported: the summary is, once a compaction uses it.
+    """
+    asking = _summarize(job, plan)
+    answer: Any = None
+    while True:
+        try:
+            need = asking.send(answer)
+        except StopIteration as done:
+            made, _ = done.value
+            return made if isinstance(made, Summary) else None
+        created = isinstance(need, Emit) and need.name is EventName.SUMMARY_CREATED
+        answer = None if created else (yield need)
+
+
 def _run(job: Job, plan: Plan) -> Flow:
     summary: Summary | None = None
     warnings = plan.warnings
@@ -132,6 +149,10 @@ def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, tuple[Summary | Ref
     strategy, allowance, halved, embedded = plan.strategy, plan.summary_tokens, 0, False
     steps_down: tuple[str, ...] = ()
     replaced = [job.items[index] for index in plan.replaced]
+    if job.staged is not None:
+        request = _request(job, replaced, strategy, allowance)
+        yield Emit(EventName.SUMMARY_CREATED, created_data(job.staged, replaced, request))
+        return job.staged, ()
     while True:
         request = _request(job, replaced, strategy, allowance)
         if embedded:

@@ -13,7 +13,7 @@ from compact.model.message import Message
 from compact.model.plan import Limits
 from compact.model.policy import Policy
 from compact.model.record import ArchivedStep, Record, Transcript
-from compact.model.summary import SummaryRequest
+from compact.model.summary import Summary, SummaryRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +94,7 @@ class Job:
     """The step whose transcript goes furthest along this history."""
     system: Sequence[Message] = ()
     """The caller's leading system messages, for the archive."""
+    staged: Summary | None = None
+    """A summary that was made before the compaction was due."""
     embedded_fallback: bool = False
     """Whether the embedded summarizer stands behind the one that is asked first."""

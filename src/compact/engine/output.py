@@ -6,9 +6,69 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from compact.core.event_data import SUMMARY_NOT_UPDATED
 from compact.engine.history import History
+from compact.engine.reader import Call, Situation
+from compact.engine.tools import active_tools
 from compact.formats import strip_meta
 from compact.formats.base import grouped
+from compact.model.event import Reason
+from compact.model.outcome import Compacted, Debug, Outcome, Prepared, TokenCounts, Unchanged, reason_of
+
+
+class Output:
+    """What a call returns: messages and tools as the caller gave them, and what was done."""
+
+    def __init__(self, strip_meta: bool) -> None:
+        self._strip_meta = strip_meta
+
+    def prepared(self, now: Situation, outcome: Outcome) -> Prepared:
+        call, history, limits = now.call, now.history, now.limits
+        out = encode_view(history, call.messages, now.head)
+        before, after = now.total, limits.fixed + history.view.total
+        if limits.scale != 1.0:
+            before, after = limits.real(before), limits.real(after)
+        cleared, replaced, pruned = 0, 0, False
+        retired = now.session.retired_tools
+        touched = tuple(sorted(retired))
+        reason = outcome.reason if isinstance(outcome, Unchanged) else reason_of(outcome)
+        if isinstance(outcome, Compacted):
+            cleared, replaced = outcome.record.outputs_cleared, outcome.record.messages_replaced
+            touched, pruned = (*outcome.plan.cleared_tools, *touched), bool(outcome.plan.cleared)
+        return Prepared(
+            self._as_given(call, out),
+            pruned,
+            isinstance(outcome, Compacted) and not pruned,
+            TokenCounts(before, after if pruned else before, after, after),
+            Debug(cleared, replaced, touched, reason, _warnings(outcome)),
+            outcome,
+            self._tools(active_tools(call.tools, retired) if retired else call.tools),
+            history.base,
+            stable_indexes(history, out, now.head),
+        )
+
+    def unread(self, call: Call, tokens: int, outcome: Outcome) -> Prepared:
+        """The prompt as it came."""
+        out = self._as_given(call, list(call.messages))
+        counts = TokenCounts(tokens, tokens, tokens, tokens)
+        debug = Debug(reason=reason_of(outcome))
+        return Prepared(out, False, False, counts, debug, outcome, tools=self._tools(call.tools))
+
+    def _as_given(self, call: Call, out: list[Any]) -> Sequence[Any]:
+        if self._strip_meta:
+            out = [strip_meta(message) for message in out]
+        return tuple(out) if isinstance(call.messages, tuple) else out
+
+    def _tools(self, tools: Any) -> Any:
+        return stripped_tools(tools) if self._strip_meta else tools
+
+
+def _warnings(outcome: Outcome) -> tuple[str, ...]:
+    """What a person who is in the conversation should know."""
+    if isinstance(outcome, Compacted):
+        return outcome.warnings
+    aborted = isinstance(outcome, Unchanged) and outcome.reason is Reason.ABORTED
+    return (SUMMARY_NOT_UPDATED,) if aborted else ()
 
 
 def encode_view(history: History, messages: Sequence[Any], head: int) -> list[Any]:
@@ -53,10 +113,6 @@ def stable_indexes(history: History, out: Sequence[Any], head: int) -> tuple[int
     ends = {end - 1: number for number, end in enumerate(accumulate(map(len, runs)))}
     at = (head + ends[n] for n in summaries)
     return (*(n for n in at if n < len(out) - 1), len(out) - 1)
-
-
-def stripped(messages: list[Any]) -> list[Any]:
-    return [strip_meta(message) for message in messages]
 
 
 def stripped_tools(tools: Any) -> Any:

@@ -8,37 +8,35 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from compact.core.event_data import SUMMARY_NOT_UPDATED
-from compact.core.flow import compaction
+from compact.core.flow import compaction, draft
 from compact.core.job import Job, SentPrompt
 from compact.core.recording import system_messages
 from compact.core.view import Item
 from compact.engine.drivers import NeedLease
 from compact.engine.history import History
-from compact.engine.output import encode_view, stable_indexes, stripped, stripped_tools
+from compact.engine.output import Output, encode_view, stripped_tools
 from compact.engine.planner import Planner
 from compact.engine.reader import Call, Reader, Situation
 from compact.engine.reporter import Reporter
 from compact.engine.size_cache import SizeCache
+from compact.engine.staging import Staged, staged_plan
 from compact.engine.taking_over import take_over
-from compact.engine.tools import active_tools, discovered_names, unreferred
+from compact.engine.tools import discovered_names, unreferred
 from compact.engine.validation import check_asked, check_session
 from compact.errors import FormatError, SessionBusy
 from compact.model.event import Reason
 from compact.model.outcome import (
     Compacted,
-    Debug,
     Failed,
     Outcome,
     Passed,
     Prepared,
     Stage,
-    TokenCounts,
     Unchanged,
-    reason_of,
 )
 from compact.model.plan import Mode, Plan
 from compact.model.policy import Policy
+from compact.model.record import Record
 from compact.model.summary import SummaryRequest
 from compact.model.value import entity
 from compact.ports import Format, Store
@@ -91,7 +89,7 @@ class Engine:
         self.reader = Reader(store, sizes, self.planner, format)
         self.reporter = Reporter(events, model, self.planner)
         self._prompt_for = prompt_for
-        self._strip_meta = strip_meta
+        self._output = Output(strip_meta)
         self._cached_prompts = cached_prompts
         """Format and window of a summarizer that may be asked on the provider's cache."""
         self.clock = clock
@@ -165,6 +163,30 @@ class Engine:
         if now.session.is_borrowed(now.history):
             yield from take_over(now, self.job(now), self.store)
 
+    def ahead(self, call: Call) -> Generator[Any, Any, bool]:
+        """Make the summary of the coming compaction and keep it; False where there is none to make."""
+        now = self.reader.look(call)
+        history, session = now.history, now.session
+        with session.lock:
+            job = self.job(now)
+        if session.staged is not None and session.staged.matches(job.items, _id_of(job.base)):
+            return True
+        plan = self.planner.plan(job.items, now.limits, Reason.OVERFLOW)
+        if not self.enabled or plan.mode is not Mode.SUMMARIZE or session.is_borrowed(history):
+            return False
+        summary = yield from draft(job, plan)
+        if summary is not None:
+            session.staged = Staged(summary, job.items, plan, _id_of(job.base))
+        return summary is not None
+
+    def _with_staged(self, now: Situation, job: Job, plan: Plan) -> tuple[Job, Plan]:
+        """The staged summary, where it was made of what is replaced now; used or not, it is forgotten."""
+        staged, now.session.staged = now.session.staged, None
+        if staged is None or job.note or not staged.matches(job.items, _id_of(job.base)):
+            return job, plan
+        found = staged_plan(staged, job, plan)
+        return (job, plan) if found is None else (replace(job, staged=staged.summary), found)
+
     def plan(self, call: Call) -> Plan:
         """What `prepare` would do now. Nothing happens."""
         now = self.reader.look(call)
@@ -176,7 +198,7 @@ class Engine:
         tokens = self.sizes.of_text(repr([call.system, call.tools, call.messages]))
         said = f"Not compacted; the prompt goes out as it is (about {tokens:,} tokens). "
         self.reporter.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
-        return self._unread(call, tokens, Passed(cause))
+        return self._output.unread(call, tokens, Passed(cause))
 
     def _as_it_is(self, call: Call) -> Prepared:
         """Compaction is switched off: every prompt goes out as it came."""
@@ -194,13 +216,7 @@ class Engine:
             self.reporter.decision(now, None, Reason.DISABLED)
             said_tokens = sum(map(self.sizes.of_message, now.history.caller.messages))
             tokens = now.limits.real(now.limits.fixed + said_tokens)
-        return self._unread(call, tokens, Unchanged(Reason.DISABLED))
-
-    def _unread(self, call: Call, tokens: int, outcome: Outcome) -> Prepared:
-        out = self._as_given(call, list(call.messages))
-        counts = TokenCounts(tokens, tokens, tokens, tokens)
-        debug = Debug(reason=reason_of(outcome))
-        return Prepared(out, False, False, counts, debug, outcome, tools=self._tools(call.tools))
+        return self._output.unread(call, tokens, Unchanged(Reason.DISABLED))
 
     def _compact(self, now: Situation, planned: Sequence[Item], plan: Plan) -> Generator[Any, Any, Outcome]:
         fits = now.total <= now.limits.budget
@@ -220,6 +236,7 @@ class Engine:
             if not triggered:
                 return Unchanged(reason)
             plan = self.planner.plan(job.items, now.limits, reason)
+        job, plan = self._with_staged(now, job, plan)
         outcome = yield from compaction(job, plan)
         if isinstance(outcome, Compacted):
             self._adopt(now, job, outcome)
@@ -286,42 +303,10 @@ class Engine:
             session.save_memory()
 
     def _result(self, now: Situation, outcome: Outcome) -> Prepared:
-        call, history, limits = now.call, now.history, now.limits
-        final = limits.fixed + history.view.total
-        if call.reason is None and final > limits.budget:
-            raise self.reporter.hopeless(
-                now, {"system_and_tools": limits.fixed, "conversation": history.view.total}
-            )
-        out = encode_view(history, call.messages, now.head)
-        before, after = now.total, final
-        if limits.scale != 1.0:
-            before, after = limits.real(before), limits.real(after)
-        cleared, replaced, pruned = 0, 0, False
-        retired = now.session.retired_tools
-        touched = tuple(sorted(retired))
-        reason = outcome.reason if isinstance(outcome, Unchanged) else reason_of(outcome)
-        if isinstance(outcome, Compacted):
-            cleared, replaced = outcome.record.outputs_cleared, outcome.record.messages_replaced
-            touched, pruned = (*outcome.plan.cleared_tools, *touched), bool(outcome.plan.cleared)
-        return Prepared(
-            self._as_given(call, out),
-            pruned,
-            isinstance(outcome, Compacted) and not pruned,
-            TokenCounts(before, after if pruned else before, after, after),
-            Debug(cleared, replaced, touched, reason, _warnings(outcome)),
-            outcome,
-            self._tools(active_tools(call.tools, retired) if retired else call.tools),
-            history.base,
-            stable_indexes(history, out, now.head),
-        )
-
-    def _as_given(self, call: Call, out: list[Any]) -> Sequence[Any]:
-        if self._strip_meta:
-            out = stripped(out)
-        return tuple(out) if isinstance(call.messages, tuple) else out
-
-    def _tools(self, tools: Any) -> Any:
-        return stripped_tools(tools) if self._strip_meta else tools
+        limits, total = now.limits, now.history.view.total
+        if now.call.reason is None and limits.fixed + total > limits.budget:
+            raise self.reporter.hopeless(now, {"system_and_tools": limits.fixed, "conversation": total})
+        return self._output.prepared(now, outcome)
 
 
 def _is_exact(now: Situation) -> bool:
@@ -331,13 +316,9 @@ def _is_exact(now: Situation) -> bool:
         return not now.moved and now.history.continues(messages, now.head)
 
 
+def _id_of(record: Record | None) -> str | None:
+    return record.id if record is not None else None
+
+
 def _fold(history: History) -> tuple[str, int]:
     return history.base.id if history.base is not None else "", history.view.user_turns
-
-
-def _warnings(outcome: Outcome) -> tuple[str, ...]:
-    """What a person who is in the conversation should be told."""
-    if isinstance(outcome, Compacted):
-        return outcome.warnings
-    aborted = isinstance(outcome, Unchanged) and outcome.reason is Reason.ABORTED
-    return (SUMMARY_NOT_UPDATED,) if aborted else ()

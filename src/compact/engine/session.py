@@ -18,6 +18,7 @@ from compact.engine.caller_list import container_copy, objects_of, same
 from compact.engine.history import History, HistoryState
 from compact.engine.record_matcher import RecordMatcher
 from compact.engine.size_cache import SizeCache
+from compact.engine.staging import Staged
 from compact.engine.system_prompt import Head, SystemPrompt
 from compact.engine.working_memory import WorkingMemory, originals_before_note
 from compact.errors import MalformedMessage
@@ -42,6 +43,8 @@ class Session:
         self.limits: tuple[tuple[int, int, float], Limits] | None = None
         self.failed_fold: tuple[str, int] | None = None
         """The record and the number of turns when a summary that could wait failed last."""
+        self.staged: Staged | None = None
+        """A summary that was made before its compaction is due."""
         self.steps = 0
         self.revision = 0
         self._store = store
