@@ -72,6 +72,14 @@ class TestLangChain(FormatContract):
         return list(samples.langchain())
 
 
+class TestPydanticAI(FormatContract):
+    def make_format(self) -> Format:
+        return by_name("pydantic-ai")
+
+    def sample(self) -> list[Any]:
+        return list(samples.pydantic_ai())
+
+
 @pytest.mark.parametrize("name", FORMATS)
 @given(data=st.data())
 @settings(max_examples=25)

@@ -11,8 +11,9 @@ from support.strict_provider import ANSWER, PAGES, WINDOW, StrictProvider, page_
 
 def manager_for(window: int = WINDOW, **options: Any) -> CompactManager:
     """A manager that believes in this window."""
+    store = options.pop("store", None)
     config = CompactConfig(model="gpt-4o", max_context_tokens=window, **options)
-    return CompactManager(config, archive=MemoryArchive())
+    return CompactManager(config, None, store, MemoryArchive())
 
 
 class IntegrationContract:

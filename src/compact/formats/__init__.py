@@ -24,6 +24,7 @@ _HOMES = {
     "ai-sdk-model": ("ai_sdk", "AISDKModel"),
     "gemini": ("gemini", "Gemini"),
     "langchain": ("langchain", "LangChain"),
+    "pydantic-ai": ("pydantic_ai", "PydanticAI"),
 }
 
 FORMAT_NAMES: tuple[str, ...] = tuple(_HOMES)

@@ -12,7 +12,7 @@ from typing import Any
 from compact.errors import FormatError, MalformedMessage
 from compact.formats.fields import as_mapping, is_array
 
-CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN = (
+CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN, PYDANTIC_AI = (
     "openai-chat",
     "openai-responses",
     "anthropic",
@@ -20,8 +20,9 @@ CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN = (
     "ai-sdk-model",
     "gemini",
     "langchain",
+    "pydantic-ai",
 )
-PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI, GEMINI, LANGCHAIN)
+PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI, GEMINI, LANGCHAIN, PYDANTIC_AI)
 
 _NONE: frozenset[str] = frozenset()
 ANY = frozenset(PREFERENCE)
@@ -82,7 +83,11 @@ LANGCHAIN_TYPES = {
 _CLASSES = {name: kind for kind, name in LANGCHAIN_TYPES.items()}
 
 
-_CLASS_FORMATS = {"langchain_core.messages": LANGCHAIN, "google.genai": GEMINI}
+_CLASS_FORMATS = {
+    "langchain_core.messages": LANGCHAIN,
+    "google.genai": GEMINI,
+    "pydantic_ai.messages": PYDANTIC_AI,
+}
 """Frameworks whose message classes tell the format by themselves."""
 
 
@@ -239,6 +244,8 @@ def _whose_parts(parts: Sequence[Any]) -> frozenset[str]:
 def _item_candidates(fields: Mapping[str, Any], kind: Any) -> frozenset[str]:
     if langchain_type(fields):
         return frozenset({LANGCHAIN})
+    if fields.get("kind") in ("request", "response") and is_array(fields.get("parts")):
+        return frozenset({PYDANTIC_AI})
     if kind is None and is_array(parts := fields.get("parts")):
         return _whose_parts(parts) & {GEMINI}
     if isinstance(kind, str) and kind not in PART_TYPES.keys() - {"reasoning"}:

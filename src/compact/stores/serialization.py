@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, fields
+from dataclasses import asdict, astuple, fields, is_dataclass
 from typing import Any
 
 from compact.core.view import handle
@@ -81,8 +81,12 @@ def _plain(value: Any) -> Any:
         return dict(value)
     dump = getattr(value, "model_dump", None)
     if callable(dump):
-        # As the formats read SDK objects: what was never set does not exist.
-        return dump(by_alias=True, exclude_unset=True)
+        # As the formats read SDK objects: what was never set does not exist, but for the kind of thing it is.
+        kind = getattr(value, "type", None)
+        named = {"type": kind} if isinstance(kind, str) else {}
+        return {**named, **dump(by_alias=True, exclude_unset=True)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name, None) for field in fields(value)}
     if isinstance(value, set | frozenset | Sequence):
         return list(value)
     return str(value)

@@ -467,6 +467,56 @@ def langchain() -> list[dict[str, Any]]:
     ]
 
 
+def pydantic_ai() -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": "request",
+            "parts": [
+                {"part_kind": "system-prompt", "content": "You are careful."},
+                {"part_kind": "user-prompt", "content": "What is in this?"},
+            ],
+            "timestamp": "2026-01-01T00:00:00Z",
+        },
+        {
+            "kind": "response",
+            "model_name": "m",
+            "parts": [
+                {"part_kind": "thinking", "content": "Look first.", "signature": "c2ln"},
+                {"part_kind": "text", "content": "Looking."},
+                {"part_kind": "tool-call", "tool_name": "look", "args": {"at": 1}, "tool_call_id": "c1"},
+                {"part_kind": "tool-call", "tool_name": "grep", "args": "{}", "tool_call_id": "c2"},
+                {"part_kind": "builtin-tool-call", "tool_name": "web", "args": {}, "tool_call_id": "b1"},
+            ],
+        },
+        {
+            "kind": "request",
+            "parts": [
+                {
+                    "part_kind": "tool-return",
+                    "tool_name": "look",
+                    "content": "a cat " * 40,
+                    "tool_call_id": "c1",
+                },
+                {
+                    "part_kind": "retry-prompt",
+                    "tool_name": "grep",
+                    "content": "no needle",
+                    "tool_call_id": "c2",
+                },
+                {
+                    "part_kind": "user-prompt",
+                    "content": [
+                        "And ",
+                        {"kind": "image-url", "url": "https://x/y.png", "media_type": "image/png"},
+                    ],
+                },
+            ],
+        },
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "A cat."}]},
+        {"kind": "request", "parts": [{"part_kind": "retry-prompt", "content": "Answer in JSON."}]},
+    ]
+
+
 SAMPLES = {
     "openai-chat": chat,
     "openai-responses": responses,
@@ -475,4 +525,5 @@ SAMPLES = {
     "ai-sdk-model": model,
     "gemini": gemini,
     "langchain": langchain,
+    "pydantic-ai": pydantic_ai,
 }
