@@ -33,17 +33,15 @@ from compact.chat.needs import (
     NeedClose,
     NeedEndTurn,
     NeedPiece,
-    NeedPrepared,
     NeedResults,
     NeedStream,
     NeedWork,
     Stop,
 )
+from compact.chat.preparing import Preflight
 from compact.chat.tools import ToolOutput
 from compact.chat.turns import Turn, context_of, reply_turn, result_turn, text_of
-from compact.chat.window import Sending, sending, trimmed
-from compact.errors import CompactError, ContextOverflow, InsufficientBudget
-from compact.model import outcome
+from compact.errors import CompactError, ContextOverflow
 from compact.model.chat import CallMade, FinishReason, ReasoningPiece, ReplyEnd, TextPiece
 from compact.model.message import ToolCall, Usage
 from compact.model.outcome import Prepared
@@ -65,15 +63,11 @@ class Exchange:
         self.question = question
         self.control = drivers.Control()
         self._at = at
-        self._state = conversation.state
-        """The state of the window once this is answered."""
+        self._preflight = Preflight(conversation)
         self._asked: list[Turn] = []
         """The history with the question, and with the steps since."""
         self._kept = False
         """The question is a turn: a reply or a step of one was stored with it."""
-        self._notices: list[Notice] = []
-        self._waits = False
-        """A due trim waits for the end of this turn (S1.10)."""
         self._retried = False
         self._new_step()
 
@@ -111,7 +105,7 @@ class Exchange:
             finish = Finish.EMPTY
             yield Notice(Severity.INFO, Topic.EMPTY_REPLY, "The model said nothing; nothing was added.")
         yield from self._end_turn()
-        yield from self._notices
+        yield from self._preflight.notices
         yield from self.conversation.warnings()
         yield Finished(finish, "" if self._kept else text_of(self.question))
 
@@ -120,7 +114,7 @@ class Exchange:
         yield from (yield NeedWork(conversation.catch_up))
         self._asked = yield NeedWork(lambda: conversation.log.asked(self.question, self._at))
         yield from (yield NeedWork(conversation.catch_up))
-        self._state = conversation.state
+        self._preflight.state = conversation.state
         position = len(conversation.turns) if self._at is None else self._at
         yield Accepted(self.question, position)
 
@@ -137,7 +131,7 @@ class Exchange:
                 break
             yield from self._ran_tools()
         text = f"The model still called tools after {most:,} steps; the last calls were not run."
-        self._notices.append(Notice(Severity.WARNING, Topic.STEP_LIMIT, text))
+        self._preflight.notices.append(Notice(Severity.WARNING, Topic.STEP_LIMIT, text))
         return Finish.STEP_LIMIT
 
     def _new_step(self) -> None:
@@ -150,7 +144,7 @@ class Exchange:
 
     def _replied(self, step: int) -> Flow:
         tools = self.conversation.tools.schemas or None
-        prepared = yield from self._prepared(tools, step)
+        prepared = yield from self._preflight.prepared(self._asked, tools, first=step == 1)
         try:
             yield from self._pieces(prepared, tools)
         except ContextOverflow as overflow:
@@ -158,72 +152,8 @@ class Exchange:
                 raise
             # The server counts more than was estimated. One hard compaction, one more try, never a loop.
             self._retried = True
-            again = yield from self._compacted_hard(overflow, prepared, tools)
+            again = yield from self._preflight.compacted_hard(self._asked, tools, prepared, overflow)
             yield from self._pieces(again, tools)
-
-    def _prepared(self, tools: Any, step: int) -> Generator[ChatEvent | Need, Any, Prepared]:
-        """What goes out now: a due trim runs, or waits for its one further turn where the door wants that."""
-        conversation = self.conversation
-        if conversation.chats.delays_trim and conversation.trims and (step == 1 or self._waits):
-            view: Prepared | None = yield NeedWork(lambda: self._waiting_view(tools, step))
-            if view is not None:
-                return view
-        self._waits = False
-        prepared: Prepared = yield NeedPrepared(self._asked, tools)
-        yield NeedWork(lambda: self._note(prepared))
-        return prepared
-
-    def _waiting_view(self, tools: Any, step: int) -> Prepared | None:
-        """The prompt as it is, where the due trim may wait (S1.10)."""
-        conversation = self.conversation
-        try:
-            view = conversation.manager.view(conversation.id, self._asked, tools)
-        except InsufficientBudget:
-            return None
-        usage = conversation.usage
-        if step == 1:
-            self._state, how = sending(
-                conversation.state, usage.tokens, view.tokens.final, usage.trigger, usage.budget
-            )
-            self._waits = how is not Sending.COMPACT
-        else:
-            self._waits = view.tokens.final <= usage.budget
-        return view if self._waits else None
-
-    def _note(self, prepared: Prepared) -> None:
-        """Remember what preparing did, to be told after the reply."""
-        if prepared.was_compacted or prepared.was_pruned:
-            self._note_compaction(prepared.tokens.before, prepared.tokens.final)
-        elif isinstance(prepared.outcome, outcome.Failed):
-            stage, cause = prepared.outcome.stage.value, prepared.outcome.cause
-            text = f"The context could not be made smaller ({stage} failed: {cause})"
-            text = f"{text.rstrip('.')}. It went out as it was."
-            self._notices.append(Notice(Severity.WARNING, Topic.NOT_COMPACTED, text))
-
-    def _note_compaction(self, before: int, after: int) -> None:
-        conversation = self.conversation
-        # It is so whatever becomes of the reply.
-        conversation.state = self._state = trimmed()
-        conversation.recount()
-        self._notices += conversation.compacted(before, after)
-
-    def _compacted_hard(
-        self, overflow: ContextOverflow, before: Prepared, tools: Any
-    ) -> Generator[ChatEvent | Need, Any, Prepared]:
-        conversation = self.conversation
-        if overflow.tokens is not None:
-            tokens = overflow.tokens
-            yield NeedWork(lambda: conversation.manager.observe(conversation.id, self._asked, tokens, tools))
-            prepared: Prepared = yield NeedPrepared(self._asked, tools)
-            if prepared.was_compacted or prepared.was_pruned:
-                yield NeedWork(lambda: self._note(prepared))
-                return prepared
-        prepared = yield NeedPrepared(self._asked, tools, hard=True)
-        if prepared.tokens.final >= before.tokens.final:
-            raise overflow
-        sizes = before.tokens.final, prepared.tokens.final
-        yield NeedWork(lambda: self._note_compaction(*sizes))
-        return prepared
 
     def _pieces(self, prepared: Prepared, tools: Any) -> Flow:
         conversation = self.conversation
@@ -297,7 +227,7 @@ class Exchange:
         conversation = self.conversation
         turns = [answer, *self._results(answer, outputs)]
         fresh = turns if self._kept else [self.question, *turns]
-        conversation.state = self._state
+        conversation.state = self._preflight.state
         conversation.cost += answer.get("cost") or 0.0
         position = len(conversation.turns) if self._at is None or self._kept else self._at
         self._kept = True

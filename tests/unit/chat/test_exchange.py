@@ -400,3 +400,18 @@ async def test_an_event_loop_never_waits_for_the_database(
     events = [event async for event in talk.send("Read it all.")]
     assert any(isinstance(event, Compacting) for event in events)
     assert waited == []
+
+
+async def test_after_a_crash_in_a_tool_loop_the_finished_steps_are_there(make_chats: Any) -> None:
+    tools = Toolbox([Tool("clock", "The time.", lambda: "12:00")])
+    script = [Calls(("clock", {})), Calls(("clock", {})), "Noon."]
+    running = iter(make_chats(script, tools=tools).open("talk").send("What time is it?"))
+    crashed = [next(running)]
+    while sum(isinstance(event, Stored) for event in crashed) < 2:
+        crashed.append(next(running))
+    # Another process opens the session while nothing of this one runs on.
+    after = make_chats(["It was noon."]).open("talk")
+    assert roles(after) == ["user", "assistant", "tool", "assistant", "tool"] and after.draft == ""
+    await driven(after.send("Well?"), "async")
+    assert lint(after.model.prompts[-1], provider="openai") == []  # type: ignore[attr-defined]
+    assert [event.text for event in running if isinstance(event, TextDelta)] == ["Noon."]

@@ -1,0 +1,96 @@
+"""What goes out before each model call: the preflight, a trim that may wait, the answer to an overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from compact.chat.events import Notice, Severity, Topic
+from compact.chat.needs import Need, NeedPrepared, NeedWork
+from compact.chat.turns import Turn
+from compact.chat.window import Sending, sending, trimmed
+from compact.errors import ContextOverflow, InsufficientBudget
+from compact.model.outcome import Failed, Prepared
+
+if TYPE_CHECKING:
+    from compact.chat.conversation import Conversation
+
+Tools = Sequence[Mapping[str, Any]] | None
+Preparing = Generator[Need, Any, Prepared]
+
+
+class Preflight:
+    """The preflights of one exchange."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self.state = conversation.state
+        """The state of the window once the exchange is over."""
+        self.notices: list[Notice] = []
+        """What is to be said after the reply."""
+        self._waits = False
+        """A due trim waits for the end of this turn (S1.10)."""
+
+    def prepared(self, asked: Sequence[Turn], tools: Tools, *, first: bool) -> Preparing:
+        """A due trim runs, or waits for its one further turn where the door wants that."""
+        conversation = self._conversation
+        if conversation.chats.delays_trim and conversation.trims and (first or self._waits):
+            view: Prepared | None = yield NeedWork(lambda: self._waiting_view(asked, tools, first))
+            if view is not None:
+                return view
+        self._waits = False
+        prepared: Prepared = yield NeedPrepared(asked, tools)
+        yield NeedWork(lambda: self._note(prepared))
+        return prepared
+
+    def _waiting_view(self, asked: Sequence[Turn], tools: Tools, first: bool) -> Prepared | None:
+        """The prompt as it is, where the due trim may wait."""
+        conversation = self._conversation
+        try:
+            view = conversation.manager.view(conversation.id, asked, tools)
+        except InsufficientBudget:
+            return None
+        usage = conversation.usage
+        if first:
+            self.state, how = sending(
+                conversation.state, usage.tokens, view.tokens.final, usage.trigger, usage.budget
+            )
+            self._waits = how is not Sending.COMPACT
+        else:
+            self._waits = view.tokens.final <= usage.budget
+        return view if self._waits else None
+
+    def compacted_hard(
+        self, asked: Sequence[Turn], tools: Tools, before: Prepared, overflow: ContextOverflow
+    ) -> Preparing:
+        """A smaller prompt for a server that found this one too long; the overflow where there is none."""
+        conversation = self._conversation
+        if overflow.tokens is not None:
+            tokens = overflow.tokens
+            yield NeedWork(lambda: conversation.manager.observe(conversation.id, asked, tokens, tools))
+            prepared: Prepared = yield NeedPrepared(asked, tools)
+            if prepared.was_compacted or prepared.was_pruned:
+                yield NeedWork(lambda: self._note(prepared))
+                return prepared
+        prepared = yield NeedPrepared(asked, tools, hard=True)
+        if prepared.tokens.final >= before.tokens.final:
+            raise overflow
+        sizes = before.tokens.final, prepared.tokens.final
+        yield NeedWork(lambda: self._note_compaction(*sizes))
+        return prepared
+
+    def _note(self, prepared: Prepared) -> None:
+        if prepared.was_compacted or prepared.was_pruned:
+            self._note_compaction(prepared.tokens.before, prepared.tokens.final)
+        elif isinstance(prepared.outcome, Failed):
+            stage, cause = prepared.outcome.stage.value, prepared.outcome.cause
+            text = f"The context could not be made smaller ({stage} failed: {cause})"
+            text = f"{text.rstrip('.')}. It went out as it was."
+            self.notices.append(Notice(Severity.WARNING, Topic.NOT_COMPACTED, text))
+
+    def _note_compaction(self, before: int, after: int) -> None:
+        conversation = self._conversation
+        # It is so whatever becomes of the reply.
+        conversation.state = self.state = trimmed()
+        conversation.recount()
+        self.notices += conversation.compacted(before, after)
