@@ -63,11 +63,13 @@ def recall_tool(format: str = "openai-chat") -> dict[str, Any]:
     """The tool's schema, as that wire format writes tools."""
     schema = json.loads(json.dumps(_PARAMETERS))
     match format:
-        case "openai-chat":
+        case "openai-chat" | "langchain":
             function = {"name": NAME, "description": DESCRIPTION, "parameters": schema}
             return {"type": "function", "function": function}
         case "openai-responses":
             return {"type": "function", "name": NAME, "description": DESCRIPTION, "parameters": schema}
+        case "gemini":
+            return {"name": NAME, "description": DESCRIPTION, "parameters": schema}
         case "anthropic":
             return {"name": NAME, "description": DESCRIPTION, "input_schema": schema}
         case "ai-sdk-ui" | "ai-sdk-model":

@@ -97,6 +97,20 @@ def test_all_transcripts_together_are_the_conversation_each_message_once(
 
 
 @pytest.mark.spec("S4.14")
+def test_another_process_goes_on_from_the_last_transcript(manager: CompactManager, tmp_path: Path) -> None:
+    said = conversation(20)
+    for n in range(4):
+        with new_manager(storage={"url": f"sqlite:///{tmp_path}/s.db"}) as another:
+            another.manual_compact("demo", said)
+            said += pairs(6, first=100 * n)
+    files = archived()
+    assert len(files) == 4
+    found = [line for lines in files for line in without_ours(lines, is_system=False)]
+    assert found == said[1 : len(found) + 1]
+    assert verify(DEFAULT_ROOT) == []
+
+
+@pytest.mark.spec("S4.14")
 def test_what_is_cleared_is_archived_and_the_next_step_goes_on_from_there(manager: CompactManager) -> None:
     messages = conversation(20)
     manager.preflight("demo", messages)

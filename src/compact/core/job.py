@@ -91,7 +91,7 @@ class Job:
     first_position: int = 0
     """From where on every original is at hand: before it, only those that a record kept."""
     archived: ArchivedStep | None = None
-    """The step whose transcript goes furthest along this history."""
+    """The step whose transcript goes furthest along this history, of those that this process knows."""
     system: Sequence[Message] = ()
     """The caller's leading system messages, for the archive."""
     staged: Summary | None = None

@@ -136,6 +136,10 @@ def _archived(job: Job) -> tuple[int, int | None]:
         return job.archived.reached, job.archived.step
     base = job.base
     if base is not None and base.reached and base.session_id == job.session_id:
+        if job.first_position <= base.reached <= job.length and (
+            job.source_at(base.reached) == base.reached_key
+        ):
+            return base.reached, base.step
         # The history forked behind what that step replaced.
         return base.source_length, base.step
     return job.first_position, None
