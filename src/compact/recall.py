@@ -63,9 +63,6 @@ def recall_tool(format: str = "openai-chat") -> dict[str, Any]:
     """The tool's schema, as that wire format writes tools."""
     schema = json.loads(json.dumps(_PARAMETERS))
     match format:
-        case "openai-chat" | "langchain":
-            function = {"name": NAME, "description": DESCRIPTION, "parameters": schema}
-            return {"type": "function", "function": function}
         case "openai-responses":
             return {"type": "function", "name": NAME, "description": DESCRIPTION, "parameters": schema}
         case "gemini":
@@ -77,6 +74,10 @@ def recall_tool(format: str = "openai-chat") -> dict[str, Any]:
         case _:
             from compact.formats import FORMAT_NAMES
 
+            if format in FORMAT_NAMES:
+                # OpenAI's own, which the frameworks take as well.
+                function = {"name": NAME, "description": DESCRIPTION, "parameters": schema}
+                return {"type": "function", "function": function}
             raise FormatError(f"Unknown format {format!r}. Known formats: {', '.join(FORMAT_NAMES)}.")
 
 
