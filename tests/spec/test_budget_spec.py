@@ -350,7 +350,7 @@ def test_pinned_then_one_summary_then_recent() -> None:
     assert out[3]["role"] == "assistant" and out[3]["content"].startswith("<COMPACT-SUMMARY v1>\n")
     assert out[4:] == history[-12:]
     (layers,) = desk.events(EventName.PRUNED_MESSAGES)
-    assert (layers.data["pinned"], layers.data["summary"], layers.data["recent"]) == (2, 1, 12)
+    assert (layers.data["pinned"], layers.data["summary"], layers.data["recent"]) == (3, 1, 12)
     assert layers.data["replaced"] == 80 - 12
 
 
