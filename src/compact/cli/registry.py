@@ -27,6 +27,7 @@ SUMMARIES: Mapping[str, str] = {
     "flush": "send what waits for an archive that could not be reached",
     "verify": "check that an archive is whole and unchanged",
     "gateway": "a proxy to a model's API that keeps every request inside the window",
+    "mcp": "an MCP server with tools to compact, plan, recall and restore",
     "traces": "keep trace events for others, or watch them with --tail",
     "doctor": "check the set-up, and say what to do about it",
     "completion": "write a completion script for bash, zsh or fish",
