@@ -22,8 +22,8 @@ __all__ = ["server_for"]
 
 _ABOUT = (
     "Keeps long conversations inside a model's context window. Pass the whole conversation to `compact` "
-    "before each model call and send what it returns. `recall` finds what a summary left out, `restore` undoes a "
-    "compaction, `plan` shows what would happen and changes nothing."
+    "before each model call and send what it returns. `recall` finds what a summary left out, `restore` "
+    "undoes a compaction, `plan` shows what would happen and changes nothing."
 )
 
 
@@ -53,9 +53,9 @@ class _Tools:
     ) -> dict[str, Any]:
         """Make a conversation fit the model's window.
 
-        Give the whole conversation in your provider's format (OpenAI chat or Responses, Anthropic, Gemini) and
-        send the messages that come back. With `force` it is compacted below the trigger too; `note` says
-        what the summary should keep in view.
+        Give the whole conversation in your provider's format (OpenAI chat or Responses, Anthropic, Gemini)
+        and send the messages that come back. With `force` it is compacted below the trigger too; `note`
+        says what the summary should keep in view.
         """
         try:
             if force:
