@@ -112,14 +112,17 @@ class Chats:
 
     def settings_of(self, session_id: str) -> Mapping[str, Any]:
         """What is remembered with the session, on top of what its space says."""
-        thread = self.store.session(session_id)
-        if thread is None:
-            return {}
-        space = self.store.space(thread.space) if thread.space else None
-        shared = {name: space.settings[name] for name in _OF_SPACES if space and space.settings.get(name)}
+        shared = self.space_settings(session_id)
         found = self.store.last_event(session_id, EventName.SETTINGS)
         own = {name: value for name, value in found.data.items() if value is not None} if found else {}
         return {**shared, **own}
+
+    def space_settings(self, session_id: str) -> Mapping[str, Any]:
+        """What the space of a session sets for those that live in it."""
+        thread = self.store.session(session_id)
+        space = self.store.space(thread.space) if thread is not None and thread.space else None
+        given = space.settings if space is not None else {}
+        return {name: given[name] for name in _OF_SPACES if given.get(name)}
 
     def model(self, name: str) -> ChatModel:
         """The model of that name, made once."""

@@ -338,9 +338,11 @@ class Conversation:
         Where that cannot be had, the error says why and all is as it was.
         """
         changed = {**self.settings, **settings, **({"model": model} if model else {})}
+        own = {name: value for name, value in changed.items() if value is not None}
         with listening(self.hear):
             answering = self.chats.model(model) if model else self.model
-            manager = self.chats.manager(changed, answering.model)
+            # What the session has not set for itself is as its space says.
+            manager = self.chats.manager({**self.chats.space_settings(self.id), **own}, answering.model)
             self.usage = manager.usage(self.id, self.history)
         self.model, self.manager, self.log.manager = answering, manager, manager
         self.log.remember(**changed)
