@@ -85,13 +85,18 @@ def studio(
     model: Any = None,
     tools: ToolRunner | None = None,
     models: Mapping[str, Any] | None = None,
+    summarizer: Any = None,
     **changes: Any,
 ) -> Iterator[httpx2.Client]:
     """A client of a server of its own; `folder` is where its SQLite file goes, or a database URL."""
     store = folder if isinstance(folder, str) else f"sqlite:///{folder}/studio.db"
     found = dict(models or {"gpt-4o": model or RuleModel()})
     catalog = Catalog(
-        [Offered(name, name) for name in found], next(iter(found)), found.__getitem__, tools or Toolbox()
+        [Offered(name, name) for name in found],
+        next(iter(found)),
+        found.__getitem__,
+        tools or Toolbox(),
+        summarizer,
     )
     defaults: dict[str, Any] = {"port": 0, "config": config(), "requests_per_second": 0, "stop_seconds": 2}
     settings = StudioSettings(store=store, **{**defaults, **changes})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from compact.chat.tools import Toolbox, ToolRunner
 from compact.models import demo
@@ -35,6 +36,8 @@ class Catalog:
     default: str
     make: Callable[[str], ChatModel]
     tools: ToolRunner = field(default_factory=Toolbox)
+    summarizer: Any = None
+    """None: what the configuration names."""
     close: Callable[[], None] = lambda: None
 
     def model(self, name: str) -> ChatModel:

@@ -91,6 +91,7 @@ class Studio:
             tools=self.catalog.tools,
             offers_recall=True,
             max_steps=settings.max_steps,
+            summarizer=self.catalog.summarizer,
             exporters=[events],
         )
         presence = Presence(store, self._notifier.shared)

@@ -28,6 +28,9 @@ from compact.server.studio.ui_stream import usage_part
 
 T = TypeVar("T")
 OPTIMIZING = "Session is currently being optimized. Please wait a moment."
+# Of the trigger. A turn adds a few per cent of the window, so that the summary is there a turn or two ahead.
+_SOFT = 0.8
+_MOST_AHEAD = 2
 _REPLYING = "A reply is being written in this session. Wait for its end, or stop it."
 
 
@@ -75,6 +78,7 @@ class Workspace:
         self._open: OrderedDict[str, OpenSession] = OrderedDict()
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._aheads = asyncio.Semaphore(_MOST_AHEAD)
 
     # -- sessions ------------------------------------------------------------------------------------------
 
@@ -274,6 +278,9 @@ class Workspace:
         if turns:
             await asyncio.wait({turn.task for turn in turns if turn.task is not None}, timeout=seconds)
             await asyncio.gather(*(turn.stop() for turn in turns))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self.chats.close)
 
     @property
