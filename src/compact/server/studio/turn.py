@@ -47,8 +47,9 @@ class Turn:
         self._ui = UiStream()
         self._compacted = False
 
-    def start(self) -> None:
+    def start(self) -> asyncio.Task[None]:
         self.task = asyncio.get_running_loop().create_task(self._run())
+        return self.task
 
     async def stop(self) -> None:
         """Stop it; returns when what came so far is stored."""

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -43,6 +44,8 @@ class OpenSession:
     turn: Turn | None = None
     """The newest; also when it is done, for readers that come back for its end."""
     compaction: asyncio.Task[Any] | None = None
+    ahead: bool = False
+    """The summary of its coming compaction is being made."""
     stale: bool = False
     """Another process changed the session since."""
 
@@ -208,9 +211,25 @@ class Workspace:
         async with entry.lock:
             self._refuse_busy(entry)
             exchange = await asyncio.to_thread(_caught_up, entry.conversation, make)
-            entry.turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
-            entry.turn.start()
-            return entry.turn.live
+            turn = entry.turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
+            turn.start().add_done_callback(lambda _: self._background(self._ahead(entry, turn)))
+            return turn.live
+
+    async def _ahead(self, entry: OpenSession, turn: Turn) -> None:
+        """While the user reads: make the summary of a compaction that is near (S5.13)."""
+        conversation = entry.conversation
+        usage = conversation.usage
+        near = _SOFT * usage.trigger <= usage.tokens < usage.trigger
+        if entry.turn is not turn or entry.ahead or not near:
+            return
+        entry.ahead = True
+        try:
+            async with self._aheads:
+                tools = conversation.tools.schemas or None
+                with suppress(CompactError):
+                    await conversation.manager.aprepare_ahead(conversation.id, conversation.history, tools)
+        finally:
+            entry.ahead = False
 
     async def live(self, session_id: str) -> LiveTurn | None:
         """The newest reply of this process."""
