@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Any
 
 from compact.core.lint import Provider, Target, Violation, ViolationCode, lint_messages, provider_named
 from compact.core.measure import PRIMING, measure_message, measure_system, measure_tools
 from compact.counters import counter_for
+from compact.counters.margin import with_margin
 from compact.engine.validation import check_asked
 from compact.errors import FormatError, MalformedMessage
 from compact.formats import by_name, decode_all, recognize
@@ -79,12 +79,12 @@ def count_tokens(
     """Tokens of a text, or of a whole prompt: messages, tools, system. The counter's margin is included."""
     chosen = counter_for(model, counter)
     if isinstance(messages, str):
-        return _with_margin(chosen.count(messages), chosen.margin)
+        return with_margin(chosen.count(messages), chosen)
     check_asked(messages, tools, system, None)
     with nesting_told(messages, tools, system):
         total = PRIMING + sum(measure_message(one, chosen.count) for one in _decoded(messages, format))
         total += measure_system(system, chosen.count) + measure_tools(_tools(tools), chosen.count)
-    return _with_margin(total, chosen.margin)
+    return with_margin(total, chosen)
 
 
 def _decoded(messages: Sequence[Any], format: str | None) -> list[Message]:
@@ -93,7 +93,3 @@ def _decoded(messages: Sequence[Any], format: str | None) -> list[Message]:
 
 def _tools(tools: Any) -> list[tuple[str, str, Any]]:
     return [(tool.name or "", tool.description, tool.schema) for tool in tool_list(tools)]
-
-
-def _with_margin(tokens: int, margin: float) -> int:
-    return tokens if margin == 1.0 else ceil(tokens * margin)

@@ -185,9 +185,9 @@ def _first_match(hit: Recalled, query: str) -> int:
 
 def _counter(manager: CompactManager) -> Callable[[str], int]:
     from compact.counters import counter_for
+    from compact.counters.margin import Margined
 
-    counter = counter_for(manager.config.model, manager.config.counter)
-    return lambda text: -int(-counter.count(text) * counter.margin // 1)
+    return Margined(counter_for(manager.config.model, manager.config.counter)).count
 
 
 __all__: Sequence[str] = ["handle_recall", "recall_tool"]

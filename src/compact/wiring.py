@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from compact.config import CompactConfig, SummarizerSettings
 from compact.counters import counter_for
+from compact.counters.margin import Margined
 from compact.engine.drivers import Ports
 from compact.engine.prepare import Engine
 from compact.engine.size_cache import SizeCache
@@ -203,19 +203,6 @@ def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[st
         capture = environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "").lower() == "true"
         exporters.append(OtelExporter(settings.otlp_endpoint, capture_content=capture))
     return exporters
-
-
-class Margined:
-    """A counter whose counts include its margin, so that a summary is measured as the engine measures it."""
-
-    margin = 1.0
-
-    def __init__(self, counter: TokenCounter) -> None:
-        self.name, self.exact = counter.name, counter.exact
-        self._counter = counter
-
-    def count(self, text: str) -> int:
-        return ceil(self._counter.count(text) * self._counter.margin)
 
 
 def prompt_for(request: SummaryRequest) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Any
 
 from compact.cli.context import Context
 from compact.config import CompactConfig
 from compact.core.measure import measure_message, measure_system, measure_tools
 from compact.counters import counter_for
+from compact.counters.margin import with_margin
 from compact.formats import by_name, decode_all, recognize
 from compact.formats.tools import tool_list
 from compact.model.message import Message
@@ -32,7 +32,7 @@ class Meter:
         return decode_all(messages, by_name(self._format) if self._format else recognize(messages))
 
     def size(self, message: Message) -> int:
-        return self._with_margin(measure_message(message, self.counter.count))
+        return with_margin(measure_message(message, self.counter.count), self.counter)
 
     def system(self, system: Any) -> int:
         return measure_system(system, self._count)
@@ -42,7 +42,4 @@ class Meter:
         return measure_tools(parts, self._count)
 
     def _count(self, text: str) -> int:
-        return self._with_margin(self.counter.count(text))
-
-    def _with_margin(self, tokens: int) -> int:
-        return ceil(tokens * self.counter.margin)
+        return with_margin(self.counter.count(text), self.counter)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,8 +15,9 @@ from compact.core.job import Emit, NeedArchive, NeedCommit, NeedSummary, Refusal
 from compact.errors import CompactError, SummaryRefused
 from compact.model.event import EventName, Fallback
 from compact.model.record import Transcript
-from compact.model.summary import Summary, SummaryRequest
+from compact.model.summary import SummaryRequest
 from compact.ports import Archive, Store
+from compact.summarizers._running import summarize_async, summarize_now
 
 T = TypeVar("T")
 
@@ -142,7 +142,7 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
                 time.sleep(_POLL)
                 answer = reached
             else:
-                answer = _answered(partial(_summary, ports.summarizer, reached.request))
+                answer = _answered(partial(summarize_now, ports.summarizer, reached.request))
     finally:
         held.release()
 
@@ -240,38 +240,6 @@ def _lease(need: NeedLease, ports: Ports, held: Held) -> bool:
     return granted
 
 
-def _summary(summarizer: Any, request: SummaryRequest) -> Summary:
-    answer = summarizer.summarize(request) if hasattr(summarizer, "summarize") else summarizer(request)
-    if inspect.isawaitable(answer):
-        answer = asyncio.run(_awaited(answer))
-    return _as_summary(answer, request)
-
-
-async def _asummary(summarizer: Any, request: SummaryRequest) -> Summary:
-    ask = getattr(summarizer, "asummarize", None)
-    if ask is not None:
-        return _as_summary(await ask(request), request)
-    call = getattr(summarizer, "summarize", summarizer)
-    if inspect.iscoroutinefunction(call):
-        return _as_summary(await call(request), request)
-    answer = await asyncio.to_thread(call, request)
-    if inspect.isawaitable(answer):
-        answer = await answer
-    return _as_summary(answer, request)
-
-
-async def _awaited(value: Awaitable[T]) -> T:
-    return await value
-
-
-def _as_summary(answer: Any, request: SummaryRequest) -> Summary:
-    if isinstance(answer, Summary):
-        return answer
-    if answer is None or isinstance(answer, str):
-        return Summary(text=answer or "", strategy=request.strategy, model="custom")
-    raise TypeError(f"the summarizer returned {type(answer).__name__}; it must return text or a Summary")
-
-
 def _answered(call: Callable[[], Any]) -> Any:
     try:
         return call()
@@ -281,7 +249,7 @@ def _answered(call: Callable[[], Any]) -> Any:
 
 async def _aanswered(summarizer: Any, request: SummaryRequest) -> Any:
     try:
-        return await _asummary(summarizer, request)
+        return await summarize_async(summarizer, request)
     except Exception as error:
         return _refusal(error)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import ceil
 from typing import Any
 
 from compact.core.layers import CONTINUE_LINE, FIRST_LINE, TRIGGER_LINE, tagged
@@ -17,6 +16,7 @@ from compact.core.measure import (
 )
 from compact.core.plan import Sizes
 from compact.core.view import span_handle
+from compact.counters.margin import with_margin
 from compact.formats.tools import tool_list
 from compact.model.message import Message
 from compact.ports import TokenCounter
@@ -37,21 +37,23 @@ class SizeCache:
     def of_message(self, message: Message) -> int:
         size = self._sizes.get(message.digest)
         if size is None:
-            size = self._with_margin(measure_message(message, self.counter.count))
+            size = with_margin(measure_message(message, self.counter.count), self.counter)
             if len(self._sizes) >= _SIZES_KEPT:
                 self._sizes.clear()
             self._sizes[message.digest] = size
         return size
 
     def of_text(self, text: str) -> int:
-        return self._with_margin(self.counter.count(text))
+        return with_margin(self.counter.count(text), self.counter)
 
     def of_results(self, message: Message) -> Sequence[int]:
         results = message.results
         if len(message.parts) == len(results) == 1:
             # The whole message was counted once already.
-            return (self.of_message(message) - self._with_margin(ROLE_OVERHEAD),)
-        return tuple(self._with_margin(measure_part(result, self.counter.count)) for result in results)
+            return (self.of_message(message) - with_margin(ROLE_OVERHEAD, self.counter),)
+        return tuple(
+            with_margin(measure_part(result, self.counter.count), self.counter) for result in results
+        )
 
     def of_system(self, system: Any) -> int:
         return measure_system(system, self.of_text)
@@ -64,7 +66,3 @@ class SizeCache:
     def for_plans(self) -> Sizes:
         frame = self.of_text(_FRAME) + _FRAME_MESSAGES * ROLE_OVERHEAD
         return Sizes(self.of_text, self.of_results, self.of_message, frame)
-
-    def _with_margin(self, tokens: int) -> int:
-        margin = self.counter.margin
-        return tokens if margin == 1.0 else ceil(tokens * margin)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from math import ceil
 from typing import Any
 
 from compact.core.measure import PRIMING, measure_message, measure_system, measure_tools
+from compact.counters.margin import with_margin
 from compact.evaluation.loading import Case
 from compact.formats import by_name, recognize
 from compact.formats.tools import tool_list
@@ -29,7 +29,7 @@ class Measured:
         self.head = self._head()
         tools = [(tool.name or "", tool.description, tool.schema) for tool in tool_list(case.tools)]
         apart = PRIMING + measure_system(case.system, counter.count) + measure_tools(tools, counter.count)
-        self.apart = self._with_margin(apart)
+        self.apart = with_margin(apart, counter)
         """Tokens outside the messages: system prompt and tools passed apart, and what opens the reply."""
         self.fixed = self.apart + sum(self.size(message) for message in case.messages[: self.head])
         """Tokens that no compaction can touch."""
@@ -66,11 +66,8 @@ class Measured:
         if known is None:
             messages = self.format.decode(item, index)
             tokens = sum(measure_message(message, self._counter.count) for message in messages)
-            known = self._known[id(item)] = (item, messages, self._with_margin(tokens))
+            known = self._known[id(item)] = (item, messages, with_margin(tokens, self._counter))
         return known
-
-    def _with_margin(self, tokens: int) -> int:
-        return tokens if self._counter.margin == 1.0 else ceil(tokens * self._counter.margin)
 
 
 def _pieces(message: Message) -> Iterator[str]:

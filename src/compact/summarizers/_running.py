@@ -11,7 +11,6 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from compact.model.summary import Summary, SummaryRequest
-from compact.ports import Summarizer
 
 T = TypeVar("T")
 
@@ -49,17 +48,35 @@ def _inside_loop() -> bool:
     return True
 
 
-async def summarize_async(summarizer: Summarizer, request: SummaryRequest) -> Summary:
-    """Ask through `asummarize` where there is one, else in a thread so that the loop stays free."""
-    ask = getattr(summarizer, "asummarize", None)
-    answer = await (ask(request) if ask else asyncio.to_thread(summarizer.summarize, request))
+def summarize_now(summarizer: Any, request: SummaryRequest) -> Summary:
+    """Ask any summarizer, an object or a plain callable; one that is async is run to its end."""
+    answer = getattr(summarizer, "summarize", summarizer)(request)
+    if inspect.isawaitable(answer):
+        waiting = answer
+
+        async def awaited() -> Any:
+            return await waiting
+
+        answer = run_sync(awaited)
+    return as_summary(answer, request)
+
+
+async def summarize_async(summarizer: Any, request: SummaryRequest) -> Summary:
+    """The same on an event loop: through `asummarize` where there is one, else in a thread."""
+    ask = getattr(summarizer, "asummarize", None) or getattr(summarizer, "summarize", summarizer)
+    if inspect.iscoroutinefunction(ask) or hasattr(summarizer, "asummarize"):
+        answer = ask(request)
+    else:
+        answer = await asyncio.to_thread(ask, request)
     if inspect.isawaitable(answer):
         answer = await answer
     return as_summary(answer, request)
 
 
-def as_summary(answer: Summary | str, request: SummaryRequest, model: str = "") -> Summary:
-    """Plain text as a summary; anything else passes through."""
+def as_summary(answer: Any, request: SummaryRequest, model: str = "") -> Summary:
+    """Plain text as a summary; None is an empty one, which the checks refuse."""
     if isinstance(answer, Summary):
         return answer
-    return Summary(text=answer, strategy=request.strategy, model=model)
+    if answer is not None and not isinstance(answer, str):
+        raise TypeError(f"the summarizer returned {type(answer).__name__}; it must return text or a Summary")
+    return Summary(text=answer or "", strategy=request.strategy, model=model)
