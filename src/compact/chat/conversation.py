@@ -183,7 +183,7 @@ class Conversation:
             return
         message = str(event.data.get("message"))
         if event.step:
-            # It belongs to a compaction, and is told with it.
+            # It belongs to a compaction, and is reported with it.
             self.compaction_words = message
         elif message not in self.engine_warnings:
             self.engine_warnings.append(message)
@@ -212,7 +212,7 @@ class Conversation:
     def catch_up(self) -> list[Notice]:
         """Take in what another door has added to this session meanwhile."""
         log = self.log
-        # A store that cannot be read now is told of by what needs it.
+        # Whatever needs the store reports that it cannot be read.
         with suppress(CompactError):
             if log.catch_up() or log.came_in:
                 came, log.came_in = log.came_in, 0

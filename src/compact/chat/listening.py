@@ -10,7 +10,7 @@ from compact.model.event import Event
 
 Listener = Callable[[Event], None]
 
-# A context variable follows a call into tasks and threads; a session id would not tell two exchanges apart.
+# A context variable follows a call into tasks and threads; a session id would mix up two exchanges.
 _listener: ContextVar[Listener | None] = ContextVar("compact-chat-listener", default=None)
 
 

@@ -59,7 +59,7 @@ class TurnLog:
         self._unsaved: dict[str, Any] = {}
         """Settings that are stored with the first message: a session that was only looked at is none."""
         self.came_in = 0
-        """Turns that other doors added, and of which nobody was told yet."""
+        """Turns that other doors added and that no notice has reported yet."""
         self._load()
 
     def _load(self) -> None:
@@ -130,7 +130,7 @@ class TurnLog:
 
     @property
     def history(self) -> list[Turn]:
-        """All that was told, for the engine: it knows what was cleared or compacted."""
+        """All that was said, for the engine: it knows what was cleared or compacted."""
         return [*self.instructions, *self.head, *self.turns]
 
     @property
@@ -200,9 +200,9 @@ class TurnLog:
         Turns that the session begins or ends with already are refused, unless `again`.
         """
         now = stamp(self.clock())
-        told = {"timestamp": now, "session_id": self.id, "agent": agent}
-        fresh = [turn if told.keys() <= turn.keys() else {**told, **turn} for turn in turns]
-        leading = [turn if told.keys() <= turn.keys() else {**told, **turn} for turn in head]
+        stamped = {"timestamp": now, "session_id": self.id, "agent": agent}
+        fresh = [turn if stamped.keys() <= turn.keys() else {**stamped, **turn} for turn in turns]
+        leading = [turn if stamped.keys() <= turn.keys() else {**stamped, **turn} for turn in head]
         with self._alone():
             # What leads a history counts as its system prompt, which the store does not keep among the turns.
             if self.turns or self.head:
@@ -272,7 +272,7 @@ class TurnLog:
         self.set_head([said])
 
     def clear(self) -> Record | None:
-        """Start afresh; None where there is nothing to clear."""
+        """Start fresh; None where there is nothing to clear."""
         self.usage()
         return self.manager.clear(self.id, self.history) if self.current else None
 

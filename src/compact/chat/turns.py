@@ -1,4 +1,4 @@
-"""Turn objects: OpenAI chat messages that also say when, where and by whom they were told."""
+"""Turn objects: OpenAI chat messages that also name their time, session and model."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def text_of(turn: Mapping[str, Any]) -> str:
 def result_turn(call_id: str, text: str, at: float, session_id: str, agent: str, is_error: bool) -> Turn:
     """What a tool returned."""
     turn = {"role": "tool", "tool_call_id": call_id, "content": text}
-    told = {"timestamp": stamp(at), "session_id": session_id, "agent": agent}
-    return {**turn, **told} | ({"is_error": True} if is_error else {})
+    stamped = {"timestamp": stamp(at), "session_id": session_id, "agent": agent}
+    return {**turn, **stamped} | ({"is_error": True} if is_error else {})
 
 
 NO_RESULT = "[This call was not run: the reply was cut off before.]"

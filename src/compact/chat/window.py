@@ -14,7 +14,7 @@ from compact.model.value import value
 
 
 class Level(IntEnum):
-    """How full the window is, in the steps that people are told of."""
+    """How full the window is, in the steps that warnings report."""
 
     BELOW = 0
     EIGHTY = 80
@@ -39,7 +39,7 @@ class Sending(StrEnum):
 
 @value
 class WindowState:
-    told: Level = Level.BELOW
+    warned: Level = Level.BELOW
     """The highest warning since the last trim."""
     grace: Grace = Grace.NONE
 
@@ -51,15 +51,15 @@ def level_of(tokens: int, window: int) -> Level:
 
 
 def landed(state: WindowState, tokens: int, window: int) -> tuple[WindowState, Level]:
-    """A turn left the view at so many tokens: what is so now, and the warning to show, if any."""
+    """A turn left the view at this size: the new state, and the warning to show, if any."""
     level = level_of(tokens, window)
-    told = min(state.told, level)
+    warned = min(state.warned, level)
     grace = state.grace
     if level is Level.BELOW:
         grace = Grace.NONE
     elif level is Level.NINETY and grace is Grace.NONE:
         grace = Grace.OPEN
-    return WindowState(level, grace), level if level > told else Level.BELOW
+    return WindowState(level, grace), level if level > warned else Level.BELOW
 
 
 def sending(

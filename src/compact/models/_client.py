@@ -27,7 +27,7 @@ class ChatClient(ABC):
     """Speaks to one model at one server; subclasses know one wire format.
 
     `first_seconds` is how long the first piece may take, `between_seconds` each later one. `extra` is merged
-    into the request's body. `on_wait` is told before a request is tried again: seconds, and why.
+    into the request's body. `on_wait` is called before a request is tried again: seconds, and why.
     """
 
     needs = "openai"

@@ -181,13 +181,13 @@ def _answer(asked: str, results: Sequence[tuple[str, str]]) -> str:
 
 
 def _remark(asked: str, messages: Sequence[Mapping[str, Any]]) -> str:
-    told = [
+    said = [
         _Said("you" if m["role"] == "user" else str(m["role"]), _text(m))
         for m in messages
         if m.get("role") in ("user", "assistant", "system") and _text(m)
     ]
     if _QUESTION.search(asked):
-        best = _best(asked, told[:-1])
+        best = _best(asked, said[:-1])
         if best:
             return "\n\n".join(map(_quoted, best))
         return (
@@ -200,11 +200,11 @@ def _remark(asked: str, messages: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _best(asked: str, told: Sequence[_Said]) -> list[_Said]:
+def _best(asked: str, said: Sequence[_Said]) -> list[_Said]:
     """The sentences that share the rarest and longest words with the question; the user's own weigh more."""
     sentences = [
         _Said(one.where, sentence.strip())
-        for one in told
+        for one in said
         for sentence in _SENTENCE.findall(one.text)
         if sentence.strip() and not _QUESTION.search(sentence)
     ]

@@ -27,7 +27,7 @@ def path_of(name: str) -> Path:
         path = Path(name).expanduser()
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        pass  # told by what wants to read or write it
+        pass  # reading or writing it reports that
     except (OSError, RuntimeError, ValueError) as error:  # nobody's home, a name too long, a zero byte
         problem = getattr(error, "strerror", None) or error
         raise FormatError(f"{name} cannot be opened: {str(problem).rstrip('.')}. Nothing was done.") from None

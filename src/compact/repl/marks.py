@@ -61,8 +61,8 @@ def left_behind(folder: Path = FOLDER) -> Left | None:
                 if not _lock(file):
                     continue
                 with suppress(ValueError, KeyError, TypeError):
-                    told = json.loads(file.read())
-                    left = Left(str(told["session_id"]), str(told["title"]))
+                    mark = json.loads(file.read())
+                    left = Left(str(mark["session_id"]), str(mark["title"]))
                     found.append((path.stat().st_mtime, left))
                 path.unlink(missing_ok=True)
     return max(found, key=lambda pair: pair[0])[1] if found else None

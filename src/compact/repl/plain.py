@@ -27,11 +27,11 @@ class JsonVoice:
         if isinstance(happening, Said):
             text = {} if happening.kind is Kind.REPLY else {"text": happening.text}
             code = {"exit_code": happening.exit_code} if happening.exit_code else {}
-            told = {**text, **happening.data, **code}
+            shown = {**text, **happening.data, **code}
             # What an error is called must not hide that it is one.
-            if "type" in told:
-                told["error"] = told.pop("type")
-            self._write({"type": happening.kind.value, **told})
+            if "type" in shown:
+                shown["error"] = shown.pop("type")
+            self._write({"type": happening.kind.value, **shown})
         elif isinstance(happening, Reopened) and happening.draft:
             self._write({"type": "unanswered", "content": happening.draft})
 

@@ -1,4 +1,4 @@
-"""What the chat has to tell, as values; the screen, plain text and JSON lines each show them their way."""
+"""What the chat shows, as values; the screen, plain text and JSON lines each render them their way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compact.cli.terminal import Screen, clean
 
 class Kind(StrEnum):
     REPLY = "reply"
-    """A finished reply, told in one piece; pieces of it are `Piece`."""
+    """A finished reply in one piece; pieces of it are `Piece`."""
     RESULT = "result"
     """What a command was asked for."""
     INFO = "info"

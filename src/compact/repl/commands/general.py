@@ -113,8 +113,8 @@ def run_trace(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
 
 def _event_line(event: Event) -> str:
     when = datetime.fromtimestamp(event.at).strftime("%H:%M:%S")
-    told = " ".join(f"{name}={one_line(str(value), 60)}" for name, value in event.data.items())
-    return f"{when} {event.name.value:<26} {told}"
+    fields = " ".join(f"{name}={one_line(str(value), 60)}" for name, value in event.data.items())
+    return f"{when} {event.name.value:<26} {fields}"
 
 
 def run_quit(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
