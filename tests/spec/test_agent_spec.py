@@ -26,7 +26,6 @@ from support.raw import (
     LONG_ENOUGH,
     PRIMING,
     ROLE,
-    Desk,
     Raw,
     assistant,
     pairs,
@@ -37,6 +36,9 @@ from support.raw import (
     summaries,
     user,
     words,
+)
+from support.raw import (
+    ShippedDesk as Desk,
 )
 
 # -- what a message is made of ---------------------------------------------------------------------------

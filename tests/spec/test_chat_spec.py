@@ -6,7 +6,20 @@ import pytest
 
 from compact.model.event import EventName
 from compact.testing.scripted import ScriptedSummarizer
-from support.raw import LONG_ENOUGH, PRIMING, Desk, assistant, is_sound, pairs, step, summaries, system, user
+from support.raw import (
+    LONG_ENOUGH,
+    PRIMING,
+    assistant,
+    is_sound,
+    pairs,
+    step,
+    summaries,
+    system,
+    user,
+)
+from support.raw import (
+    ShippedDesk as Desk,
+)
 
 COMPACT_EVENTS = (EventName.START, EventName.COMPLETE, EventName.PRUNED_MESSAGES, EventName.SUMMARY_CREATED)
 

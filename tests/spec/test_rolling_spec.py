@@ -11,7 +11,6 @@ from compact.policies import PRESETS
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
 from support.raw import (
     LONG_ENOUGH,
-    Desk,
     Raw,
     assistant,
     is_sound,
@@ -21,6 +20,9 @@ from support.raw import (
     system,
     texts,
     user,
+)
+from support.raw import (
+    ShippedDesk as Desk,
 )
 
 WIDE = 100_000
@@ -137,7 +139,8 @@ def test_instructions_summary_live_window_new_message() -> None:
 def test_what_came_from_tools_follows_as_an_assistant_message() -> None:
     told = "The import log says that table berths has 4,112 rows and that relay 3 is down."
     summary = Summary(text=f"{LONG_ENOUGH}\n{told}", untrusted=told)
-    desk = Desk("rolling", window=WIDE, summarizer=ScriptedSummarizer([summary]))
+    # What a summarizer itself calls untrusted reaches the engine only without the composer.
+    desk = Desk("rolling", window=WIDE, summarizer=ScriptedSummarizer([summary]), composed=False)
     history = [system(), *pairs(7), user("the newest")]
     out = desk.preflight(history)
     assert [message["role"] for message in out[:4]] == ["system", "system", "user", "assistant"]

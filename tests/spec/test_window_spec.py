@@ -8,7 +8,21 @@ import compact.wiring
 from compact.counters.chars4 import CharsCounter
 from compact.model.event import EventName
 from compact.testing.scripted import ScriptedSummarizer
-from support.raw import PRIMING, ROLE, Desk, assistant, is_sound, pairs, protected, step, system, texts, user
+from support.raw import (
+    PRIMING,
+    ROLE,
+    assistant,
+    is_sound,
+    pairs,
+    protected,
+    step,
+    system,
+    texts,
+    user,
+)
+from support.raw import (
+    ShippedDesk as Desk,
+)
 
 
 def marker(count: int, desk: Desk) -> dict[str, str]:

@@ -185,6 +185,13 @@ class Desk:
         return [event.data["message"] for event in self.events(EventName.WARNING)]
 
 
+class ShippedDesk(Desk):
+    """A desk with the evidence ledger and the checks, as users have them, to prove requirements with."""
+
+    def __init__(self, *args: Any, composed: bool = True, **more: Any) -> None:
+        super().__init__(*args, composed=composed, **more)
+
+
 def texts(messages: Sequence[Raw]) -> list[str]:
     """The label that each message opens with."""
     return [str(message.get("content") or "").split(":")[0].split("\n")[0] for message in messages]
