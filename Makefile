@@ -54,11 +54,11 @@ $(WEB_MODULES): web/package.json web/package-lock.json
 
 $(WEB_OUT): $(WEB_MODULES) $(WEB_SOURCES)
 	@echo "Building the studio ..." >&2
-	@cd web && npx --no vite build --logLevel error
+	@cd web && node_modules/.bin/vite build --logLevel error
 	@touch $@
 
 web-check: $(WEB_MODULES)
-	@cd web && npx --no tsc -- --noEmit && npx --no eslint -- --max-warnings 0 src dev && npx --no vitest -- run --silent --reporter=dot > /dev/null
+	@cd web && node_modules/.bin/tsc --noEmit && node_modules/.bin/eslint --max-warnings 0 src dev && node_modules/.bin/vitest run --silent --reporter=dot > /dev/null
 
 # The browser tests drive Debian's Chromium; without it they are skipped, and say so.
 browser:

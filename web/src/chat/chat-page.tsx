@@ -13,7 +13,7 @@ import { useIsWide } from "../lib/screen";
 import type { CompactionRecord, Message, Session } from "../lib/types";
 import { UndoDialog } from "../records/undo-dialog";
 import { exportSession } from "../sessions/export";
-import { createSession, markUnread, patchSession, refreshSession, useSessions } from "../sessions/store";
+import { createSession, markUnread, patchSession, useSessions } from "../sessions/store";
 import { Dialog } from "../ui/dialog";
 import { ErrorBoundary } from "../ui/error-boundary";
 import { Composer } from "./composer";
@@ -23,6 +23,7 @@ import { messageText } from "./message-view";
 import { cancelCompaction, compactNow, isRolling, jumpTo, openSession, pinMessage, refreshHistory, useOpenSession } from "./open-session";
 import { useSessionEvents } from "./session-events";
 import { Thread } from "./thread";
+import { useCompactionEnd } from "./use-compaction-end";
 import { useChatKeys } from "./use-chat-keys";
 import { useChatSession } from "./use-chat-session";
 import { useDraft } from "./use-draft";
@@ -98,13 +99,7 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
   const streaming = chat.status === "submitted" || chat.status === "streaming";
   const sendOff = running && !rolling;
 
-  // Set by another tab or process: nobody says when it ends, so it is asked for.
-  const compactingElsewhere = session.compacting && !isRunning(open.compaction);
-  useEffect(() => {
-    if (!compactingElsewhere) return;
-    const timer = setInterval(() => void refreshSession(id), 1500);
-    return () => clearInterval(timer);
-  }, [compactingElsewhere, id]);
+  useCompactionEnd(id, running);
 
   const send = () => {
     const text = draftText(draft);

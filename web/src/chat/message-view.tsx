@@ -87,7 +87,7 @@ function Editing({ text, onSave, onCancel }: { text: string; onSave: (text: stri
     <div>
       <textarea
         autoFocus
-        aria-label="Edit message"
+        aria-label="New wording"
         value={draft}
         rows={Math.min(12, draft.split("\n").length + 1)}
         onChange={(event) => setDraft(event.target.value)}

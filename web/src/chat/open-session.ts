@@ -56,12 +56,13 @@ export async function openSession(id: string) {
     if (!isOpen(id)) return;
     rememberSession(session);
     const events = stored.events.filter((event) => event.type === "data-compaction").map((event) => event.data as CompactionEvent);
-    setState({
+    // What came in over the streams meanwhile is newer than what was fetched.
+    setState((state) => ({
       loaded: true,
       history: withPage(emptyHistory, page, null),
-      events: merged([], events),
-      compaction: replay(events, session.compacting),
-    });
+      events: merged(events, state.events),
+      compaction: state.compaction === idle ? replay(events, session.compacting) : state.compaction,
+    }));
     await loadRecords(id);
   } catch (error) {
     if (isOpen(id)) setState({ loaded: true, problem: errorText(error) });
@@ -112,9 +113,13 @@ export function applyUsage(id: string, usage: Usage) {
   useUsage.getState().set(id, usage);
 }
 
+/** The bar shows how full it is and the row what was saved: no toast says it again. */
+const SHOWN_ELSEWHERE = new Set(["capacity", "compacted", "stopped"]);
+
 export function applyNotice(notice: Notice) {
+  if (SHOWN_ELSEWHERE.has(notice.code ?? "")) return;
   const [title, ...rest] = notice.text.split(/(?<=\.)\s+/);
-  showToast(notice.level, (title ?? notice.text).replace(/\.$/, ""), rest.join(" ") || undefined);
+  showToast(notice.level === "alert" ? "warning" : notice.level, (title ?? notice.text).replace(/\.$/, ""), rest.join(" ") || undefined);
 }
 
 export function applyCompactionEvent(id: string, event: CompactionEvent) {
@@ -123,6 +128,14 @@ export function applyCompactionEvent(id: string, event: CompactionEvent) {
   const state = getState();
   if (state.id !== id) return;
   if (state.events.some((known) => eventKey(known) === eventKey(event))) return;
+  if (event.event === "compact.error" && /embedded|extractive|built/.test(event.fallback ?? "")) {
+    showToast("info", "Written by the built-in summarizer", event.message);
+  }
+  // A rolling summary that fails costs nothing: the earlier one stays and the message goes out.
+  if (event.event === "compaction-error" && isRolling(id) && !event.suggestNewSession) {
+    setState({ events: merged(state.events, [event]), compaction: idle });
+    return showToast("warning", "Summary not updated", "The earlier one stays. Your message was sent.");
+  }
   const compaction = reduceCompaction(state.compaction, event);
   setState({ events: merged(state.events, [event]), compaction, bannerClosed: false });
   if (compaction.phase !== state.compaction.phase) announce(phaseText(compaction, isRolling(id)) || compaction.error);
@@ -176,6 +189,7 @@ export function reportResult(id: string, result: CompactResult) {
 
 function reportFailure(id: string, error: unknown) {
   if (!isOpen(id)) return;
+  if (error instanceof ApiError && error.code === "cancelled") return;
   if (error instanceof ApiError && error.status === 409) return showToast("info", BUSY_TEXT);
   // The stream reports a failed compaction with more detail; this is for when it could not even begin.
   if (getState().compaction.phase !== "failed") {

@@ -40,7 +40,9 @@ export function Thread(props: Props) {
   // A reply on its way is shown from the stream, not from what is stored of it so far.
   const upTo = Math.min(history.last, chat.storedUpTo ?? history.last, ...chat.messages.map(lastBefore));
   const stored = Math.max(0, upTo - history.first + 1);
-  const live = chat.messages.filter((message) => message.role !== "user" || positionOf(message.id) === null || (positionOf(message.id) as number) > upTo);
+  const live = withQuestion(chat.messages, upTo).filter(
+    (message) => message.role !== "user" || positionOf(message.id) === null || (positionOf(message.id) as number) > upTo,
+  );
   const busy = chat.status === "submitted" || chat.status === "streaming";
   const rows = stored + live.length;
 
@@ -71,6 +73,14 @@ export function Thread(props: Props) {
   useLayoutEffect(() => {
     if (atEnd.current) goToEnd();
   }, [size, rows, goToEnd]);
+
+  // Whoever sends wants to see it go out.
+  const sent = chat.status === "submitted";
+  useLayoutEffect(() => {
+    if (!sent) return;
+    atEnd.current = true;
+    goToEnd();
+  }, [sent, goToEnd]);
 
   // The status row and the composer change the room; the end stays in view.
   useEffect(() => {
@@ -212,6 +222,15 @@ export function Thread(props: Props) {
 function positionOf(id: string): number | null {
   const found = /^m(\d+)$/.exec(id);
   return found ? Number(found[1]) : null;
+}
+
+/** After a reload the stream brings the reply alone; the message it answers stands before it. */
+function withQuestion(messages: ChatSession["messages"], upTo: number): ChatSession["messages"] {
+  const first = messages[0];
+  const position = first?.role === "assistant" ? positionOf(first.id) : null;
+  const question = (first?.metadata as { question?: string } | undefined)?.question;
+  if (!question || position === null || upTo >= position - 1) return messages;
+  return [{ id: `m${position - 1}`, role: "user", parts: [{ type: "text", text: question }] }, ...messages];
 }
 
 function lastBefore(message: { id: string; role: string }): number {

@@ -31,6 +31,7 @@ export function useChatSession(id: string) {
   /** The newest stored position when the exchange began: newer rows are the live ones until it ends. */
   const [storedUpTo, setStoredUpTo] = useState<number | null>(null);
   const unsent = useRef<string | null>(null);
+  const failed = useRef(false);
 
   const onData = useCallback(
     (part: { type: string; data: unknown }) => {
@@ -48,13 +49,16 @@ export function useChatSession(id: string) {
     experimental_throttle: 32,
     onData: (part) => onData(part as { type: string; data: unknown }),
     onFinish: ({ isAbort, isError, isDisconnect }) => {
-      if (!isError && !isDisconnect) {
+      if (!isError && !isDisconnect && !failed.current) {
         unsent.current = null;
         announce(isAbort ? "Reply stopped" : "Reply finished");
       }
       void settle();
     },
-    onError: (error) => setProblem(sendProblem(error)),
+    onError: (error) => {
+      failed.current = true;
+      setProblem(sendProblem(error));
+    },
   });
   const { setMessages, sendMessage, regenerate, stop, resumeStream, status } = chat;
 
@@ -72,8 +76,10 @@ export function useChatSession(id: string) {
   }, [id, setMessages]);
 
   const begin = useCallback(() => {
+    failed.current = false;
     setProblem("");
-    setStoredUpTo(useOpenSession.getState().history.last);
+    const { loaded, history } = useOpenSession.getState();
+    setStoredUpTo(loaded ? history.last : null);
   }, []);
 
   const send = useCallback(

@@ -91,7 +91,8 @@ export function reduceCompaction(state: CompactionState, event: CompactionEvent)
         canRetry: event.canRetry ?? false,
         suggestNewSession: event.suggestNewSession ?? false,
       };
-    case "context-overflow":
+    default:
+      // An overflow, a step down the ladder, or something newer than this page: it changes no phase.
       return state;
   }
 }

@@ -11,6 +11,7 @@ const labels: Record<CompactionEventName, { label: string; tone: "yellow" | "gre
   "compaction-complete": { label: "Compacted", tone: "green" },
   "compaction-error": { label: "Compact Fail", tone: "red" },
   "context-overflow": { label: "Overflow", tone: "red" },
+  "compact.error": { label: "Fallback", tone: "yellow" },
 };
 
 /** The lines under an event's label. */
@@ -37,13 +38,16 @@ export function eventLines(event: CompactionEvent): string[] {
       ];
     case "compaction-error":
       return [event.error ?? "The reason is not known."];
+    case "compact.error":
+      return [event.message ?? event.error_type ?? "", ...(event.fallback ? [`Instead: ${event.fallback}`] : [])];
     case "context-overflow":
       return [`${count(event.currentTokens ?? 0)} of ${count(event.limit ?? 0)} tokens (${Math.round(event.percentUsed ?? 0)}%)`];
   }
 }
 
 export function DebugTab({ sessionId }: { sessionId: string }) {
-  const events = useOpenSession((state) => state.events);
+  const all = useOpenSession((state) => state.events);
+  const events = all.filter((event) => event.event in labels);
   return (
     <section aria-labelledby="debug-title" className="py-4">
       <h2 id="debug-title" className="flex items-center justify-between text-dense font-semibold">

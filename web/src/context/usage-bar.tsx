@@ -71,7 +71,7 @@ export function Strip({ usage, draft = 0, label = "Context used" }: BarProps) {
 export function usageNote(usage: Usage, draftUsage: Usage | null, compacting: boolean) {
   const at = level(usage);
   if (compacting) return { icon: TriangleAlert, tone: "text-yellow", text: "Compacting" };
-  if (at === "over") return { icon: CircleAlert, tone: "text-red", text: `Over by ${count(usage.over_by || usage.tokens - usage.window)}` };
+  if (at === "over") return { icon: CircleAlert, tone: "text-red", text: `Over by ${count(usage.tokens - usage.window)}` };
   if (at === "full") return { icon: CircleAlert, tone: "text-red", text: "Almost full" };
   if (usage.compacts_next) return { icon: TriangleAlert, tone: "text-yellow", text: "Compacts before the next reply" };
   if (draftUsage?.compacts_next) return { icon: Info, tone: "text-yellow", text: "Sending this compacts first" };

@@ -13,7 +13,7 @@ interface UsageStore {
 export type Level = "normal" | "high" | "full" | "over";
 
 export function level(usage: Usage): Level {
-  if ((usage.over_by ?? 0) > 0 || usage.tokens > usage.window) return "over";
+  if (usage.tokens > usage.window) return "over";
   const share = usage.tokens / usage.window;
   return share > 0.95 ? "full" : share > 0.8 ? "high" : "normal";
 }

@@ -37,7 +37,8 @@ export interface Session {
   compacting: boolean;
   streaming: boolean;
   usage: Usage | null;
-  error?: string | null;
+  /** A message that was sent and is not answered yet. */
+  draft?: string;
   policy?: Record<string, unknown> | null;
 }
 
@@ -117,7 +118,8 @@ export type CompactionEventName =
   | "compaction-summarize"
   | "compaction-complete"
   | "compaction-error"
-  | "context-overflow";
+  | "context-overflow"
+  | "compact.error";
 
 export interface CompactionEvent {
   event: CompactionEventName;
@@ -146,11 +148,14 @@ export interface CompactionEvent {
   currentTokens?: number;
   limit?: number;
   percentUsed?: number;
-  trace_id?: string | null;
+  /** Of compact.error: what failed, and what was done instead. */
+  error_type?: string;
+  message?: string;
+  fallback?: string;
 }
 
 export interface Notice {
-  level: "info" | "warning" | "error";
+  level: "info" | "warning" | "alert" | "error";
   text: string;
   code?: string | null;
 }

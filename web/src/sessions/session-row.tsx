@@ -1,4 +1,4 @@
-import { CircleAlert, Download, Ellipsis, Pencil, Trash2 } from "lucide-react";
+import { Download, Ellipsis, Pencil, Trash2 } from "lucide-react";
 import { Link } from "wouter";
 import { MiniBar } from "../context/usage-bar";
 import { useUsage } from "../context/usage";
@@ -43,11 +43,6 @@ export function SessionRow({ session, current, onRename, onDelete, onExport, onO
               {usage && <MiniBar usage={usage} />}
               {usage && <span>{percent(usage.tokens / usage.window)}</span>}
               {session.compaction_count > 0 && <span className="truncate">{compactions(session.compaction_count)}</span>}
-              {session.error && (
-                <span className="inline-flex items-center gap-1 text-red">
-                  <CircleAlert size={12} aria-hidden /> failed
-                </span>
-              )}
             </>
           )}
         </span>

@@ -41,8 +41,8 @@ function Bar({ span, range }: { span: Span; range: Range }) {
         className={`absolute top-[7px] h-3.5 min-w-[3px] rounded-[3px] ${spanLook(kindOf(span), span.status)}`}
       />
       <span
-        style={cut || to > 0.86 ? { right: 10 } : { left: `calc(${to * 100}% + 4px)` }}
-        className={`absolute top-1.5 px-1 font-mono text-axis leading-4 whitespace-nowrap text-text-2 ${cut || to > 0.86 ? "rounded-[3px] bg-surface" : ""}`}
+        style={cut ? { right: 10 } : to > 0.86 && from > 0.2 ? { right: `calc(${(1 - from) * 100}% + 4px)` } : to > 0.86 ? { right: 10 } : { left: `calc(${to * 100}% + 4px)` }}
+        className={`absolute top-1.5 px-1 font-mono text-axis leading-4 whitespace-nowrap text-text-2 ${cut || (to > 0.86 && from <= 0.2) ? "rounded-[3px] bg-surface" : ""}`}
       >
         {span.duration_ms === null ? "running" : ms(duration)}
         {cut ? " →" : ""}

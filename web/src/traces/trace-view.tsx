@@ -1,7 +1,7 @@
 import { ArrowLeft, ChevronDown, ChevronUp, CircleAlert, Link as LinkIcon, Maximize, Search, ZoomIn, ZoomOut } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
-import { plural } from "../lib/format";
+import { plural, short } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { Button } from "../ui/button";
 import { copyText } from "../ui/copy";
@@ -85,7 +85,7 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
           <span className="hidden truncate text-dense text-text-2 md:inline">
             {trace.duration_ms !== null && `${ms(trace.duration_ms)} · `}
             {plural(trace.span_count, "span")}
-            {tokens > 0 && ` · ${Math.round(tokens / 1000)}k tokens in`}
+            {tokens > 0 && ` · ${short(tokens)} tokens in`}
             {trace.truncated && " · shown in part"}
           </span>
           <Button className="ml-auto" onClick={() => { void copyText(window.location.href); showToast("info", "Link copied", "It opens this same view."); }}>

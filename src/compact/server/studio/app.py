@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException
 
 from compact.errors import CompactError
 from compact.server.http.guard import App, Guard, Message, Receive, Send
+from compact.server.http.pages import Pages
 from compact.server.http.problems import Problem
-from compact.server.studio import pages
 from compact.server.studio.catalog import Catalog, catalog_for
 from compact.server.studio.routes import chat, compaction, service, sessions
 from compact.server.studio.settings import StudioSettings
@@ -40,7 +40,11 @@ def create_app(
 ) -> App:
     """The server as an ASGI application, with its guard."""
     app = api(settings, catalog, started)
-    return Guard(_counted(app), settings.guard)
+    return Pages(Guard(_counted(app), settings.guard), _is_page, settings.static)
+
+
+def _is_page(path: str) -> bool:
+    return not path.startswith("/api/") and "." not in path.rpartition("/")[2]
 
 
 def api(
@@ -76,7 +80,6 @@ def api(
     )
     for router in (service.router, sessions.router, chat.router, compaction.router):
         app.include_router(router)
-    pages.add(app, settings)
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(CompactError, _compact_error)
     app.add_exception_handler(RequestValidationError, _not_valid)

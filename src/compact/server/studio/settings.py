@@ -11,20 +11,6 @@ from compact.server.http.settings import JSON, MEGABYTE, GuardSettings
 
 PORT = 5180
 DATABASE = "studio.db"
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        # The page sets sizes through the DOM, which this allows; style attributes in HTML it does not.
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,13 +59,8 @@ class StudioSettings:
             tokens=self.tokens,
             allowed_hosts=self.allowed_hosts,
             allowed_origins=self.allowed_origins,
-            # The page itself holds nothing; what it shows comes from /api, with the token.
-            open_paths=(
-                *("/", "/index.html", "/icon.svg", "/assets/*", "/s/*", "/settings"),
-                *("/api/health", "/api/ready"),
-            ),
+            open_paths=("/api/health", "/api/ready"),
             content_types=(JSON,),
-            content_security_policy=CONTENT_SECURITY_POLICY,
             max_body_bytes=self.max_body_bytes,
             body_seconds=self.body_seconds,
             requests_per_second=self.requests_per_second,

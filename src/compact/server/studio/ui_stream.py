@@ -26,6 +26,7 @@ from compact.chat.events import (
     ToolReturned,
     UsageReported,
 )
+from compact.chat.turns import text_of
 from compact.model.event import Event
 
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
@@ -71,11 +72,16 @@ class UiStream:
 
     def _whole(self, event: ChatEvent) -> Iterator[Chunk]:
         match event:
-            case Accepted(position=position):
+            case Accepted(turn=turn, position=position):
+                # A page that joins late finds the question here: it is stored with its reply.
                 yield {
                     "type": "start",
                     "messageId": f"m{position + 1}",
-                    "messageMetadata": {"position": position + 1, "user_position": position},
+                    "messageMetadata": {
+                        "position": position + 1,
+                        "user_position": position,
+                        "question": text_of(turn),
+                    },
                 }
             case StepStarted():
                 yield from self._close_step()

@@ -13,6 +13,7 @@ from starlette.convertors import StringConvertor, register_url_convertor
 
 from compact.errors import StoreError
 from compact.server.http.guard import App, Guard
+from compact.server.http.pages import Pages
 from compact.server.http.problems import Problem
 from compact.server.http.streaming import SeatedStream
 from compact.server.traces.database import TraceDatabase
@@ -75,7 +76,12 @@ def create_app(
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(StoreError, _not_stored)
     app.add_exception_handler(TooSlow, _too_slow)
-    return Guard(app, settings.guard)
+    return Pages(Guard(app, settings.guard), is_page)
+
+
+def is_page(path: str) -> bool:
+    """The viewer shares its addresses with the API; browsers ask for HTML, programs do not."""
+    return path in ("/", "/traces") or path.startswith("/traces/")
 
 
 def _service(request: Request) -> TraceService:

@@ -1,0 +1,156 @@
+"""Talking in the studio: streaming, stop, retry, edit, the list of sessions."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from support.browser import Stage, talk, watched
+
+
+def send(page: Page, text: str) -> None:
+    page.get_by_label("Message Compact").fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_a_reply_streams_in_and_stays_after_a_reload(page: Page, stage: Stage) -> None:
+    session = stage.session(title="")
+    stage.model.gate = threading.Event()
+    page.goto(f"/s/{session}")
+    expect(page.get_by_role("heading", name="New session").first).to_be_visible()
+    send(page, "The port is 8460.")
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("You said")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    stage.model.gate.set()
+    expect(log).to_contain_text("You said: The port is 8460.")
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("The port is 8460.")
+    page.reload()
+    expect(page.get_by_role("log")).to_contain_text("You said: The port is 8460.")
+    assert stage.get(session)["message_count"] == 2
+
+
+def test_a_reload_in_the_middle_of_a_reply_goes_on_with_it(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    stage.model.gate = threading.Event()
+    page.goto(f"/s/{session}")
+    send(page, "Name the harbor, the ferry and the last boat.")
+    expect(page.get_by_role("log")).to_contain_text("You said")
+    assert stage.model.half.wait(10)
+    page.reload()
+    expect(page.get_by_role("log")).to_contain_text("You said")
+    expect(page.get_by_role("article")).to_have_count(2)
+    stage.model.gate.set()
+    expect(page.get_by_role("log")).to_contain_text("the ferry and the last boat.")
+    expect(page.get_by_role("article")).to_have_count(2)
+
+
+def test_stop_keeps_what_came_and_says_so(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    stage.model.gate = threading.Event()
+    page.goto(f"/s/{session}")
+    send(page, "Tell me everything about the winter season and its prices.")
+    assert stage.model.half.wait(10)
+    page.get_by_role("button", name="Stop").click()
+    stage.model.gate.set()
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+    expect(page.get_by_role("log")).to_contain_text("You said")
+
+
+def test_edit_and_retry(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    page.goto(f"/s/{session}")
+    send(page, "The port is 8460.")
+    expect(page.get_by_role("log")).to_contain_text("You said: The port is 8460.")
+    expect(page.get_by_role("article", name="Assistant, m1")).to_be_visible()
+    page.get_by_label("Message Compact").focus()
+    page.keyboard.press("ArrowUp")
+    page.get_by_label("New wording").fill("The port is 9000.")
+    page.get_by_role("button", name="Send again").click()
+    expect(page.get_by_role("log")).to_contain_text("You said: The port is 9000.")
+    expect(page.get_by_role("log")).not_to_contain_text("8460")
+    expect(page.get_by_role("article")).to_have_count(2)
+    asked = len(stage.model.prompts)
+    page.get_by_role("article", name="Assistant, m1").hover()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+    expect(page.get_by_role("article")).to_have_count(2)
+    assert len(stage.model.prompts) > asked
+
+
+def test_two_tabs_on_one_session_agree(page: Page, stage: Stage, browser: object) -> None:
+    session = stage.session()
+    page.goto(f"/s/{session}")
+    with watched(page.context.browser, stage.url) as other:  # type: ignore[arg-type]
+        other.page.goto(f"/s/{session}")
+        expect(other.page.get_by_label("Message Compact")).to_be_visible()
+        send(page, "The ferry leaves at seven.")
+        expect(page.get_by_role("log")).to_contain_text("You said: The ferry leaves at seven.")
+        expect(other.page.get_by_role("log")).to_contain_text("You said: The ferry leaves at seven.")
+        expect(other.page.get_by_role("article")).to_have_count(2)
+        words = page.get_by_role("region", name="Context").get_by_text(re.compile("% used"))
+        same = other.page.get_by_role("region", name="Context").get_by_text(re.compile("% used"))
+        expect(same).to_have_text(words.inner_text())
+
+
+def test_sessions_are_found_renamed_and_deleted_by_keyboard(page: Page, stage: Stage) -> None:
+    session = stage.session(title="Tax letters")
+    page.goto(f"/s/{session}")
+    expect(page.get_by_label("Message Compact")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("tax letters")
+    expect(page.get_by_role("option", name="Tax letters")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="More", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("menuitem", name="Rename").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Title").fill("Tax letters 2026")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Tax letters 2026")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.wait_for_url(lambda url: session not in url)
+    assert stage.client.get(f"/api/sessions/{session}").status_code == 404
+
+
+@pytest.mark.spec("S0.4", part="page")
+def test_an_indicator_stands_between_compacted_and_recent_messages(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(20), preset="chat")
+    page.goto(f"/s/{session}")
+    send(page, "What is still open?")
+    expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+    line = page.get_by_role("separator")
+    expect(line).to_contain_text("messages compacted")
+    record = stage.get(session, "/records")["records"][0]
+    shown = stage.get(session, "/messages", limit=200)["messages"]
+    below = [one for one in shown if one["position"] > record["last_position"]]
+    expect(line).to_contain_text(f"{record['messages_replaced']} messages compacted")
+    expect(line).to_contain_text(f"{len(below)} kept word for word below")
+    above = page.get_by_role("article", name=f"m{record['last_position']}").bounding_box()
+    under = page.get_by_role("article", name=f"m{below[0]['position']}").bounding_box()
+    middle = line.bounding_box()
+    assert above and under and middle and above["y"] < middle["y"] < under["y"]
+
+
+@pytest.mark.spec("S0.6", part="page")
+def test_the_full_history_stays_and_a_reload_asks_no_summarizer(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(20), preset="chat")
+    page.goto(f"/s/{session}")
+    send(page, "What is still open?")
+    expect(page.get_by_role("separator")).to_be_visible()
+    asked = stage.writer.asked
+    page.reload()
+    expect(page.get_by_role("separator")).to_be_visible()
+    page.get_by_role("log").evaluate("element => element.scrollTo(0, 0)")
+    first = page.get_by_role("article", name="You, m0")
+    expect(first).to_contain_text("Question 0:")
+    expect(first).to_contain_text("in summary")
+    send(page, "And after that?")
+    expect(page.get_by_role("log")).to_contain_text("You said: And after that?")
+    assert stage.writer.asked == asked

@@ -1,0 +1,236 @@
+"""What the page shows before, during and after a compaction, and when it fails."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import Stage, Writer, talk, watched, work
+from support.providers import providing
+from support.studio import RuleModel, config, studio
+
+BUSY = "Session is currently being optimized. Please wait a moment."
+
+
+def send(page: Page, text: str) -> None:
+    page.get_by_label("Message Compact").fill(text)
+    page.keyboard.press("Enter")
+
+
+def debug(page: Page, session: str) -> None:
+    page.goto(f"/s/{session}?panel=debug")
+    expect(page.get_by_role("heading", name="Context Management")).to_be_visible()
+
+
+@pytest.mark.spec("S2.19", part="page")
+def test_every_sign_of_a_compaction_appears_changes_and_goes(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(23))
+    stage.writer.gate.clear()
+    debug(page, session)
+    bar = page.get_by_role("meter", name="Context used")
+    expect(bar).to_have_attribute("data-level", "full")
+    expect(page.get_by_role("region", name="Context").first).to_contain_text("Almost full")
+    send(page, "What is still open?")
+    row = page.get_by_role("group", name="Compaction")
+    expect(row).to_contain_text("Summarizing context...")
+    expect(row).to_contain_text("Clearing outputs")
+    expect(row).to_contain_text(re.compile(r"\d+ s"))
+    expect(row.get_by_role("button", name="Cancel")).to_be_visible()
+    page.get_by_label("Message Compact").fill("typing stays possible")
+    expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    expect(page.get_by_text("Send is off while compacting")).to_be_visible()
+    expect(page.get_by_role("button", name="Compact now")).to_be_disabled()
+    expect(page.get_by_label("Session list")).to_contain_text("Compacting…")
+    panel = page.get_by_role("tabpanel")
+    expect(panel).to_contain_text("Compacting")
+    expect(panel).to_contain_text("Summarizing")
+    stage.writer.gate.set()
+    expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_visible()
+    expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+    expect(panel.get_by_text("Compacted", exact=True)).to_be_visible()
+    done = stage.get(session, "/records")["records"][0]
+    expect(panel).to_contain_text(f"Before: {done['tokens_before']:,} tokens")
+    expect(panel).to_contain_text(f"After: {done['tokens_after']:,} tokens")
+    saved = round((1 - done["tokens_after"] / done["tokens_before"]) * 100)
+    expect(panel).to_contain_text(f"Saved: {saved}%")
+    expect(page.get_by_label("Session list")).to_contain_text("1 compaction")
+    expect(bar).to_have_attribute("data-level", "normal")
+    expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_hidden(timeout=9_000)
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()
+
+
+@pytest.mark.spec("S2.19", part="page")
+def test_the_amber_card_has_its_figures_and_its_citations_lead_to_the_source(
+    page: Page, stage: Stage
+) -> None:
+    session = stage.session(talk(20))
+    stage.post(session, "/compact", {})
+    page.goto(f"/s/{session}")
+    expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
+    page.keyboard.press("e")
+    card = page.get_by_role("region", name="Conversation Summarized")
+    expect(card.get_by_role("heading", name="Conversation Summarized")).to_be_visible()
+    record = stage.get(session, "/records")["records"][0]
+    saved = round((1 - record["tokens_after"] / record["tokens_before"]) * 100)
+    expect(card).to_contain_text(f"{saved}% saved")
+    expect(card).to_contain_text(f"{record['tokens_before']:,} → {record['tokens_after']:,} tokens")
+    cited = card.get_by_role("button", name=re.compile(r"^m\d+, go to message")).first
+    position = cited.inner_text()
+    cited.click()
+    source = page.get_by_role("article", name=re.compile(f", {position}$"))
+    expect(source).to_be_in_viewport()
+    page.get_by_role("button", name="Back to summary").click()
+    expect(card).to_be_in_viewport()
+    card.get_by_role("button", name="Show exact text").click()
+    expect(card.get_by_label("Exact summary text")).to_contain_text("##")
+    card.get_by_role("button", name="Collapse summary").click()
+    expect(card.get_by_role("button", name="Open summary")).to_be_visible()
+
+
+@pytest.mark.spec("S2.19", part="page")
+def test_cleared_outputs_are_shown_as_such_with_their_original(page: Page, stage: Stage) -> None:
+    session = stage.session([*work(40), *talk(4, 10)], preset="agent", policy={"output_reserve": 200})
+    stage.post(session, "/compact", {"mode": "prune"})
+    debug(page, session)
+    panel = page.get_by_role("tabpanel")
+    expect(panel).to_contain_text("Pruning")
+    expect(panel).to_contain_text(re.compile(r"Pruned [\d,]+ tool outputs \([\d,]+ tokens\)"))
+    page.get_by_role("log").evaluate("element => element.scrollTo(0, 0)")
+    cleared = page.get_by_text("[Tool output cleared - see conversation summary]").first
+    expect(cleared).to_be_visible()
+    page.get_by_role("button", name="Show original").first.click()
+    expect(page.get_by_text("Original, not in the prompt")).to_be_visible()
+    expect(page.get_by_role("region", name="Original output of read_file")).to_contain_text("value_")
+
+
+def test_cancel_leaves_everything_as_it_was(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(20))
+    before = stage.get(session)["usage"]["tokens"]
+    page.goto(f"/s/{session}")
+    stage.writer.gate.clear()
+    page.get_by_role("button", name="Compact now").click()
+    page.get_by_label("Keep in view").fill("The night of November 29")
+    page.get_by_role("dialog").get_by_role("button", name="Compact now").click()
+    page.get_by_role("button", name="Cancel").click()
+    stage.writer.gate.set()
+    expect(page.get_by_role("group", name="Compaction")).to_be_hidden()
+    expect(page.get_by_text("Compaction canceled")).to_be_visible()
+    assert stage.get(session)["usage"]["tokens"] == before
+    assert stage.get(session, "/records")["records"] == []
+
+
+def test_a_reload_in_the_middle_of_a_compaction_shows_it_again(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(23))
+    page.goto(f"/s/{session}")
+    stage.writer.gate.clear()
+    send(page, "What is still open?")
+    expect(page.get_by_role("group", name="Compaction")).to_contain_text("Summarizing context...")
+    page.reload()
+    expect(page.get_by_role("group", name="Compaction")).to_contain_text("Summarizing context...")
+    with watched(page.context.browser, stage.url) as other:  # type: ignore[arg-type]
+        other.page.goto(f"/s/{session}")
+        expect(other.page.get_by_role("group", name="Compaction")).to_be_visible()
+        other.page.get_by_label("Message Compact").fill("me too")
+        expect(other.page.get_by_role("button", name="Send")).to_be_disabled()
+        assert (
+            stage.client.post(
+                "/api/chat",
+                json={"id": session, "message": {"role": "user", "parts": [{"type": "text", "text": "x"}]}},
+            )
+            .json()["detail"]
+            .startswith(BUSY)
+        )
+        stage.writer.gate.set()
+        expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+        expect(other.page.get_by_role("log")).to_contain_text("You said: What is still open?")
+        expect(other.page.get_by_role("button", name="Send")).to_be_enabled()
+
+
+@pytest.mark.spec("S3.8", part="page")
+def test_rolling_says_updating_summary_while_it_runs(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(7, 20), preset="rolling")
+    page.goto(f"/s/{session}")
+    stage.writer.gate.clear()
+    send(page, "What is still open?")
+    row = page.get_by_role("group", name="Compaction")
+    expect(row).to_contain_text("Updating summary…")
+    stage.writer.gate.set()
+    expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+    expect(row).to_be_hidden()
+
+
+@pytest.mark.spec("S3.5", part="page")
+def test_a_rolling_summary_that_fails_is_a_small_warning(browser: Browser, tmp_path: Path) -> None:
+    writer = Writer(broken=True)
+    with providing(writer) as provider:
+        summarizer = {"name": "openai", "model": "m", "base_url": f"{provider.url}/v1", "fallback": "none"}
+        with studio(tmp_path, RuleModel(), config=config(summarizer=summarizer)) as client:
+            stage = Stage(client, RuleModel(), writer)
+            session = stage.session(talk(7, 20), preset="rolling")
+            with watched(browser, stage.url) as found:
+                found.page.goto(f"/s/{session}")
+                send(found.page, "What is still open?")
+                expect(found.page.get_by_text("Summary not updated")).to_be_visible()
+                expect(found.page.get_by_role("log")).to_contain_text("You said: What is still open?")
+                expect(found.page.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.fixture
+def blocked(browser: Browser, tmp_path: Path) -> Iterator[tuple[Stage, Page, Path]]:
+    """A server whose archive cannot be written, so that every compaction fails until it can."""
+    archive = tmp_path / "archive"
+    archive.write_text("a file where the folder should be")
+    settings = config(archive={"adapter": "fs", "path": str(archive)})
+    model = RuleModel()
+    with studio(tmp_path, model, config=settings) as client, watched(browser, str(client.base_url)) as found:
+        yield Stage(client, model, Writer()), found.page, archive
+
+
+@pytest.mark.spec("S2.19", part="page")
+def test_the_banner_says_nothing_is_lost_and_retry_works(blocked: tuple[Stage, Page, Path]) -> None:
+    stage, page, archive = blocked
+    session = stage.session(talk(23))
+    page.goto(f"/s/{session}?panel=debug")
+    send(page, "What is still open?")
+    banner = page.get_by_role("alert")
+    expect(banner).to_contain_text("Compaction failed")
+    expect(banner).to_contain_text("Nothing is lost")
+    expect(page.get_by_role("tabpanel")).to_contain_text("Compact Fail")
+    expect(page.get_by_label("Message Compact")).to_have_value("What is still open?")
+    with page.expect_download():
+        banner.get_by_role("button", name="Export").click()
+    banner.get_by_role("button", name="Dismiss").click()
+    expect(banner).to_be_hidden()
+    page.keyboard.press("Escape")
+    page.get_by_label("Message Compact").focus()
+    page.keyboard.press("Enter")
+    expect(banner).to_be_visible()
+    archive.unlink()
+    banner.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+    expect(banner).to_be_hidden()
+    expect(page.get_by_label("Message Compact")).to_have_value("")
+
+
+@pytest.mark.spec("S2.19", part="page")
+def test_start_new_session_is_offered_where_nothing_else_helps(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(20))
+    for position in range(0, 40):
+        stage.client.put(f"/api/sessions/{session}/pins/{position}", json={"pinned": True})
+    page.goto(f"/s/{session}?panel=debug")
+    send(page, "What is still open? " + "And the prices of the winter season? " * 60)
+    banner = page.get_by_role("alert")
+    expect(banner).to_contain_text("This conversation no longer fits")
+    expect(banner.get_by_role("button", name="Retry")).to_have_count(0)
+    banner.get_by_role("button", name="Start New Session").click()
+    page.wait_for_url(lambda url: session not in url)
+    expect(page.get_by_label("Message Compact")).to_be_visible()
+    stage.model.gate = threading.Event()
+    stage.model.gate.set()
+    send(page, "A fresh start.")
+    expect(page.get_by_role("log")).to_contain_text("You said: A fresh start.")

@@ -1,0 +1,177 @@
+"""A real Chromium on the real studio; what every page must hold is checked after every test."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from compact.server.http.pages import BUILT
+from support.studio import RuleModel, new_session
+
+CHROMIUM = Path("/usr/bin/chromium")
+SUMMARY = (
+    "## Goals\n- Move the booking service to Helsinki [m0]\n## Decisions\n- Dump and restore, because nobody "
+    "looks after replication [m2]\n## Next steps\n- Test the restore before the night of November 29 [m4]\n"
+    "## Key entities\n- config/booking.toml\n"
+)
+# Runs before every page's own scripts: keeps what the content policy refused.
+_WATCH = """
+window.refused = [];
+addEventListener("securitypolicyviolation", e => refused.push(`${e.violatedDirective} ${e.blockedURI}`));
+"""
+
+
+_TALKS = itertools.count()
+
+
+def skip_without_browser() -> None:
+    if not CHROMIUM.is_file():
+        pytest.skip("needs Chromium: apt-get install chromium")
+    if not (BUILT / "index.html").is_file():
+        pytest.skip("needs the built studio: make web")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    skip_without_browser()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watched:
+    """A page with a log of what it asked for and what went wrong in it."""
+
+    page: Page
+    foreign: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        refused = self.page.evaluate("window.refused ?? []") if not self.page.is_closed() else []
+        assert self.foreign == [], "requests left the machine"
+        assert refused == [], "the content policy refused something"
+        assert self.failures == [], "errors in the page"
+
+
+@contextmanager
+def watched(
+    browser: Browser, url: str, width: int = 1440, height: int = 900, **options: Any
+) -> Iterator[Watched]:
+    """A page of its own context on this server; requests to anywhere else are kept and blocked."""
+    context = browser.new_context(
+        base_url=url, viewport={"width": width, "height": height}, reduced_motion="reduce", **options
+    )
+    context.add_init_script(_WATCH)
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    found = Watched(page)
+    own = urlsplit(url).netloc
+
+    def route(route: Any) -> None:
+        if urlsplit(route.request.url).netloc not in (own, ""):
+            found.foreign.append(route.request.url)
+            route.abort()
+        else:
+            route.continue_()
+
+    context.route("**/*", route)
+    page.on("pageerror", lambda error: found.failures.append(str(error)))
+    try:
+        yield found
+        found.check()
+    finally:
+        context.close()
+
+
+@dataclass
+class Writer:
+    """The summarizer's model: `gate` holds it back, `broken` makes it fail."""
+
+    gate: threading.Event = field(default_factory=threading.Event)
+    broken: bool = False
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    def __call__(self, messages: list[Any], tools: list[Any]) -> str:
+        self.asked += 1
+        self.gate.wait(20)
+        if self.broken:
+            raise RuntimeError("the summarizer is down")
+        return SUMMARY
+
+
+@dataclass
+class Stage:
+    """The server, its model and its summarizer, as a test sets them."""
+
+    client: httpx2.Client
+    model: RuleModel
+    writer: Writer
+
+    @property
+    def url(self) -> str:
+        return str(self.client.base_url).rstrip("/")
+
+    def session(self, messages: list[dict[str, Any]] | None = None, **settings: Any) -> str:
+        made = new_session(self.client, **{"title": "Moving the cottages", **settings})
+        if messages:
+            answer = self.client.post(f"/api/sessions/{made}/import", json={"messages": messages})
+            assert answer.status_code == 200, answer.text
+        return made
+
+    def get(self, session: str, rest: str = "", **params: Any) -> Any:
+        return self.client.get(f"/api/sessions/{session}{rest}", params=params).json()
+
+    def post(self, session: str, rest: str, body: Any) -> Any:
+        answer = self.client.post(f"/api/sessions/{session}{rest}", json=body)
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+
+def talk(turns: int, words: int = 80, start: int = 0) -> list[dict[str, Any]]:
+    """User and assistant in turn, about `words` words each; no two calls say the same.
+
+    Of an equal history the summary would be known already, and no summarizer asked.
+    """
+    number = next(_TALKS)
+    filler = "the cottage by the lake has a price for every week of the season. " * 40
+    messages: list[dict[str, Any]] = []
+    for turn in range(start, start + turns):
+        text = " ".join(filler.split()[:words])
+        messages.append({"role": "user", "content": f"Question {turn}: talk {number}, {text}"})
+        messages.append({"role": "assistant", "content": f"Answer {turn}: talk {number}, {text}"})
+    return messages
+
+
+def work(steps: int, lines: int = 40) -> list[dict[str, Any]]:
+    """One task and many tool steps with long outputs."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find out why the export fails."}]
+    for step in range(steps):
+        call = {"name": "read_file", "arguments": f'{{"path": "src/part_{step}.py"}}'}
+        messages.append(
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"call_{step}", "type": "function", "function": call}],
+            }
+        )
+        output = "\n".join(f"{line:4} value_{step}_{line} = compute({line})" for line in range(lines))
+        messages.append({"role": "tool", "tool_call_id": f"call_{step}", "content": output})
+    messages.append({"role": "assistant", "content": "The export fails because part_3 reads an old path."})
+    return messages
