@@ -31,6 +31,21 @@ addEventListener("securitypolicyviolation", e => refused.push(`${e.violatedDirec
 """
 
 
+# Scrolls through the whole list in 60 steps, one a frame, and says how long the frames took.
+SCROLL = """async selector => {
+  const box = document.querySelector(selector), times = [];
+  let last = performance.now();
+  for (let step = 0; step <= 60; step += 1) {
+    box.scrollTop = (box.scrollHeight - box.clientHeight) * step / 60;
+    await new Promise(requestAnimationFrame);
+    const now = performance.now();
+    times.push(now - last);
+    last = now;
+  }
+  times.sort((a, b) => a - b);
+  const memory = performance.memory ? Math.round(performance.memory.usedJSHeapSize / 1e6) : 0;
+  return {median: Math.round(times[30]), worst: Math.round(times.at(-1)), megabytes: memory};
+}"""
 _TALKS = itertools.count()
 
 

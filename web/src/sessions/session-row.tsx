@@ -21,7 +21,7 @@ export function SessionRow({ session, current, onRename, onDelete, onExport, onO
   const unread = useSessions((state) => state.unread[session.id]);
   const box = current ? "bg-surface ring-1 ring-line shadow-soft" : "hover:bg-text/5";
   return (
-    <li className={`group relative rounded-[8px] ${box}`}>
+    <div className={`group relative rounded-[8px] ${box}`}>
       <Link
         href={`/s/${encodeURIComponent(session.id)}`}
         aria-current={current ? "page" : undefined}
@@ -60,6 +60,6 @@ export function SessionRow({ session, current, onRename, onDelete, onExport, onO
           <Ellipsis size={14} aria-hidden />
         </Menu>
       </div>
-    </li>
+    </div>
   );
 }

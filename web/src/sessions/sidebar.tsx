@@ -84,14 +84,14 @@ export function Sidebar({ currentId, onSearch, onOpen }: Props) {
             const row = rows[item.index];
             if (!row) return null;
             return (
-              <div key={item.key} role="presentation" ref={virtual.measureElement} data-index={item.index} className="absolute inset-x-0 top-0 pb-0.5" style={{ transform: `translateY(${item.start}px)` }}>
+              <li key={item.key} ref={virtual.measureElement} data-index={item.index} className="absolute inset-x-0 top-0 pb-0.5" style={{ transform: `translateY(${item.start}px)` }}>
                 {row.kind === "space" ? (
-                  <li className="flex items-center justify-between px-2 pt-2.5 pb-1 text-meta font-medium text-text-3">
+                  <div className="flex items-center justify-between px-2 pt-2.5 pb-1 text-meta font-medium text-text-3">
                     {row.title}
                     <Button variant="ghost" icon small aria-label={`New session in ${row.title}`} onClick={() => void create(row.name === "default" ? undefined : row.name)}>
                       <Plus size={14} aria-hidden />
                     </Button>
-                  </li>
+                  </div>
                 ) : (
                   <SessionRow
                     session={row.session}
@@ -102,7 +102,7 @@ export function Sidebar({ currentId, onSearch, onOpen }: Props) {
                     onOpen={onOpen}
                   />
                 )}
-              </div>
+              </li>
             );
           })}
         </ul>

@@ -88,7 +88,7 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
             {tokens > 0 && ` · ${short(tokens)} tokens in`}
             {trace.truncated && " · shown in part"}
           </span>
-          <Button className="ml-auto" onClick={() => { void copyText(window.location.href); showToast("info", "Link copied", "It opens this same view."); }}>
+          <Button className="ml-auto" aria-label="Copy link" onClick={() => { void copyText(window.location.href); showToast("info", "Link copied", "It opens this same view."); }}>
             <LinkIcon size={14} aria-hidden /> <span className="hidden md:inline">Copy link</span>
           </Button>
         </header>

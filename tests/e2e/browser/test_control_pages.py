@@ -1,0 +1,100 @@
+"""Undo, what if and figures, on the live session."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from support.browser import Stage, talk
+from support.studio import said
+
+
+@pytest.mark.spec("S5.10", part="page")
+def test_a_compaction_is_undone_from_the_records_after_later_turns(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(12))
+    stage.post(session, "/compact", {})
+    for turn in range(3):
+        said(stage.client, session, f"Later turn {turn}.")
+    step = stage.get(session, "/records")["records"][0]["step"]
+    preview = stage.get(session, f"/records/{step}/restore")
+    page.goto(f"/s/{session}?panel=records")
+    page.get_by_role("button", name="Undo Summary v1").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"{preview['messages_back']} messages come back word for word")
+    expect(dialog).to_contain_text("The turns since then stay.")
+    usage = stage.get(session)["usage"]
+    share = round(100 * preview["tokens_after"] / usage["window"])
+    expect(dialog).to_contain_text(f"{share}%")
+    dialog.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_text("Summary v1 undone").first).to_be_visible()
+    record = next(one for one in stage.get(session, "/records")["records"] if one["step"] == step)
+    assert record["undone"] and stage.get(session)["message_count"] == 30
+    expect(page.get_by_role("log")).to_contain_text("You said: Later turn 2.")
+    expect(page.get_by_role("separator")).to_have_count(0)
+
+
+@pytest.mark.spec("S5.9", part="page")
+def test_presets_are_compared_and_one_is_applied(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(20))
+    before = stage.get(session)
+    page.goto(f"/s/{session}/what-if?p=budget,window")
+    table = page.get_by_role("region", name="Comparison")
+    for name in ("Now", "budget", "window"):
+        expect(table.get_by_role("columnheader", name=re.compile(f"^{name}"))).to_be_visible()
+    for row in ("Next prompt", "In short", "Your words", "Values", "Kept word for word", "Dropped"):
+        expect(table.get_by_role("rowheader", name=re.compile(f"^{row}")).first).to_be_visible()
+    answer = stage.post(session, "/what-if", {"columns": [{"preset": "window"}]})
+    expect(table).to_contain_text(f"{answer['columns'][0]['tokens_after']:,}")
+    after = stage.get(session)
+    assert (before["usage"], before["compaction_count"]) == (after["usage"], after["compaction_count"])
+    blocks = page.get_by_role("slider", name="Message")
+    blocks.focus()
+    page.keyboard.press("ArrowRight")
+    expect(blocks).to_have_attribute("aria-valuenow", "1")
+    page.get_by_role("button", name="Apply window").click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply window").click()
+    expect(page.get_by_text("Applied:")).to_be_visible()
+    assert stage.get(session)["usage"]["tokens"] < before["usage"]["tokens"]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("dialog")).to_contain_text("come back")
+
+
+@pytest.mark.spec("S5.15", part="page")
+def test_figures_show_size_compactions_cost_cache_and_survival(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(10))
+    for turn in range(2):
+        said(stage.client, session, f"Turn {turn}: what does the week in May cost?")
+    stage.post(session, "/compact", {})
+    said(stage.client, session, "And the week in June?")
+    page.goto(f"/s/{session}/figures")
+    for name in ("Context size over turns", "Prompt tokens, cached and not", "What survived", "Compactions"):
+        expect(page.get_by_role("heading", name=name)).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("Cost"))).to_be_visible()
+    figures = stage.get(session, "/figures")
+    sizes = page.get_by_role("table", name="Context size over turns")
+    expect(sizes.get_by_role("row")).to_have_count(len(figures["turns"]) + 1)
+    expect(sizes).to_contain_text(f"{figures['turns'][-1]['tokens']:,} tokens")
+    record = stage.get(session, "/records")["records"][0]
+    expect(page.get_by_role("region", name="Compactions")).to_contain_text(f"{record['tokens_before']:,}")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Export CSV").click()
+    assert saved.value.suggested_filename == "figures.csv"
+
+
+def test_a_message_is_pinned_and_a_policy_is_previewed_before_it_is_applied(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(12))
+    page.goto(f"/s/{session}?panel=context")
+    last = page.get_by_role("article", name="Assistant, m23")
+    last.hover()
+    last.get_by_role("button", name="Pin message").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("1 message ·")
+    assert stage.get(session, "/messages", limit=1)["messages"][0]["pinned"]
+    panel = page.get_by_role("tabpanel")
+    expect(panel).to_contain_text("If compacted now:")
+    panel.get_by_label("Keep recent turns").fill("2")
+    plan = stage.post(session, "/plan", {"preset": "budget", "policy": {"keep_recent_turns": 2}})
+    expect(panel).to_contain_text(f"→ {plan['after']:,} tokens")
+    panel.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("It holds from the next message on.")).to_be_visible()

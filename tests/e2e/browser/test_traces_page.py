@@ -1,0 +1,143 @@
+"""The trace viewer on the trace service itself, with real events of a compaction."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from compact import CompactConfig, CompactManager
+from support.browser import SCROLL, talk, watched
+from support.trace_service import span, trace_service
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    with trace_service(tmp_path_factory.mktemp("traces") / "traces.db") as client:
+        url = str(client.base_url).rstrip("/")
+        config = CompactConfig(
+            model="gpt-4o",
+            max_context_tokens=4_000,
+            archive={"adapter": "none"},
+            tracing={"ariadne_url": url},
+        )
+        with CompactManager(config) as manager:
+            manager.preflight("cottages", talk(26))
+            manager.flush()
+        yield client
+
+
+@pytest.fixture
+def page(service: httpx2.Client, browser: Browser) -> Iterator[Page]:
+    with watched(browser, str(service.base_url).rstrip("/")) as found:
+        yield found.page
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    now = time.time()
+    spans: list[dict[str, Any]] = [{"type": "trace", "trace_id": "many", "name": "Many spans"}]
+    for number in range(count):
+        spans.append(
+            span(
+                "many",
+                f"n{number}",
+                parent_id=None if number == 0 else f"n{(number - 1) // 8}",
+                name=f"step {number}",
+                kind="generation" if number % 3 else "function",
+                started_at=now + number * 0.01,
+                ended_at=now + number * 0.01 + 0.4,
+                status="error" if number % 97 == 5 else "ok",
+                data={"usage": {"input_tokens": number * 10}, "note": "x" * 200},
+            )
+        )
+    return spans
+
+
+def ingest(service: httpx2.Client, events: list[dict[str, Any]]) -> None:
+    for start in range(0, len(events), 1_000):
+        assert service.post("/ingest", json={"batch": events[start : start + 1_000]}).status_code == 200
+
+
+@pytest.mark.spec("S4.13", part="page")
+def test_spans_bars_and_an_inspector_with_summary_decision_and_counts(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Trace list").get_by_role("link").first.click()
+    tree = page.get_by_role("treegrid", name="Spans")
+    for name in ("compact.token_estimate", "compact.trigger_decision", "compact.summary_created"):
+        expect(tree.get_by_role("row").filter(has_text=name).first).to_be_visible()
+    row = tree.get_by_role("row").filter(has_text="compact.summary_created").first
+    took = row.get_by_role("gridcell").nth(1)
+    expect(took).to_have_attribute("aria-label", re.compile(r"took [\d.]+ (ms|s)"))
+    bar = took.locator("i").bounding_box()
+    assert bar and bar["width"] >= 3
+    row.click()
+    inspector = page.get_by_role("complementary", name="Inspector")
+    expect(inspector).to_contain_text("Summary")
+    expect(inspector.get_by_label("Summary", exact=True).last).to_contain_text("##")
+    expect(inspector).to_contain_text("Policy decision")
+    expect(inspector).to_contain_text("yes, overflow")
+    expect(inspector).to_contain_text("Token counts")
+    expect(inspector).to_contain_text("Before")
+    inspector.get_by_role("tab", name="Raw").click()
+    expect(inspector.get_by_label("Raw span")).to_contain_text('"summary_tokens"')
+    address = page.url
+    assert "span=" in address
+    page.goto("/traces")
+    page.goto(address)
+    expect(page.get_by_role("row", selected=True)).to_contain_text("compact.summary_created")
+
+
+@pytest.mark.spec("S4.13", part="page")
+def test_keys_search_filters_and_the_live_tail(page: Page, service: httpx2.Client) -> None:
+    ingest(service, many(40))
+    page.goto("/traces/many")
+    tree = page.get_by_role("treegrid", name="Spans")
+    expect(tree.get_by_role("row").first).to_be_visible()
+    tree.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("row", selected=True)).to_contain_text("step 0")
+    page.keyboard.press("ArrowLeft")
+    expect(tree.get_by_role("row")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("w")
+    assert "t1=" in page.url
+    page.keyboard.press("f")
+    assert "t1=" not in page.url
+    page.get_by_label("Search in this trace").fill("step 39")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 of 1")).to_be_visible()
+    expect(page.get_by_role("row", selected=True)).to_contain_text("step 39")
+    page.get_by_label("Search in this trace").fill("")
+    page.get_by_role("button", name="Errors 1").click()
+    expect(tree.get_by_role("row").filter(has_text="step 5")).to_be_visible()
+    expect(tree.get_by_role("row")).to_have_count(2)
+    # Choosing a span paused the tail: new events are counted, nothing moves.
+    expect(page.get_by_text("Paused")).to_be_visible()
+    service.post("/ingest", json=span("later", "s1", name="Later"))
+    expect(page.get_by_text("1 new event", exact=True)).to_be_visible()
+    expect(page.get_by_label("Trace list")).not_to_contain_text("Later")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_label("Trace list")).to_contain_text("Later")
+
+
+def test_five_thousand_spans_stay_fluid(page: Page, service: httpx2.Client) -> None:
+    """Frames while scrolling take as long as with 300 spans: only the rows on the screen exist."""
+    ingest(service, [{**one, "trace_id": "few"} for one in many(300)])
+    ingest(service, many(5_000))
+    frames = {}
+    for name in ("few", "many"):
+        start = time.monotonic()
+        page.goto(f"/traces/{name}")
+        tree = page.get_by_role("treegrid", name="Spans")
+        expect(tree.get_by_role("row").first).to_be_visible()
+        painted = time.monotonic() - start
+        assert tree.get_by_role("row").count() < 120
+        frames[name] = page.evaluate(SCROLL, '[role="treegrid"]')
+        print(f"\n{name} spans: first rows after {painted:.2f} s, {frames[name]}")
+    assert painted < 10
+    assert frames["many"]["median"] < 2 * frames["few"]["median"] + 20
