@@ -35,7 +35,7 @@ def lint(
     """
     check_asked(messages, None, None, None)
     target = provider_named(provider)
-    with nesting_told(messages):
+    with nesting_told(messages, tools, system):
         known = by_name(format) if format else _recognized(messages, target)
         own = known.name if known.provider == target else None
         decoded, broken = _readable(messages, known)

@@ -138,6 +138,11 @@ class Reader:
             raise nesting_refusal(call.messages, call.tools, call.system) or FormatError(
                 "The messages are nested too deeply to be read. Nothing was changed."
             ) from None
+        except (TypeError, ValueError):
+            refusal = nesting_refusal(call.messages, call.tools, call.system)
+            if refusal is None:
+                raise
+            raise refusal from None
 
     def _situation(
         self, call: Call, session: Session, history: History, head: Head, stores: bool

@@ -1,4 +1,4 @@
-"""What a value nested beyond measure, or one that holds itself, is answered with."""
+"""What a value that JSON cannot hold is answered with: too deep, holding itself, odd keys, huge numbers."""
 
 from __future__ import annotations
 
@@ -7,33 +7,46 @@ from contextlib import contextmanager
 from typing import Any
 
 from compact.errors import FormatError, MalformedMessage
+from compact.model.message import canonical_json
 
 DEEPEST = 200
 """Levels that are read for sure. What providers take and what tools say has some ten."""
+UNREADABLE = (RecursionError, TypeError, ValueError)
+"""What Python raises where it cannot write a value as JSON."""
 
 
 @contextmanager
 def nesting_told(messages: Any, tools: Any = None, system: Any = None) -> Iterator[None]:
-    """Where reading these fails for their depth, say which of them it is."""
+    """Where reading these fails for what they hold, say which of them it is."""
     try:
         yield
-    except (RecursionError, ValueError) as problem:
+    except UNREADABLE:
         refusal = nesting_refusal(messages, tools, system)
-        if refusal is None or isinstance(problem, FormatError):
+        if refusal is None:
             raise
         raise refusal from None
 
 
 def nesting_refusal(messages: Any, tools: Any = None, system: Any = None) -> FormatError | None:
-    """The refusal of the first that is nested too deeply; None where none is."""
-    told = f"nested more than {DEEPEST} levels deep, or it holds itself"
+    """The refusal of the first that JSON cannot hold; None where there is none."""
     for index, message in enumerate(messages if isinstance(messages, list | tuple) else ()):
-        if is_too_deep(message):
-            return MalformedMessage(index, f"it is {told}")
+        if problem := _problem(message):
+            return MalformedMessage(index, f"it {problem}")
     for name, value in (("tools", tools), ("system", system)):
-        if is_too_deep(value):
-            return FormatError(f"{name}: something in it is {told}. Nothing was changed.")
+        if problem := _problem(value):
+            return FormatError(f"{name}: something in it {problem}. Nothing was changed.")
     return None
+
+
+def _problem(value: Any) -> str:
+    if is_too_deep(value):
+        return f"is nested more than {DEEPEST} levels deep, or it holds itself"
+    try:
+        canonical_json(value)
+    except UNREADABLE as error:
+        # Keys of several kinds, or a number of more digits than Python writes.
+        return f"cannot be written as JSON: {error}"
+    return ""
 
 
 def is_too_deep(value: Any) -> bool:

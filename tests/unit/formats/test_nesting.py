@@ -1,4 +1,4 @@
-"""Values nested beyond measure are refused by name, whoever reads them first."""
+"""Values that JSON cannot hold are refused by name, whoever reads them first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compact import CompactConfig, CompactError, CompactManager, count_tokens, lint
+from compact import CompactConfig, CompactError, CompactManager, count_tokens, lint, summarize
 from compact.errors import FormatError, MalformedMessage
 from compact.formats.nesting import DEEPEST, is_too_deep
 
@@ -71,6 +71,23 @@ def test_tools_and_system_are_named(read: Callable[..., Any], make: Callable[[],
     for name, value in (("tools", [tool]), ("system", [{"type": "other", "x": make()}])):
         with pytest.raises(FormatError, match=f"^{name}: .* nested more than"):
             read(asked, **{name: value})
+
+
+@pytest.mark.parametrize(
+    "value", [10**5_000, {1: "a", "b": 2}, {("a", "b"): 1}], ids=["huge", "mixed", "tuple"]
+)
+@pytest.mark.parametrize("read", [preflight, lint, count_tokens, lambda messages: summarize(messages, 200)])
+def test_what_json_cannot_hold_is_refused_with_its_index(read: Callable[[Any], Any], value: Any) -> None:
+    with pytest.raises(MalformedMessage, match="cannot be written as JSON") as refused:
+        read(calling({"n": value}))
+    assert refused.value.index == 1
+
+
+@pytest.mark.parametrize("read", [preflight, count_tokens])
+def test_a_huge_number_in_a_tool_is_refused_by_name(read: Callable[..., Any]) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"maximum": 10**5_000}}}
+    with pytest.raises(FormatError, match=r"^tools: .* cannot be written as JSON"):
+        read([{"role": "user", "content": "hi"}], tools=[tool])
 
 
 def test_what_is_no_list_of_messages() -> None:
