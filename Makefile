@@ -65,8 +65,8 @@ browser:
 	@test -x $(CHROMIUM) || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && echo "Installing Chromium ..." >&2 && \
 		apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } || echo "No Chromium: browser tests are skipped." >&2
 
-run: setup  ## show a compaction, then chat in the terminal with the local demo model
-	@$(BIN)/python examples/try_chat.py
+run: setup web  ## start the studio with a long sample session; the next message compacts it
+	@$(BIN)/compact studio --demo
 
 test: setup web browser  ## all tests, with coverage
 	@echo "All tests: about nine minutes on two cores." >&2

@@ -1,4 +1,4 @@
-"""What `make run` starts: the before and after of a compaction, then the terminal chat on the local model.
+"""The before and after of a compaction, then the terminal chat on the local model.
 
     python examples/try_chat.py
 
@@ -24,7 +24,7 @@ DEMO = Path(__file__).with_name("demo_chat.json")
 WINDOW, RESERVE = 3_400, 400
 OPTIONS = ["--model", "local", "--window", str(WINDOW), "--set", f"policy.hard_cap_buffer={RESERVE}"]
 HINT = f"""
-This is no terminal, so the chat is not started. At one, `make run` goes on with
+This is no terminal, so the chat is not started. At one, it goes on with
 
     compact chat {" ".join(OPTIONS)}
 

@@ -25,6 +25,7 @@ from support.studio import RuleModel, body_of, new_session, said, stored_events,
 
 OPENAPI = Path(__file__).parents[2] / "docs/openapi.json"
 ADA, BOB = "token-of-ada", "token-of-bob"
+HTML = {"Accept": "text/html"}
 TENANTS = {ADA: "ada", BOB: "bob"}
 
 
@@ -109,7 +110,13 @@ def test_without_its_token_nothing_is_answered(tenants: httpx2.Client) -> None:
                     path
                 )
     assert tenants.get("/api/health").status_code == 200
-    assert tenants.get("/").status_code == 200
+    # A browser gets the page, which can ask for the token, and nothing else, whatever it asks for.
+    page = tenants.get("/", headers=HTML).text
+    assert "<!doctype html>" in page
+    for path in ("/s/some-session", "/settings", "/traces", "/metrics", "/spans/x"):
+        assert tenants.get(path, headers=HTML).text == page
+        assert tenants.get(path, headers={"Accept": "application/json"}).status_code == 401
+    assert tenants.get("/api/sessions", headers=HTML).status_code == 401
 
 
 def test_other_machines_are_served_only_with_a_token() -> None:
@@ -128,16 +135,9 @@ def test_a_tenants_sessions_are_not_there_for_another(tenants: httpx2.Client) ->
     assert said_to.status_code == 200
     for method, path in paths():
         if "{session_id}" in path:
-            content = {
-                "id": made,
-                "text": "x",
-                "pinned": True,
-                "at_message": 1,
-                "columns": [{}],
-                "messages": [{}],
-            }
             kept = {
                 "/edit": {"text": "x"},
+                "/usage": {"draft": "x"},
                 "/pins/0": {"pinned": True},
                 "/apply": {"at_message": 1},
                 "/what-if": {"columns": [{}]},
@@ -147,7 +147,7 @@ def test_a_tenants_sessions_are_not_there_for_another(tenants: httpx2.Client) ->
             answer = tenants.request(
                 method, filled(path, made), headers=bearer(BOB), json=body, params={"q": "Osprey"}
             )
-            assert answer.status_code == 404, (method, path, answer.text, content.keys())
+            assert answer.status_code == 404, (method, path, answer.text)
             assert "Osprey" not in answer.text
     assert tenants.post("/api/chat", json=body_of(made, "x"), headers=bearer(BOB)).status_code == 404
     assert made not in tenants.get("/api/sessions", headers=bearer(BOB)).text
@@ -286,10 +286,12 @@ def test_every_answer_has_a_strict_policy_and_no_internals(tmp_path: Path) -> No
         failed = client.post("/api/chat", json=body_of(session, "x"))
         assert "hunter22" not in failed.text and "/srv/secret" not in failed.text
         assert '"finishReason":"error"' in failed.text
-        for answer in (client.get("/"), client.get("/api/health"), client.get("/api/sessions/none"), failed):
+        page = client.get("/", headers=HTML)
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+        for answer in (page, client.get("/api/health"), client.get("/api/sessions/none"), failed):
             policy = answer.headers["content-security-policy"]
-            assert "default-src 'none'" in policy and "script-src 'self'" in policy
-            assert "unsafe-eval" not in policy and "frame-ancestors 'none'" in policy
+            assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
             assert answer.headers["x-content-type-options"] == "nosniff"
 
 
@@ -305,7 +307,7 @@ def test_only_files_of_the_studio_are_served(tmp_path: Path, path: str) -> None:
     with studio(tmp_path, static=static) as client:
         asset = client.get("/assets/app-1a.js")
         assert asset.status_code == 200 and "immutable" in asset.headers["cache-control"]
-        assert "the studio" in client.get("/s/some-session").text
+        assert "the studio" in client.get("/s/some-session", headers=HTML).text
         found = raw(client, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert b"outside" not in found and b"root:" not in found and b"[project]" not in found
 

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 
 from compact.errors import CompactError
 from compact.server.http.guard import App, Guard, Message, Receive, Send
@@ -80,6 +81,8 @@ def api(
     )
     for router in (service.router, sessions.router, chat.router, compaction.router):
         app.include_router(router)
+    # Streams are left alone: each of their events has to leave at once.
+    app.add_middleware(GZipMiddleware, minimum_size=1_000)
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(CompactError, _compact_error)
     app.add_exception_handler(RequestValidationError, _not_valid)

@@ -115,6 +115,8 @@ class Usage(Answer):
     over_by: int
     parts: UsageParts
     compacts_next: bool
+    draft: int = 0
+    """Tokens of the draft, where one was given; they are in `tokens` too."""
 
 
 class Session(Answer):
@@ -218,6 +220,10 @@ class ChatRequest(BaseModel):
 
 class EditRequest(Asked):
     text: Text
+
+
+class DraftRequest(Asked):
+    draft: Text
 
 
 class PinRequest(Asked):

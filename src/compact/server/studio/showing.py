@@ -50,6 +50,16 @@ def shown_usage(conversation: Conversation, usage: ContextUsage | None = None) -
     )
 
 
+def usage_with(conversation: Conversation, draft: str) -> schemas.Usage:
+    """The prompt with a message that is not sent yet."""
+    now = shown_usage(conversation)
+    if not draft:
+        return now
+    history = [*conversation.history, {"role": "user", "content": draft}]
+    found = shown_usage(conversation, conversation.manager.usage(conversation.id, history))
+    return found.model_copy(update={"draft": max(0, found.tokens - now.tokens)})
+
+
 def shown_session(
     thread: Thread,
     settings: Mapping[str, Any],

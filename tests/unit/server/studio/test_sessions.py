@@ -106,7 +106,8 @@ def test_pins_usage_and_export(client: httpx2.Client) -> None:
     assert pinned["pinned"] is True
     now = client.get(f"/api/sessions/{session}/usage").json()
     more = client.get(f"/api/sessions/{session}/usage", params={"draft": "word " * 200}).json()
-    assert more["tokens"] > now["tokens"] + 100
+    assert more["tokens"] == now["tokens"] + more["draft"] and more["draft"] > 100
+    assert client.post(f"/api/sessions/{session}/usage", json={"draft": "word " * 200}).json() == more
     assert client.get(f"/api/sessions/{session}/usage").json() == now
     exported = client.get(f"/api/sessions/{session}/export")
     assert "sk-abc123" not in exported.text and "<REDACTED>" in exported.text

@@ -15,7 +15,7 @@ from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.messages import message_at, shown_messages
 from compact.server.studio.remote_turn import followed_elsewhere
 from compact.server.studio.routes.common import Here, Position, SessionId, TheStudio, problems
-from compact.server.studio.showing import shown_usage
+from compact.server.studio.showing import usage_with
 from compact.server.studio.studio import Studio
 
 router = APIRouter(tags=["chat"])
@@ -128,14 +128,13 @@ async def usage(
     here: Here, session_id: SessionId, draft: Annotated[str, Query(max_length=8_000)] = ""
 ) -> schemas.Usage:
     """The prompt that would be sent now, with a draft where one is given. Nothing is stored."""
+    return await here.look(session_id, lambda found: usage_with(found, draft))
 
-    def looked(conversation: Any) -> schemas.Usage:
-        if not draft:
-            return shown_usage(conversation)
-        history = [*conversation.history, {"role": "user", "content": draft}]
-        return shown_usage(conversation, conversation.manager.usage(conversation.id, history))
 
-    return await here.look(session_id, looked)
+@router.post("/api/sessions/{session_id}/usage", responses=problems(404))
+async def usage_of_draft(here: Here, session_id: SessionId, wanted: schemas.DraftRequest) -> schemas.Usage:
+    """The same for a draft that is too long for an address."""
+    return await here.look(session_id, lambda found: usage_with(found, wanted.draft))
 
 
 @router.get(

@@ -1,4 +1,4 @@
-"""What `make run` does where there is no terminal: it shows, hints and ends."""
+"""The example for the terminal, where there is none: it shows, hints and ends."""
 
 from __future__ import annotations
 
