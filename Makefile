@@ -22,7 +22,7 @@ CHROMIUM ?= /usr/bin/chromium
 # Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
-.PHONY: help setup web web-check browser run test quick test-model test-otel check format spec bench lock clean
+.PHONY: help setup web web-check browser run test quick test-model test-otel test-frameworks check format spec bench lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -86,6 +86,15 @@ test-otel: setup  ## export to Arize Phoenix and query it back; installs it into
 		$(BIN)/uv pip install --quiet --python $(OTEL_VENV)/bin/python 'arize-phoenix>=20,<21'; }
 	@PHOENIX_BIN=$(CURDIR)/$(OTEL_VENV)/bin/phoenix $(BIN)/python -m pytest tests/otel -q
 
+# Each in an environment of its own: they want versions that do not go together.
+test-frameworks: setup  ## LiteLLM, Strands and Google ADK agents through three windows; installs them first
+	@export UV_PYTHON_DOWNLOADS=never; for pair in litellm:litellm strands:strands,openai google_adk:adk; do \
+		name=$${pair%%:*}; extras=$${pair#*:}; venv=.venv-frameworks/$$name; \
+		test -x $$venv/bin/python || { $(PYTHON) -m venv $$venv && $(BIN)/uv pip install --quiet \
+			--python $$venv/bin/python -e ".[offline,$$extras]" 'openai>=2' pytest pytest-asyncio hypothesis; }; \
+		echo "== $$name"; $$venv/bin/python -m pytest -q tests/frameworks/test_$$name.py || exit 1; \
+	done
+
 check: setup  ## format, lint, types, room contracts
 	@echo "Format, lint, types, contracts: a few seconds, the first time about a minute." >&2
 	@$(BIN)/ruff format --check --quiet $(SOURCES)
@@ -121,4 +130,4 @@ lock: setup  ## resolve the versions that are tested
 		--no-emit-index-url --extra dev pyproject.toml -o $(LOCK)
 
 clean:  ## remove everything that make made
-	@rm -rf $(VENV) $(OTEL_VENV) web/node_modules src/compact/server/static build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(OTEL_VENV) .venv-frameworks web/node_modules src/compact/server/static build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -80,6 +80,14 @@ class TestPydanticAI(FormatContract):
         return list(samples.pydantic_ai())
 
 
+class TestBedrock(FormatContract):
+    def make_format(self) -> Format:
+        return by_name("bedrock")
+
+    def sample(self) -> list[Any]:
+        return list(samples.bedrock())
+
+
 @pytest.mark.parametrize("name", FORMATS)
 @given(data=st.data())
 @settings(max_examples=25)

@@ -54,4 +54,4 @@ class IntegrationContract:
 
     def told(self, request: dict[str, Any]) -> Any:
         """What of a request the provider's cache goes by."""
-        return request.get("messages") or request.get("input")
+        return request.get("messages") or request.get("input") or request.get("contents")

@@ -1,8 +1,8 @@
 """A model server on loopback that refuses what the real ones refuse: broken prompts, and over-long ones.
 
-It speaks OpenAI chat, OpenAI Responses and Anthropic Messages, whole and streamed. Its model reads page after
-page with a tool and then answers; which page is next is its own memory, so what a compaction leaves out of
-the prompt does not matter to it. What it got is in `requests`, what it refused in `refusals`.
+It speaks OpenAI chat, OpenAI Responses and Anthropic Messages, whole and streamed, and Gemini whole. Its
+model reads page after page with a tool and then answers; which page is next is its own memory, so what a compaction
+leaves out of the prompt does not matter to it. What it got is in `requests`, what it refused in `refusals`.
 """
 
 from __future__ import annotations
@@ -211,7 +211,47 @@ class _Messages:
         yield "message_stop", {}
 
 
-_WIRES = (_Chat(), _Responses(), _Messages())
+class _Gemini:
+    path, format, provider = ":generateContent", "gemini", "gemini"
+
+    def refusal(self, body: dict[str, Any], window: int) -> tuple[str | None, int]:
+        contents, told = body["contents"], (body.get("systemInstruction") or {}).get("parts")
+        declared = [one for tool in body.get("tools") or () for one in tool.get("functionDeclarations") or ()]
+        tokens = count_tokens(contents, "gpt-4o", tools=declared, system=told, format="gemini")
+        if tokens > window:
+            limit = f"exceeds the maximum number of tokens allowed ({window})"
+            return f"The input token count ({tokens}) {limit}.", tokens
+        waiting = 0
+        for number, content in enumerate(contents):
+            answers = sum("functionResponse" in part for part in content["parts"])
+            if answers != waiting:
+                return (
+                    f"contents[{number}]: the number of function responses must equal that of the calls",
+                    tokens,
+                )
+            waiting = sum("functionCall" in part for part in content["parts"])
+        return (
+            "The first content must be the user's" if contents[0].get("role") == "model" else None
+        ), tokens
+
+    def error(self, problem: str) -> Any:
+        return {"error": {"code": 400, "message": problem, "status": "INVALID_ARGUMENT"}}
+
+    def call(self, number: int) -> dict[str, Any]:
+        return self._candidate({"functionCall": {"name": "read_page", "args": {"number": number}}})
+
+    def said(self, text: str) -> dict[str, Any]:
+        return self._candidate({"text": text})
+
+    def _candidate(self, part: dict[str, Any]) -> dict[str, Any]:
+        content = {"role": "model", "parts": [part]}
+        return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
+
+    def usage(self, tokens: int) -> dict[str, int]:
+        return {"promptTokenCount": tokens, "candidatesTokenCount": 9, "totalTokenCount": tokens + 9}
+
+
+_WIRES: tuple[Any, ...] = (_Chat(), _Responses(), _Messages(), _Gemini())
 
 
 def _refusal(

@@ -25,6 +25,7 @@ _HOMES = {
     "gemini": ("gemini", "Gemini"),
     "langchain": ("langchain", "LangChain"),
     "pydantic-ai": ("pydantic_ai", "PydanticAI"),
+    "bedrock": ("bedrock", "Bedrock"),
 }
 
 FORMAT_NAMES: tuple[str, ...] = tuple(_HOMES)

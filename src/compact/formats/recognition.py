@@ -12,7 +12,7 @@ from typing import Any
 from compact.errors import FormatError, MalformedMessage
 from compact.formats.fields import as_mapping, is_array
 
-CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN, PYDANTIC_AI = (
+CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN, PYDANTIC_AI, BEDROCK = (
     "openai-chat",
     "openai-responses",
     "anthropic",
@@ -21,8 +21,9 @@ CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN, PYDANTIC_AI = (
     "gemini",
     "langchain",
     "pydantic-ai",
+    "bedrock",
 )
-PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI, GEMINI, LANGCHAIN, PYDANTIC_AI)
+PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI, GEMINI, LANGCHAIN, PYDANTIC_AI, BEDROCK)
 
 _NONE: frozenset[str] = frozenset()
 ANY = frozenset(PREFERENCE)
@@ -218,6 +219,8 @@ def candidates_for(item: Any, index: int) -> frozenset[str]:
         return possible & _whose_parts(parts)
     if langchain_type(fields):
         return frozenset({LANGCHAIN})
+    if kind is None and is_array(content := fields.get("content")) and content and _untyped(content):
+        return possible & {BEDROCK}
     possible &= _PLAIN
     if kind == "message":
         # Anthropic's own response objects say `type: message` too.
@@ -239,6 +242,10 @@ def _whose_parts(parts: Sequence[Any]) -> frozenset[str]:
     """The AI SDK's parts have a type, Gemini's have one field that says what they are."""
     typed = [isinstance(part, Mapping) and "type" in part for part in parts]
     return frozenset({UI} if all(typed) else _NONE) | ({GEMINI} if not any(typed) else _NONE)
+
+
+def _untyped(content: Sequence[Any]) -> bool:
+    return all(isinstance(block, Mapping) and "type" not in block for block in content)
 
 
 def _item_candidates(fields: Mapping[str, Any], kind: Any) -> frozenset[str]:

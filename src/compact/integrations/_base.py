@@ -33,6 +33,7 @@ _OVERFLOW = (
     "too many tokens",
     "input is too long",
     "maximum context",
+    "maximum number of tokens",
 )
 
 

@@ -517,6 +517,43 @@ def pydantic_ai() -> list[dict[str, Any]]:
     ]
 
 
+def bedrock() -> list[dict[str, Any]]:
+    return [
+        {
+            "role": "user",
+            "content": [
+                {"text": "What is this?"},
+                {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"reasoningContent": {"reasoningText": {"text": "Look first.", "signature": "c2ln"}}},
+                {"text": "Looking."},
+                {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": 1}}},
+                {"toolUse": {"toolUseId": "t2", "name": "grep", "input": {}}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "toolResult": {
+                        "toolUseId": "t1",
+                        "status": "success",
+                        "content": [{"text": "a cat " * 40}],
+                    }
+                },
+                {"toolResult": {"toolUseId": "t2", "status": "error", "content": [{"json": {"hits": 0}}]}},
+                {"text": "And now?"},
+            ],
+        },
+        {"role": "assistant", "content": [{"text": "A cat."}, {"guardContent": {"text": {"text": "x"}}}]},
+        {"role": "user", "content": [{"text": "Thanks."}]},
+    ]
+
+
 SAMPLES = {
     "openai-chat": chat,
     "openai-responses": responses,
@@ -526,4 +563,5 @@ SAMPLES = {
     "gemini": gemini,
     "langchain": langchain,
     "pydantic-ai": pydantic_ai,
+    "bedrock": bedrock,
 }
