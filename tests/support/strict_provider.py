@@ -1,8 +1,9 @@
 """A model server on loopback that refuses what the real ones refuse: broken prompts, and over-long ones.
 
 It speaks OpenAI chat, OpenAI Responses and Anthropic Messages, whole and streamed, and Gemini whole. Its
-model reads page after page with a tool and then answers; which page is next is its own memory, so what a compaction
-leaves out of the prompt does not matter to it. What it got is in `requests`, what it refused in `refusals`.
+model reads page after page with a tool and then answers; which page is next is its own memory, so what a
+compaction leaves out of the prompt does not matter to it. What it got is in `requests`, what it refused in
+`refusals`.
 """
 
 from __future__ import annotations
