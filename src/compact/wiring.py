@@ -254,7 +254,6 @@ def _composed(config: CompactConfig, prose: Any, counter: TokenCounter, redactor
     return Composer(
         prose,
         counter,
-        survival_floor=config.policy.survival_floor,
         min_chars=config.policy.summary_min_chars,
         is_secret=redactor.is_secret if redactor.enabled else None,
     )

@@ -15,7 +15,7 @@ NEGATIONS = frozenset(
 )
 _OWN = re.compile(
     r"(?:^|(?<=- ))(?:Goal|Rules|Answers|Done|Decided|Open|User|Assistant|the list|"
-    r"no result yet|last step did not succeed): |"
+    r"no result yet|last step did not succeed|Ran|Key values|No result yet): |— later :|"
     r"\(?\b(?:wrote|writing) \d+ lines\)?|\(\+\d+ lines\)|\(failed\)|\(\s*\)|and \d+ more edits"
 )
 """What the summarizer says itself; what of it can be checked, is below."""
@@ -23,7 +23,7 @@ _CLAUSES = frozenset("because since otherwise so due in and but".split())
 """What begins so is a clause of its own: a "not" before it is none of its words."""
 _CITE = re.compile(r"\[m\d[^\]]*\]")
 _RANGE = re.compile(r"\[m(\d+)-m(\d+)\]")
-_PIECES = re.compile(r"(?<=[.!?…:])\s+|;\s+| :: | — | \((?=`)")
+_PIECES = re.compile(r"(?<=[.!?…:])\s+|;\s+| :: | — | \((?=`)|”\s+“")
 _STEP = re.compile(r"^(?:tried to )?(?:edited|edit|wrote|write|ran|read|removed) ")
 _ENDING = re.compile(r" → (exit \d+)?(, its output shows a failure)?(failed)?$")
 _ANSWER = re.compile(
@@ -218,6 +218,8 @@ def _is_form(piece: str) -> bool:
         or re.fullmatch(r"said by (?:user|assistant),?|exit \d+(?:, its output shows a failure)?", piece)
         is not None
         or re.match(r"(?:removed|reverted|(?:moved|copied) from \S+)$", piece) is not None
+        or re.fullmatch(r"(?:\S+ )?(?:edited|wrote|removed)(?: \d+ times)?", piece) is not None
+        or re.match(r"called \w+\(|test run$|failing test$", piece) is not None
         or re.match(r"(?:call \w+|and \d+ more edits|wrote \d+ lines)$", piece) is not None
         or _STEP.match(piece) is not None
     )

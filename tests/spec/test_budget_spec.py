@@ -110,7 +110,7 @@ def test_at_108_800_of_128_000_compaction_runs_and_below_it_does_not() -> None:
 @pytest.mark.spec("S4.3")
 def test_none_runs_again_without_growth() -> None:
     # Six turns of 550 stay: 3,300 and the summary are over the trigger of 3,400, within the budget of 3,900.
-    desk = Desk("budget", window=4_000)
+    desk = Desk("budget", window=4_000, summary_max_pct=0.10)
     history = [*pairs(5, 46), *pairs(6, 271, first=6)]
     prepared = desk.prepare(history)
     assert prepared.was_compacted and 3_400 <= prepared.tokens.final <= 3_900

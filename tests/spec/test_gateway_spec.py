@@ -271,7 +271,7 @@ def test_the_recall_tool_is_offered_and_answered_here(path: str, stream: bool) -
                 {"role": "user", "content": "Check the fees."},
                 {
                     "role": "assistant",
-                    "content": "A note on which ship hid its cargo: cormorant. " + "x " * 900,
+                    "content": "x " * 900 + "a note on which ship hid its cargo: cormorant",
                 },
             ]
             for number in range(60):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from compact.core.citations import cited_positions, drop_false_citations, order_ledger
+from compact.core.cutting import look_at_most
 from compact.core.language import is_other_language
 from compact.core.quotes import (
     Said,
@@ -21,6 +22,7 @@ from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, re
 from compact.core.seeming import whole
 from compact.core.sentences import limit_sentences
 from compact.errors import SummaryRefused
+from compact.evidence.ledger import WORDS
 from compact.model.message import MessageKind, Opaque, Role, arguments_text
 from compact.model.summary import RefusalReason, SummaryRequest
 
@@ -72,7 +74,7 @@ def check_summary(
     `count` counts tokens; `replaced_tokens` is the size of what the summary stands for. Citations of
     messages that do not exist are dropped, not refused.
     """
-    cleaned = clean_summary(text)
+    cleaned = clean_summary(look_at_most(text, request.max_tokens))
     _refuse_what_is_no_summary(cleaned, had_text=bool(text.strip()))
     if _repeats_example(cleaned, request):
         raise _refused(
@@ -189,9 +191,11 @@ _ASKS_THE_USER = re.compile(r"(?:ask|request|prompt).{0,10}(?:user|human|questio
 
 def _said(request: SummaryRequest) -> Said:
     """Whose words quotes may be. Of an earlier summary only what it quotes: the rest is nobody's word."""
-    user = [request.focus, *(item.value for item in request.previous_evidence if not item.untrusted)]
+    user, others = [request.focus], list[str]()
+    for unit in request.previous_evidence:
+        if not unit.untrusted:
+            (user if unit.kind in WORDS else others).append(unit.value)
     user += _prefix_texts(request)
-    others: list[str] = []
     tools: list[str] = []
     asking: set[str] = set()
     earlier = [request.previous_summary or ""]

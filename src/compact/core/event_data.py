@@ -8,16 +8,15 @@ from math import ceil
 from typing import Any
 
 from compact.core.job import Emit, Job, Refusal
-from compact.core.survival import survival
 from compact.core.view import Item
 from compact.errors import InsufficientBudget
 from compact.model.event import EventName, Fallback, Reason
-from compact.model.message import MessageKind, arguments_text
+from compact.model.message import MessageKind
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Limits, Mode, Plan
 from compact.model.policy import Policy
 from compact.model.record import Kept, Record, RecordKind
-from compact.model.summary import Evidence, Summary, SummaryRequest
+from compact.model.summary import Summary, SummaryRequest
 
 SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it will be tried again."
 
@@ -98,15 +97,13 @@ def created_data(summary: Summary, replaced: Sequence[Item], request: SummaryReq
         "model": summary.model,
         "summary": summary.text,
     }
-    if summary.survival_before_repair:
-        data["survival_before_repair"] = dict(summary.survival_before_repair)
     if summary.usage is not None:
         data["usage"] = asdict(summary.usage)
     return data
 
 
 def layers_data(
-    job: Job, plan: Plan, items: Sequence[Item], after: int, evidence: Sequence[Evidence]
+    job: Job, plan: Plan, items: Sequence[Item], after: int, summary: Summary | None
 ) -> dict[str, Any]:
     summaries = sum(1 for item in items if item.message.kind is MessageKind.SUMMARY)
     data: dict[str, Any] = {
@@ -118,16 +115,9 @@ def layers_data(
         "tokens_after": plan.limits.real(after),
         "step": job.step,
     }
-    if evidence:
-        data["survival"] = dict(survival(evidence, "\n".join(_texts(items))))
+    if summary is not None and summary.survival:
+        data["survival"] = dict(summary.survival)
     return data
-
-
-def _texts(items: Sequence[Item]) -> Iterator[str]:
-    for message in (item.message for item in items):
-        yield message.text
-        yield from (arguments_text(call.arguments) for call in message.calls)
-        yield from (result.text for result in message.results)
 
 
 def without_summary(plan: Plan, problem: Refusal) -> str:

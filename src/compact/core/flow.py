@@ -140,7 +140,7 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
                 "prunedTools": list(plan.cleared_tools),
             },
         )
-    yield Emit(EventName.PRUNED_MESSAGES, layers_data(job, plan, items, after, winner.evidence))
+    yield Emit(EventName.PRUNED_MESSAGES, layers_data(job, plan, items, after, summary))
     return Compacted(winner, plan, items, after, summary)
 
 
@@ -191,7 +191,7 @@ def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) 
         previous_summary=previous,
         first_position=span[0].position or 0 if span else 0,
         positions=tuple(item.position or 0 for item in span),
-        previous_evidence=job.base.evidence if job.base is not None else (),
+        previous_evidence=job.ledger,
         focus=job.note,
     )
     request = replace(request, prompt=job.prompt_for(request))

@@ -13,7 +13,7 @@ from compact.model.message import Message
 from compact.model.plan import Limits
 from compact.model.policy import Policy
 from compact.model.record import ArchivedStep, Record, Transcript
-from compact.model.summary import Summary, SummaryRequest
+from compact.model.summary import Evidence, Summary, SummaryRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,8 @@ class Job:
     revision: int = 0
     key_for: Callable[[int], str] = lambda length: ""
     """Under which policy a record of the first n originals is found again."""
+    ledger: Sequence[Evidence] = ()
+    """Units of all records up to the base."""
     note: str = ""
     prompt_for: Callable[[SummaryRequest], str] = lambda request: ""
     sent: SentPrompt | None = None

@@ -12,6 +12,7 @@ from compact.model.message import Message, Origin, Role, Text, digest_of
 from compact.model.plan import Mode, Plan
 from compact.model.policy import TurnUnit
 from compact.model.record import Record, RecordKind, Transcript
+from compact.model.sections import UNKNOWN
 from compact.model.summary import Summary
 
 
@@ -61,7 +62,8 @@ def make_record(job: Job, plan: Plan, summary: Summary | None, items: list[Item]
         note=job.note,
         strategy=(summary.strategy or plan.strategy) if summary is not None else "",
         summary=summary.text if summary is not None else carried,
-        evidence=summary.evidence if summary is not None else (base.evidence if base else ()),
+        evidence=summary.added if summary is not None else (),
+        kept=summary.kept if summary is not None else UNKNOWN,
         tokens_before=plan.limits.real(plan.before),
         tokens_after=plan.limits.real(after),
         messages_replaced=sum(1 for index in plan.replaced if not job.items[index].message.is_ours),

@@ -14,13 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from compact.core.citations import cited_span
-from compact.core.evidence.reading import split_sentences, without_bullet
-from compact.core.evidence.rules import is_rule
 from compact.core.layers import TAG, SummaryText
 from compact.core.quotes import APPROVES, NAMES_USER
 from compact.core.seeming import plain
 from compact.core.support import CITED, share_spoken, vocabulary
 from compact.core.view import Item
+from compact.evidence.words import is_about
 from compact.model.message import MessageKind, Opaque, Role, Text, ToolCall, ToolResult, arguments_text
 from compact.model.summary import Summary
 
@@ -186,7 +185,7 @@ def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark
 
 
 def _orders(line: str) -> bool:
-    return any(is_rule(without_bullet(said)) for said in split_sentences(CITED.sub("", line)))
+    return is_about("orders", CITED.sub("", line).lower())
 
 
 def _words(shown: str) -> list[str]:

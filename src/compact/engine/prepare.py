@@ -14,6 +14,7 @@ from compact.core.recording import system_messages
 from compact.core.view import Item
 from compact.engine.drivers import NeedLease
 from compact.engine.history import History
+from compact.engine.ledgers import Ledgers
 from compact.engine.output import Output, encode_view, stripped_tools
 from compact.engine.planner import Planner
 from compact.engine.reader import Call, Reader, Situation
@@ -87,6 +88,7 @@ class Engine:
         self.enabled = enabled
         self.planner = Planner(policy, window, sizes.for_plans)
         self.reader = Reader(store, sizes, self.planner, format)
+        self.ledgers = Ledgers(store)
         self.reporter = Reporter(events, model, self.planner)
         self._prompt_for = prompt_for
         self._output = Output(strip_meta)
@@ -256,6 +258,7 @@ class Engine:
             source_at=history.source_at,
             original_at=history.original_at,
             base=history.base,
+            ledger=self.ledgers.of(history.base),
             policy=self.policy,
             key_for=history.matcher.key_for,
             limits=now.limits,
@@ -291,7 +294,7 @@ class Engine:
         with session.lock:
             record = done.record
             if record.session_id != session.id:
-                record = self.store.commit(session.own_copy(record, history))
+                record = self.store.commit(session.own_copy(record, history, self.ledgers.of(record)))
             session.learn(record)
             if history.base is job.base:
                 # What arrived while the summary was made follows it.

@@ -26,6 +26,7 @@ from compact.formats import by_name
 from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.plan import Limits
 from compact.model.record import ArchivedStep, Record, RecordKind
+from compact.model.summary import Evidence
 from compact.ports import Format, RecordIndex, Remembers, SessionMemory, Store
 
 _HISTORIES_KEPT = 4
@@ -116,10 +117,11 @@ class Session:
             self.revision = max(self.revision, record.revision)
         self.prompt.exclude(record)
 
-    def own_copy(self, record: Record, history: History) -> Record:
+    def own_copy(self, record: Record, history: History, ledger: tuple[Evidence, ...]) -> Record:
         """The record as this session's own, where another session with the same history made it.
 
         With a copy a fork has its summary itself, can undo it alone, and keeps it when the other is deleted.
+        Where the copy is the first record here, it holds the whole `ledger`.
         """
         if record.session_id == self.id:
             return record
@@ -127,6 +129,7 @@ class Session:
         mine = {one.id for one in self._store.records(self.id)} if parent else set()
         return replace(
             record,
+            evidence=record.evidence if parent in mine else ledger,
             id=own_id(record.id, self.id),
             session_id=self.id,
             policy_hash=own_key(record.policy_hash, self.id),

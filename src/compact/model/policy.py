@@ -109,8 +109,8 @@ class Policy(BaseModel):
     rest: Rest = Rest.SUMMARIZE
     strategy: str = "task_state"
     placement: Placement = Placement.ASSISTANT
-    summary_max_tokens: int = Field(default=4_000, ge=LEAST_SUMMARY)
-    summary_max_pct: Share = 0.10
+    summary_max_tokens: int = Field(default=8_000, ge=LEAST_SUMMARY)
+    summary_max_pct: Share = 0.15
     summary_min_chars: Count = 1
     on_summary_failure: OnSummaryFailure = Field(default="prune", description="Or 'keep' all while it fits.")
     survival_floor: Share = Field(

@@ -100,10 +100,11 @@ class Summary:
     text: str
     tokens: int = 0
     evidence: tuple[Evidence, ...] = ()
+    """The whole ledger: units of the span and of what was summarized before it."""
+    added: tuple[Evidence, ...] = ()
+    """What a record keeps of the span's own units; with its parents' it makes the next ledger."""
     survival: Mapping[str, float] = field(default_factory=dict)
     """Share of the evidence, by kind, that the text still holds; "all" is the whole."""
-    survival_before_repair: Mapping[str, float] = field(default_factory=dict)
-    """The same before evidence was added because too little survived; empty where nothing was repaired."""
     untrusted: str = ""
     """The part of the text that rests on tool output only (S3.3)."""
     strategy: str = ""

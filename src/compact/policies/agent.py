@@ -17,4 +17,5 @@ POLICY = Policy(
     strategy="continuation",
     placement=Placement.PAIR,
     summary_max_tokens=2_000,
+    summary_max_pct=0.10,
 )

@@ -1,32 +1,37 @@
-"""Prose and evidence as one summary: the model tells the story, the ledger keeps what stories lose."""
+"""Prose and evidence as one summary: the model tells the story, words and what it left out stand beside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from math import ceil
 
 from compact.core.checks import check_summary
-from compact.core.evidence import extract, merge
-from compact.core.evidence.focus import focused
-from compact.core.render import request_positions
-from compact.core.survival import Holder, lacking, room_for, survival
+from compact.core.cutting import cut_to
+from compact.core.seeming import whole
 from compact.errors import SummaryRefused
-from compact.model.summary import Evidence, EvidenceKind, RefusalReason, Summary, SummaryRequest
+from compact.evidence.ledger import WORDS
+from compact.evidence.said import SHOWN
+from compact.evidence.survival import counted, survival
+from compact.model.summary import RefusalReason, Summary, SummaryRequest
 from compact.ports import Summarizer, TokenCounter
-from compact.summarizers._beside import CHARS_PER_TOKEN, RULES_SHARE, Beside
 from compact.summarizers._running import as_summary, summarize_async
 from compact.summarizers.chain import Chain
-from compact.summarizers.extractive import ExtractiveSummarizer
+from compact.summarizers.extractive import ExtractiveSummarizer, Material, fitted, kept_units
+from compact.summarizers.extractive.strategies import BESIDE
+
+_CHARS_PER_TOKEN = 3.4
+_AROUND = 14
+"""Characters of bullet, quotes and citation around a saying."""
+_LEFT_OUT_SHARE = 0.15
+"""Of the room, for conclusions and values that the prose may leave out."""
 
 
 class Composer:
-    """Asks `prose` for its part, checks it, and adds the evidence that it left out.
+    """Asks `prose` for its part, checks it, and sets the user's words and what it left out beside it.
 
-    Without `prose`, or where a chain comes to it, the embedded summarizer writes both. All of it fits
-    `request.max_tokens`: evidence takes what the survival floor needs, at most `evidence_share`. Where less
-    than the floor survived, it takes what the prose leaves over; of kinds that are under the floor while the
-    whole is not, what the floor asks for, within `evidence_share` again.
+    Without `prose`, or where a chain comes to it, the embedded summarizer writes all. All of it fits
+    `request.max_tokens`: the words get what they need, at most `evidence_share`; prose that takes more than
+    the rest is cut at the end of a section.
     """
 
     renders_prompt = True
@@ -36,20 +41,17 @@ class Composer:
         prose: Summarizer | None,
         counter: TokenCounter,
         *,
-        survival_floor: float = 0.8,
-        evidence_share: float = 0.5,
+        evidence_share: float = 0.7,
         min_chars: int = 1,
         is_secret: Callable[[str], bool] | None = None,
     ) -> None:
         self._prose = prose
         self._counter = counter
-        self._floor = survival_floor
         self._share = evidence_share
         self._min_chars = min_chars
         self._is_secret = is_secret
         self._embedded = ExtractiveSummarizer(counter, is_secret=is_secret)
         self._chain = prose if isinstance(prose, Chain) else Chain([prose or self._embedded])
-        self._beside = Beside(counter)
 
     def __repr__(self) -> str:
         return f"Composer({self._prose!r})"
@@ -62,112 +64,60 @@ class Composer:
 
     def _by(self, link: Summarizer, request: SummaryRequest) -> Summary:
         if isinstance(link, ExtractiveSummarizer):
-            return self._long_enough(self._embedded.summarize_within(request, self._floor))
-        evidence = self._evidence(request)
-        asked = self._prose_request(request, evidence)
+            return self._long_enough(self._embedded.summarize(request))
+        material = Material(request, self._is_secret)
+        asked = self._prose_request(request, material)
         try:
-            return self._compose(request, asked, evidence, as_summary(link.summarize(asked), asked))
+            return self._compose(request, asked, material, as_summary(link.summarize(asked), asked))
         except SummaryRefused as refused:
             asked = _cold(asked, refused)
-        return self._compose(request, asked, evidence, as_summary(link.summarize(asked), asked))
+        return self._compose(request, asked, material, as_summary(link.summarize(asked), asked))
 
     async def _aby(self, link: Summarizer, request: SummaryRequest) -> Summary:
         if isinstance(link, ExtractiveSummarizer):
             return self._by(link, request)
-        evidence = self._evidence(request)
-        asked = self._prose_request(request, evidence)
+        material = Material(request, self._is_secret)
+        asked = self._prose_request(request, material)
         try:
-            return self._compose(request, asked, evidence, await summarize_async(link, asked))
+            return self._compose(request, asked, material, await summarize_async(link, asked))
         except SummaryRefused as refused:
             asked = _cold(asked, refused)
-        return self._compose(request, asked, evidence, await summarize_async(link, asked))
+        return self._compose(request, asked, material, await summarize_async(link, asked))
 
-    def _evidence(self, request: SummaryRequest) -> tuple[Evidence, ...]:
-        before = request.previous_evidence
-        where = tuple(request_positions(request))
-        found = extract(request.messages, where, is_secret=self._is_secret, previous=before)
-        items = merge(found.previous, found.items) if before else found.items
-        if not request.focus:
-            return items
-        said = dict(zip(found.positions, (message.text for message in request.messages), strict=True))
-        return focused(items, request.focus, said)
-
-    def _prose_request(self, request: SummaryRequest, evidence: tuple[Evidence, ...]) -> SummaryRequest:
-        rules = self._beside.room_for_rules(evidence, request.max_tokens)
-        needed = max(int(room_for(evidence, self._floor) / CHARS_PER_TOKEN), ceil(rules / RULES_SHARE))
-        reserved = min(needed, int(request.max_tokens * self._share))
+    def _prose_request(self, request: SummaryRequest, material: Material) -> SummaryRequest:
+        """The request for the prose: what the words need is not its to take."""
+        own = (unit for unit in material.ledger if unit.kind in WORDS and unit.context != SHOWN)
+        words = sum(len(unit.value) + len(unit.context) + _AROUND for unit in own) / _CHARS_PER_TOKEN
+        wanted = int(words + _LEFT_OUT_SHARE * request.max_tokens)
+        reserved = min(wanted, int(request.max_tokens * self._share))
         return replace(request, max_tokens=max(1, request.max_tokens - reserved))
 
     def _compose(
-        self,
-        request: SummaryRequest,
-        asked: SummaryRequest,
-        evidence: tuple[Evidence, ...],
-        answer: Summary,
+        self, request: SummaryRequest, asked: SummaryRequest, material: Material, answer: Summary
     ) -> Summary:
-        # The prose may take all that was allowed; what it leaves is the evidence's.
-        prose = check_summary(answer.text, request, self._counter.count, min_chars=self._min_chars)
-        reserved = request.max_tokens - asked.max_tokens
-        brief = request.strategy == "brief"
-        # A brief is no place for all that there is room for: the rules, and what the floor asks for.
-        told = self._with_lacking(evidence, prose) if brief else evidence
-        text, untrusted = self._beside.written(prose, told, request, reserved)
-        survived = survival(evidence, text)
-        before_repair: Mapping[str, float] = {}
-        room, narrow = self._room_to_repair(request, prose, survived)
-        if room > reserved:
-            told = self._with_lacking(evidence, text) if narrow or brief else evidence
-            repaired_text, its_untrusted = self._beside.written(prose, told, request, room)
-            repaired = survival(evidence, repaired_text)
-            if repaired["all"] > survived["all"]:
-                text, untrusted, before_repair, survived = repaired_text, its_untrusted, survived, repaired
-        self._refuse_crowding(prose, text, evidence, asked.max_tokens, reserved)
+        count = self._counter.count
+        checked = check_summary(answer.text, request, lambda text: 0, min_chars=self._min_chars)
+        prose = cut_to(checked, asked.max_tokens, count) or cut_to(checked, request.max_tokens, count)
+        if not prose:
+            size = count(checked)
+            raise _too_long(size, asked.max_tokens)
+        left = request.max_tokens - count(prose)
+        made, _ = fitted(material, BESIDE, left, count, request.focus, before=prose)
+        text = whole("\n\n".join(filter(None, (prose, made.text))))
+        if count(text) > request.max_tokens:
+            text = cut_to(text, request.max_tokens, count)
+        kept = counted(material.ledger, text)
         return replace(
             answer,
             text=text,
-            tokens=self._counter.count(text),
-            evidence=evidence,
-            survival=survived,
-            survival_before_repair=before_repair,
-            untrusted=untrusted,
+            tokens=count(text),
+            evidence=material.ledger,
+            added=kept_units(material, len(text)),
+            survival=survival(kept),
+            untrusted=whole(made.untrusted) if text.endswith(made.untrusted) else "",
             strategy=request.strategy,
+            kept=kept,
         )
-
-    def _refuse_crowding(
-        self, prose: str, text: str, evidence: tuple[Evidence, ...], asked: int, reserved: int
-    ) -> None:
-        """Prose longer than was asked for may not push out rules that would have had their room beside it."""
-        size = self._counter.count(prose)
-        if size <= asked:
-            return
-        holds = Holder(text)
-        kept = sum(item.kind is EvidenceKind.RULE and holds(item) for item in evidence)
-        if kept < self._beside.rules_fitting(evidence, int(reserved * RULES_SHARE)):
-            reason = RefusalReason.TOO_LONG.value
-            raise SummaryRefused(
-                reason,
-                f"The summary was refused ({reason}): with {size:,} tokens, {asked:,} were asked for, it "
-                "leaves no room for the user's standing rules. Nothing was changed.",
-            )
-
-    def _room_to_repair(
-        self, request: SummaryRequest, prose: str, survived: Mapping[str, float]
-    ) -> tuple[int, bool]:
-        """Tokens that evidence may take because too little survived, and whether only of some kinds."""
-        if min(survived.values(), default=1.0) >= self._floor:
-            return 0, False
-        left = request.max_tokens - self._counter.count(prose)
-        if survived["all"] < self._floor:
-            return left, False
-        return min(left, int(request.max_tokens * self._share)), True
-
-    def _with_lacking(self, evidence: tuple[Evidence, ...], text: str) -> list[Evidence]:
-        """What `text` holds already, and so much else of each kind that the floor is reached."""
-        holds = Holder(text)
-        wanted = {id(item) for item in lacking(evidence, text, self._floor)}
-        return [
-            item for item in evidence if item.kind is EvidenceKind.RULE or id(item) in wanted or holds(item)
-        ]
 
     def _long_enough(self, summary: Summary) -> Summary:
         size = len(summary.text.strip())
@@ -183,6 +133,15 @@ class Composer:
 
 _NOT_OF_THE_PREFIX = frozenset({RefusalReason.REFUSAL, RefusalReason.TOO_LONG})
 """These have steps of their own in the failure ladder."""
+
+
+def _too_long(size: int, allowed: int) -> SummaryRefused:
+    reason = RefusalReason.TOO_LONG.value
+    return SummaryRefused(
+        reason,
+        f"The summary was refused ({reason}): it has {size:,} tokens, {allowed:,} are allowed, and it has no "
+        "place to cut at. Nothing was changed.",
+    )
 
 
 def _cold(asked: SummaryRequest, refused: SummaryRefused) -> SummaryRequest:

@@ -43,8 +43,13 @@ def summary_of(session: str, strategy: str) -> Summary:
 def claims_of(session: str, strategy: str) -> list[str]:
     """The lines that claim something; of the brief, its sentences."""
     text = summary_of(session, strategy).text
-    lines = re.split(r"(?<=\.) (?=[A-Z])", text) if strategy == "brief" else text.splitlines()
-    return [line for line in lines if line and not line.startswith("## ")]
+    prose, _, words = text.partition("## User's words\n") if strategy == "brief" else ("", "", text)
+    told = re.split(r"; (?=\[m|[A-Z][a-z ]+: )|(?<=\]\.) |\. (?=Key|Open|Done)", prose)
+    lines = [
+        *(re.sub(r"^(?:Decided|Done|Ran|Open|Key values): ", "", part) for part in told),
+        *words.splitlines(),
+    ]
+    return [line.strip() for line in lines if line.strip() and not line.startswith("## ")]
 
 
 @pytest.mark.spec("S4.5")

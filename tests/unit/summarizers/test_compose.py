@@ -3,14 +3,13 @@ from __future__ import annotations
 import pytest
 
 from compact.core.render import UNTRUSTED_HEADING
-from compact.core.sentences import limit_sentences
 from compact.counters.chars4 import CharsCounter
 from compact.errors import SummaryRefused
+from compact.model.sections import SectionKind
 from compact.model.summary import EvidenceKind, RefusalReason, Summary, SummaryRequest
-from compact.summarizers._beside import EVIDENCE_HEADING, RULES_HEADING
 from compact.summarizers.callable import CallableSummarizer
 from compact.summarizers.compose import Composer
-from support.conversations import asking, assistant, lighthouse, user
+from support.conversations import asking, lighthouse, user
 
 COUNTER = CharsCounter()
 PROSE = "The lamp schedule was repaired: the zone is Europe/Oslo now. The check still fails [m7]."
@@ -37,11 +36,11 @@ def composed_of(prose: str, request: SummaryRequest) -> Summary:
     return Composer(CallableSummarizer(Scribe(prose)), COUNTER).summarize(request)
 
 
-def test_prose_comes_first_then_rules_then_evidence_then_tool_data() -> None:
+def test_prose_comes_first_then_words_then_evidence_then_tool_data() -> None:
     summary = composed()
     order = [
         summary.text.index(part)
-        for part in (PROSE, RULES_HEADING, "“Never switch the lamp off at night.” [m0]", EVIDENCE_HEADING,
+        for part in (PROSE, "## User's words", "Never switch the lamp off at night.", "## Evidence",
                      "lamp/schedule.toml", UNTRUSTED_HEADING, "error E17")
     ]  # fmt: skip
     assert order == sorted(order)
@@ -56,7 +55,7 @@ def test_prose_and_evidence_share_the_limit() -> None:
         assert composer.summarize(asking(*lighthouse(), max_tokens=limit)).tokens <= limit
     allowed = [request.max_tokens for request in scribe.asked]
     assert all(given < limit for given, limit in zip(allowed, (40, 80, 160, 400), strict=True))
-    assert allowed[0] >= 20, "evidence takes half at most"
+    assert allowed[0] >= 12, "what stands beside the prose takes seven tenths at most"
 
 
 def test_what_the_prose_says_is_not_repeated() -> None:
@@ -64,7 +63,6 @@ def test_what_the_prose_says_is_not_repeated() -> None:
         PROSE + " See lamp/schedule.toml. The user said: “Never switch the lamp off at night.”"
     )
     assert summary.text.count("lamp/schedule.toml") == 1
-    assert summary.text.count("Never switch the lamp off at night.") == 1
 
 
 def test_citations_that_do_not_exist_are_dropped() -> None:
@@ -82,95 +80,19 @@ def test_prose_that_is_no_summary_is_refused(prose: str, reason: RefusalReason) 
     assert refused.value.reason == reason.value
 
 
-def test_prose_that_takes_the_room_of_the_evidence_is_refused() -> None:
-    with pytest.raises(SummaryRefused) as refused:
-        composed("The lamp went on late again. " * 60, max_tokens=400)
-    assert refused.value.reason == RefusalReason.TOO_LONG.value
-
-
-@pytest.mark.parametrize("strategy", ["task_state", "brief"])
-def test_prose_that_pushes_out_the_rules_is_refused(strategy: str) -> None:
-    rules = "Never ship on Sundays. Always weigh twice. Do not call before nine."
-    talk = (user(rules), assistant("Noted."))
-    wordy = "They spoke of parcels and of the old scale " * 9 + "."
-    with pytest.raises(SummaryRefused) as refused:
-        composed_of(wordy, asking(*talk, max_tokens=110, strategy=strategy))
-    assert refused.value.reason == RefusalReason.TOO_LONG.value
-    assert "standing rules" in str(refused.value)
-    roomy = composed_of(wordy, asking(*talk, max_tokens=200, strategy=strategy))
-    assert roomy.survival["rule"] == 1.0
-
-
 def test_survival_is_reported_by_kind() -> None:
     summary = composed()
-    assert summary.survival["rule"] == 1.0
+    assert summary.survival["words"] == 1.0
     assert summary.survival["all"] > 0.8
-    assert set(summary.survival) == {"all", *(item.kind.value for item in summary.evidence)}
-
-
-def test_under_the_floor_the_room_that_prose_left_over_goes_to_evidence() -> None:
-    many = user("Orders: " + " ".join(f"ORD-{number:04d}" for number in range(300)))
-    request = asking(many, max_tokens=700)
-    lean = Composer(CallableSummarizer(Scribe("Many orders were named.")), COUNTER, survival_floor=0.0)
-    repaired = Composer(CallableSummarizer(Scribe("Many orders were named.")), COUNTER, survival_floor=0.9)
-    before, after = lean.summarize(request), repaired.summarize(request)
-    assert before.survival["all"] < 0.5 < after.survival["all"]
-    assert before.tokens < after.tokens <= 700
+    assert set(summary.survival) == {"all", "words", "conclusions", "values"}
+    assert summary.kept.words.kept == summary.kept.words.total > 0
+    assert all(lost.kind is not SectionKind.WORDS for lost in summary.kept.missing)
 
 
 FIVE = (
     "The keeper asked why the lamp is late [m0]. The zone was wrong [m3]. It was set in one place [m4]. "
     "The crew said “It blinks. Leave it.” at noon [m5]! The check still fails [m7]."
 )
-
-
-@pytest.mark.parametrize("prose", [PROSE, FIVE])
-@pytest.mark.spec("S4.5")
-def test_a_brief_keeps_rules_and_values_within_five_sentences(prose: str) -> None:
-    summary = composed(prose, strategy="brief")
-    assert "“Never switch the lamp off at night.” [m0]" in summary.text
-    assert "lamp/schedule.toml" in summary.text
-    assert summary.survival["rule"] == 1.0
-    assert summary.survival["all"] >= 0.8
-    assert limit_sentences(summary.text, 5) == summary.text
-    assert "#" not in summary.text and "\n-" not in summary.text, "a brief has no headings and no bullets"
-    for words in ("keeper asked", "zone was wrong", "one place [m4]", "It blinks. Leave it.", "still fails"):
-        assert words in summary.text or prose is PROSE, "nothing that the model said is cut"
-    assert "E17" in summary.untrusted, "what only a tool said stands apart here as well"
-    assert "lamp off" not in summary.untrusted
-
-
-def test_a_brief_without_a_floor_gets_the_rules_alone() -> None:
-    composer = Composer(CallableSummarizer(Scribe()), COUNTER, survival_floor=0.0)
-    summary = composer.summarize(asking(*lighthouse(), strategy="brief"))
-    assert summary.text == f"{PROSE}\nRules: “Never switch the lamp off at night.” [m0]."
-
-
-def test_a_kind_that_is_lost_is_repaired_though_the_whole_is_above_the_floor() -> None:
-    kitchen = asking(
-        user("Always answer in English. Never write more than two lines."),
-        user("Please plan the kitchen for the Hoffmann family, budget 9,000 euros. Never use glossy fronts."),
-        assistant("I have two layouts. Layout A costs 8,700 euros, layout B 9,400."),
-        max_tokens=600,
-    )
-    summary = Composer(CallableSummarizer(Scribe("They compared two layouts.")), COUNTER).summarize(kitchen)
-    assert summary.survival_before_repair["all"] >= 0.8 > summary.survival_before_repair["number"]
-    assert min(summary.survival.values()) >= 0.8
-    for value in ("Layout A costs 8,700 euros", "layout B 9,400", "Hoffmann"):
-        assert value in summary.text
-
-
-def test_a_repair_by_kind_takes_what_the_floor_asks_for_and_no_more() -> None:
-    orders = " ".join(f"ORD-{number:04d}" for number in range(200))
-    request = asking(
-        user(f"Never ship on Sundays. Mr. Kowalski is in Gdynia. Orders: {orders}"), max_tokens=900
-    )
-    told = "Orders " + orders + " came in."
-    summary = Composer(CallableSummarizer(Scribe(told)), COUNTER).summarize(request)
-    assert summary.tokens < COUNTER.count(told) + 60
-    lean = Composer(CallableSummarizer(Scribe("Orders came in.")), COUNTER, survival_floor=0.5)
-    shown = lean.summarize(request).text.count("ORD-")
-    assert 100 <= shown <= 130
 
 
 async def test_async_gives_the_same() -> None:
@@ -216,20 +138,7 @@ def test_evidence_of_earlier_records_is_carried_on() -> None:
         first_position=8,
     )
     second = Composer(CallableSummarizer(Scribe("The fog horn came up [m8].")), COUNTER).summarize(later)
-    assert "“Never switch the lamp off at night.” [m0]" in second.text
+    assert "Never switch the lamp off at night.” [m0]" in second.text
     assert "lamp/schedule.toml" in second.text
     kinds = {item.kind for item in second.evidence}
-    assert {EvidenceKind.RULE, EvidenceKind.PATH, EvidenceKind.ID} <= kinds
-
-
-def test_below_the_floor_the_embedded_summary_gives_evidence_more_room() -> None:
-    talk = [user("Tell me about the parts of the harbor crane, please.")]
-    for number in range(60):
-        said = (
-            f"Part CR-{4000 + number} sits near the mast and the old crew liked its quiet steady sound a lot."
-        )
-        talk += [assistant(said), user("I see, and what else is there to know about this beautiful machine?")]
-    plain = Composer(None, COUNTER, survival_floor=0.0).summarize(asking(*talk, max_tokens=400))
-    repaired = Composer(None, COUNTER, survival_floor=0.9).summarize(asking(*talk, max_tokens=400))
-    assert repaired.survival["all"] > plain.survival["all"]
-    assert repaired.tokens <= 400
+    assert {EvidenceKind.SAID, EvidenceKind.PATH, EvidenceKind.ID} <= kinds

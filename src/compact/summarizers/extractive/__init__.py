@@ -1,24 +1,78 @@
-"""The embedded summarizer: offline, deterministic, milliseconds. Nothing is said that the span does not "
-"say."""
+"""The embedded summarizer: offline, deterministic, milliseconds. It says nothing that the span does not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 
+from compact.core.render import UNTRUSTED_HEADING, is_empty_failure, neutralize, request_positions
 from compact.core.seeming import whole
-from compact.core.survival import survival
-from compact.model.summary import Summary, SummaryRequest
+from compact.evidence import Choice, extract, fold
+from compact.evidence.choose import Candidate
+from compact.evidence.reading import sentences
+from compact.evidence.said import SHOWN
+from compact.evidence.survival import counted, survival
+from compact.evidence.words import clip
+from compact.model.message import MessageKind, Role
+from compact.model.sections import SectionKind, sections_of
+from compact.model.summary import Evidence, EvidenceKind, Summary, SummaryRequest
 from compact.ports import TokenCounter
-from compact.summarizers.extractive.material import Material, gather
-from compact.summarizers.extractive.strategies import Draft, write
+from compact.summarizers.extractive.render import Draft, draft
+from compact.summarizers.extractive.strategies import Strategy, strategy_for
 
-__all__ = ["ExtractiveSummarizer"]
+__all__ = ["ExtractiveSummarizer", "Material", "fitted", "kept_units"]
 
-_SAMPLE_CHARS = 8_000
-_TRIES = 5
-_REPAIRING_SHARES = (0.4, 0.65)
-"""Shares of the room that evidence gets when too little of it survived; prose keeps the rest."""
+_SAMPLE_CHARS = 6_000
+_GENEROUS = 1.25
+"""Costs are guesses: so much more than fits is chosen, and the last choices go first."""
+_TRIES = 12
+_WELL_FILLED, _SMALL_FITS = 0.9, 12
+"""Where less than this share of the room is used, so many of what was left out are tried one by one."""
+_SLIVER = 12
+_LONG_LINE = 420
+
+
+class Material:
+    """One reading of the request: its own units, and the ledger with those of earlier records."""
+
+    def __init__(
+        self, request: SummaryRequest, is_secret: Callable[[str], bool] | None = None, *, retell: bool = False
+    ) -> None:
+        """`retell`: lines of an earlier summary that no ledger has count too; no model carries them on."""
+        telling = [not is_empty_failure(message) for message in request.messages]
+        messages = list(compress(request.messages, telling))
+        positions = list(compress(request_positions(request), telling))
+        own = extract(messages, positions, is_secret=is_secret).units
+        if retell:
+            inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
+            told = "\n".join(filter(None, (request.previous_summary, *inside)))
+            own = (*_retold(told, request.previous_evidence), *own)
+        self.own = own
+        self.ledger = fold(request.previous_evidence, self.own)
+        spoken = (
+            at
+            for at, message in zip(positions, messages, strict=True)
+            if message.role is Role.ASSISTANT and message.text
+        )
+        self.newest = max(spoken, default=-1)
+
+
+def _retold(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
+    """Lines of an earlier summary that are not in the ledger: a model's prose, or a record without one."""
+    if not summary:
+        return
+    held = "\n".join(unit.value for unit in ledger)
+    for section in sections_of(neutralize(summary.partition(UNTRUSTED_HEADING)[0])):
+        if ledger and section.kind not in (SectionKind.OTHER, SectionKind.CONCLUSIONS):
+            continue
+        for item in section.items:
+            at = min(item.positions, default=0)
+            for said in sentences(item.text):
+                if len(said) > _SLIVER and said.rstrip(".… ") not in held:
+                    yield Evidence(
+                        EvidenceKind.CONCLUDED, clip(said, _LONG_LINE), at, "", 1.0, untrusted=True
+                    )
 
 
 class ExtractiveSummarizer:
@@ -35,57 +89,97 @@ class ExtractiveSummarizer:
 
     def summarize(self, request: SummaryRequest) -> Summary:
         """A summary of at most `request.max_tokens`; empty when there is no room or nothing to say."""
-        return self.summarize_within(request, 0.0)
-
-    def summarize_within(self, request: SummaryRequest, survival_floor: float) -> Summary:
-        """As `summarize`; below the floor, evidence gets more of the room as long as more survives."""
-        material = gather(request, self._is_secret)
-        best = first = self._written(material, request, 0.0)
-        for share in _REPAIRING_SHARES if request.strategy != "brief" else ():
-            if best.survival.get("all", 1.0) >= survival_floor:
-                break
-            material.choosers.clear()
-            again = self._written(material, request, share)
-            if again.survival.get("all", 1.0) > best.survival.get("all", 1.0):
-                best = replace(again, survival_before_repair=first.survival)
-        return best
-
-    def _written(self, material: Material, request: SummaryRequest, evidence_share: float) -> Summary:
-        draft, tokens = self._fit(material, request, evidence_share)
+        material = Material(request, self._is_secret, retell=True)
+        made, tokens = fitted(
+            material, strategy_for(request.strategy), request.max_tokens, self._counter.count, request.focus
+        )
+        text = whole(made.text)
+        kept = counted(material.ledger, text)
         return Summary(
-            text=whole(draft.text),
+            text=text,
             tokens=tokens,
-            evidence=material.evidence,
-            survival=survival(material.evidence, draft.text),
-            untrusted=whole(draft.untrusted),
+            evidence=material.ledger,
+            added=kept_units(material, len(text)),
+            survival=survival(kept),
+            untrusted=whole(made.untrusted),
             strategy=request.strategy,
             model="extractive",
+            kept=kept,
         )
 
-    def _fit(self, material: Material, request: SummaryRequest, evidence_share: float) -> tuple[Draft, int]:
-        """Write, count, and write smaller until it fits: rooms are in characters, the limit in tokens."""
-        limit = request.max_tokens
-        room = int(limit * self._chars_per_token(material))
-        draft = Draft("", "", ())
-        for _ in range(_TRIES):
-            draft = write(material, request.strategy, room, evidence_share)
-            tokens = self._counter.count(draft.text)
-            if tokens <= limit:
-                return draft, tokens
-            room = int(room * min(0.97, limit / tokens * 0.96))  # the shorter, the denser
-        return self._cut(draft, limit)
 
-    def _chars_per_token(self, material: Material) -> float:
-        sample = "\n".join(unit.text for unit in material.units[:200])[: _SAMPLE_CHARS // 2]
-        sample += "\n".join(item.value for item in material.evidence[:300])[: _SAMPLE_CHARS // 2]
-        return len(sample) / max(1, self._counter.count(sample)) if sample else 4.0
+def fitted(
+    material: Material,
+    strategy: Strategy,
+    limit: int,
+    count: Callable[[str], int],
+    focus: str = "",
+    before: str = "",
+) -> tuple[Draft, int]:
+    """What was chosen for so many tokens, written down, and its size; `before` is prose that stands there."""
+    room = int(limit * _chars_per_token(material.ledger, count) * _GENEROUS)
+    picked = list(Choice(material.ledger, focus, before).take(room, strategy.shares))
+    made = draft(picked, strategy, material.newest)
+    tokens = count(made.text) if picked else 0
+    left_out: list[Candidate] = []
+    for _ in range(_TRIES):
+        if tokens <= limit or not picked:
+            break
+        kept = _fewer(picked, limit / tokens)
+        left_out = [*picked[len(kept) :], *left_out]
+        picked = kept
+        made = draft(picked, strategy, material.newest)
+        tokens = count(made.text)
+    if tokens > limit or not picked:
+        return _at_least_something(material, strategy, limit, count)
+    for one in left_out[:_SMALL_FITS] if tokens < limit * _WELL_FILLED else ():
+        wider = draft([*picked, one], strategy, material.newest)
+        if one.later is None and (size := count(wider.text)) <= limit:
+            picked, made, tokens = [*picked, one], wider, size
+    return made, tokens
 
-    def _cut(self, draft: Draft, limit: int) -> tuple[Draft, int]:
-        trusted, untrusted = draft.trusted.splitlines(), draft.untrusted.splitlines()
-        while trusted or untrusted:
-            (untrusted or trusted).pop()
-            shorter = Draft("\n".join(trusted), "\n".join(untrusted), draft.shown)
-            tokens = self._counter.count(shorter.text)
-            if tokens <= limit:
-                return shorter, tokens
-        return Draft("", "", ()), 0
+
+def _at_least_something(
+    material: Material, strategy: Strategy, limit: int, count: Callable[[str], int]
+) -> tuple[Draft, int]:
+    """The beginning of the first thing that was said, where no unit fits as a whole."""
+    said = next((unit for unit in material.ledger if unit.context != SHOWN and " " in unit.value), None)
+    if said is None:
+        return Draft("", ""), 0
+    for chars in (3 * limit, 2 * limit, limit):
+        one = Candidate(replace(said, value=clip(said.value, max(chars - 30, 8)), context=""), 0, 0, (), ())
+        made = draft([one], strategy, material.newest)
+        if made.text and (tokens := count(made.text)) <= limit:
+            return made, tokens
+    return Draft("", ""), 0
+
+
+def _fewer(picked: list[Candidate], share: float) -> list[Candidate]:
+    """Without the last choices, so that about this share of the size is left."""
+    left = int(sum(one.cost for one in picked) * min(share, 0.995))
+    kept = list(picked)
+    size = sum(one.cost for one in kept)
+    while kept and (size > left or len(kept) == len(picked)):
+        size -= kept.pop().cost
+    return kept
+
+
+def kept_units(material: Material, size: int) -> tuple[Evidence, ...]:
+    """What the record keeps of its own units: all words, and of the rest what later summaries may hold."""
+    room = {False: 6 * size + 4_000, True: 3 * size + 4_000}
+    kept = []
+    for unit in material.own:
+        is_value = unit.kind not in (EvidenceKind.SAID, EvidenceKind.CONCLUDED, EvidenceKind.DONE)
+        if unit.kind is not EvidenceKind.SAID:
+            room[is_value] -= len(unit.value) + 8
+            if room[is_value] < 0:
+                continue
+        kept.append(unit)
+    return tuple(kept)
+
+
+def _chars_per_token(ledger: Sequence[Evidence], count: Callable[[str], int]) -> float:
+    spoken = [unit.value for unit in ledger if unit.kind in (EvidenceKind.SAID, EvidenceKind.CONCLUDED)]
+    values = [unit.value for unit in ledger if unit.kind not in (EvidenceKind.SAID, EvidenceKind.CONCLUDED)]
+    sample = "\n".join(spoken[:150])[: _SAMPLE_CHARS * 2 // 3] + ", ".join(values[:150])[: _SAMPLE_CHARS // 3]
+    return len(sample) / max(1, count(sample)) if sample else 4.0

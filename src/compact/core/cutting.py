@@ -1,0 +1,48 @@
+"""A text that is too long, cut where something ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_ENDS = ("\n## ", "\n\n", "\n", ". ", "。")
+"""Ends of a section, a paragraph, a line, a sentence."""
+_PER_TOKEN = 24
+_AT_LEAST = 20_000
+
+
+def look_at_most(text: str, max_tokens: int) -> str:
+    """So much of an answer as may be looked at: nothing that long is a summary of so many tokens."""
+    return text[: max(_AT_LEAST, _PER_TOKEN * max_tokens)]
+
+
+def cut_to(text: str, limit: int, count: Callable[[str], int]) -> str:
+    """The text up to the last end of a section that fits `limit` tokens; else of a paragraph, line, sentence.
+
+    Empty where not even one sentence fits.
+    """
+    if count(text) <= limit:
+        return text
+    for end in _ENDS:
+        ends = [at for at in _places(text, end) if at > 0]
+        low, high = 0, len(ends)
+        while low < high:  # sizes grow with the text, so the place is found by halves
+            middle = (low + high) // 2
+            if count(_up_to(text, ends[middle], end)) <= limit:
+                low = middle + 1
+            else:
+                high = middle
+        if low:
+            return _up_to(text, ends[low - 1], end)
+    return ""
+
+
+def _places(text: str, end: str) -> list[int]:
+    found, at = [], text.find(end)
+    while at >= 0:
+        found.append(at)
+        at = text.find(end, at + 1)
+    return found
+
+
+def _up_to(text: str, at: int, end: str) -> str:
+    return text[: at + (end[0] in ".。")].rstrip()

@@ -1,0 +1,51 @@
+"""The ledger of a record: a fold over its chain, kept for the newest records so that each is folded once."""
+
+from __future__ import annotations
+
+from compact.core.view import original_id
+from compact.evidence.ledger import fold
+from compact.model.record import Record, RecordKind
+from compact.model.summary import Evidence
+from compact.ports import Store
+
+_MOST = 64
+
+
+class Ledgers:
+    """A record holds only the units that it adds; what came before stands with its parents."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, tuple[Evidence, ...]] = {}
+
+    def of(self, record: Record | None) -> tuple[Evidence, ...]:
+        """All units up to this record. After `/clear` there are none from before."""
+        if record is None:
+            return ()
+        known = self._known.get(record.id)
+        if known is not None:
+            return known
+        chain = self._chain(record)
+        ledger = self._known.get(chain[-1].parent or "", ())
+        for one in reversed(chain):
+            ledger = () if one.kind is RecordKind.CLEAR else fold(ledger, one.evidence)
+        while len(self._known) >= _MOST:
+            del self._known[next(iter(self._known))]
+        self._known[record.id] = ledger
+        return ledger
+
+    def _chain(self, record: Record) -> list[Record]:
+        """The record and its parents, newest first, up to one whose ledger is known."""
+        chain = [record]
+        listed: dict[str, Record] | None = None
+        while chain[-1].parent and chain[-1].parent not in self._known:
+            if listed is None:
+                listed = {}
+                for one in self._store.records(record.session_id):
+                    listed[one.id] = one
+                    listed.setdefault(original_id(one.id), one)
+            parent = listed.get(chain[-1].parent) or listed.get(original_id(chain[-1].parent))
+            if parent is None or parent in chain:
+                break
+            chain.append(parent)
+        return chain

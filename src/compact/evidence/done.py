@@ -1,0 +1,85 @@
+"""What was done, as units: files with their newest state, the newest result of each command, other calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compact.evidence.steps import Step
+from compact.evidence.values import values_in
+from compact.evidence.words import clip
+from compact.model.summary import Evidence, EvidenceKind
+
+FILE, RAN, CALLED, PENDING = "file", "ran", "called", "pending"
+"""First words of the context of such a unit."""
+SINCE = "since m"
+"""Before the position of the first of several changes."""
+_LONGEST_COMMAND = 140
+_LOOKED_AT = 4_000
+
+
+def done_in(steps: Sequence[Step]) -> Iterator[Evidence]:
+    """Each file once, each command with its newest ending, calls that act."""
+    yield from _files(steps)
+    newest: dict[str, Step] = {}
+    for step in steps:
+        if step.pending:
+            what = (
+                f"`{clip(step.command, _LONGEST_COMMAND)}`" if step.command else f"{step.tool}({step.given})"
+            )
+            yield Evidence(EvidenceKind.DONE, what, step.position, PENDING, 1.5)
+        elif step.command:
+            newest.pop(step.command, None)
+            newest[step.command] = step
+        elif step.acts and not step.changes:
+            ending = f" → {step.status}" if step.failed else ""
+            called = f"{step.tool}({step.given}){ending}"
+            yield Evidence(EvidenceKind.DONE, called, step.position, CALLED, 1.2 if step.failed else 1.0)
+    for step in newest.values():
+        yield _ran(step)
+    yield from _errors(steps)
+
+
+def _files(steps: Sequence[Step]) -> Iterator[Evidence]:
+    files: dict[str, list[tuple[Step, str]]] = {}
+    for step in steps:
+        for path, effect in step.changes:
+            files.setdefault(path, []).append((step, effect))
+    for path, done in files.items():
+        last, effect = done[-1]
+        count = sum(then.startswith(("edited", "wrote")) for _, then in done)
+        if count > 1 and effect in ("edited", "wrote"):
+            effect = f"{'edited' if any(then == 'edited' for _, then in done) else effect} {count} times"
+        line = _telling_line(last.added)
+        since = f" {SINCE}{done[0][0].position}" if len(done) > 1 else ""
+        context = f"{FILE} {effect}{since} | {line}" if line else f"{FILE} {effect}{since}"
+        yield Evidence(EvidenceKind.DONE, path, last.position, context, 1.2)
+
+
+def _telling_line(added: str) -> str:
+    """Of what was put into a file, the line that names most."""
+    lines = (" ".join(line.split()) for line in added[:_LOOKED_AT].split("\n"))
+    able = [line for line in lines if 8 <= len(line) <= _LONGEST_COMMAND]
+    return max(able, key=lambda line: (len(values_in(line)), len(line)), default="")
+
+
+def _ran(step: Step) -> Evidence:
+    command = clip(step.command, _LONGEST_COMMAND)
+    weight = 1.4 if step.failed or step.result else 0.5
+    return Evidence(EvidenceKind.DONE, command, step.position, f"{RAN} {step.status}".strip(), weight)
+
+
+def _errors(steps: Sequence[Step]) -> Iterator[Evidence]:
+    """What went wrong and how tests ended, in the tools' own words."""
+    found: dict[str, Evidence] = {}
+    for step in steps:
+        at = step.result_position
+        if step.result:
+            found[step.result] = Evidence(
+                EvidenceKind.ERROR, step.result, at, "test run", 1.0, untrusted=True
+            )
+        if step.error:
+            error = clip(" ".join(step.error.split()), 240)
+            found[error] = Evidence(EvidenceKind.ERROR, error, at, "", 1.0, untrusted=True)
+        for test in step.failing:
+            found[test] = Evidence(EvidenceKind.ERROR, test, at, "failing test", 1.0, untrusted=True)
+    yield from found.values()

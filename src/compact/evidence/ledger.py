@@ -1,0 +1,221 @@
+"""The ledger: units of a span, extracted once a message, and folded with those of earlier records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from compact.evidence.done import done_in
+from compact.evidence.said import concluded_in, option_of, question_in, said_in
+from compact.evidence.secrets import Hiding
+from compact.evidence.steps import Step, arguments_of, steps_of
+from compact.evidence.values import values_in
+from compact.model.message import (
+    Message,
+    MessageKind,
+    Opaque,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    canonical_json,
+)
+from compact.model.summary import Evidence, EvidenceKind
+
+USER, CALL, ASSISTANT, TOOL = range(4)
+"""Who brought a value up, strongest claim first."""
+_SOURCE_WEIGHT = (1.2, 1.6, 1.2, 0.8)
+_KIND_WEIGHT = {
+    EvidenceKind.PATH: 1.0,
+    EvidenceKind.ID: 1.0,
+    EvidenceKind.DATE: 0.9,
+    EvidenceKind.SYMBOL: 0.8,
+    EvidenceKind.URL: 0.6,
+    EvidenceKind.NUMBER: 0.4,
+}
+VALUES = frozenset((*_KIND_WEIGHT, EvidenceKind.ERROR, EvidenceKind.NAME, EvidenceKind.COMMAND))
+WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
+"""With the kinds that records of earlier versions have for them."""
+_MOST_VALUES = 4_000
+"""Values that a span adds; the best by rank. More than a summary of 20,000 tokens can hold."""
+MOST_UNITS = 6_000
+"""Units of a folded ledger, so that a compaction costs the same however many came before."""
+_USER_FOCUS = 0.8
+_AGING = 0.95
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
+_OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The units that a span adds, in order of the conversation, values after the rest, best first."""
+
+    units: tuple[Evidence, ...] = ()
+    steps: tuple[Step, ...] = ()
+    hiding: Hiding = field(default_factory=lambda: Hiding(None), compare=False)
+
+
+class _Seen:
+    """All mentions of one value in a span."""
+
+    __slots__ = ("at", "density", "first", "kind", "last", "messages")
+
+    def __init__(self, kind: EvidenceKind, at: int) -> None:
+        self.kind, self.first, self.last, self.at = kind, at, at, at
+        self.messages = [0, 0, 0, 0]
+        self.density = 0.0
+
+
+def extract(
+    messages: Sequence[Message],
+    positions: Sequence[int] = (),
+    *,
+    is_secret: Callable[[str], bool] | None = None,
+) -> Ledger:
+    """All units of `messages`, without a model. What `is_secret` recognizes is left out."""
+    where = tuple(positions) or tuple(range(len(messages)))
+    hiding = Hiding(is_secret)
+    steps = steps_of(messages, where, hiding)
+    units: list[Evidence] = []
+    seen: dict[str, _Seen] = {}
+    asked, asked_at, opens = "", 0, min(where, default=0) <= 1
+    for at, message in zip(where, messages, strict=True):
+        if message.kind in _OURS:
+            continue
+        text = hiding.text(message.text)
+        if message.role is Role.USER and text:
+            question = option_of(text, asked) or question_in(asked)
+            context = f"asked in [m{asked_at}]: {question}" if question else ""
+            units += said_in(text, at, context, opens=opens)
+            asked, opens = "", False
+        elif message.role is Role.ASSISTANT and text:
+            units += concluded_in(text, at, closes=not message.calls)
+            asked, asked_at = text, at
+        _take_values(seen, message, text, at, hiding)
+    units += done_in(steps)
+    units += _ranked(seen, where)
+    if hiding.values:
+        units = [unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}")]
+    return Ledger(tuple(units), tuple(steps), hiding)
+
+
+def _take_values(seen: dict[str, _Seen], message: Message, text: str, at: int, hiding: Hiding) -> None:
+    if text and message.role in (Role.USER, Role.ASSISTANT):
+        _take(seen, values_in(text), USER if message.role is Role.USER else ASSISTANT, at)
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            given = hiding.data(arguments_of(part.arguments))
+            _take(seen, values_in(canonical_json(given)), CALL, at)
+        elif isinstance(part, ToolResult) or (isinstance(part, Opaque) and not isinstance(part, Text)):
+            _take(seen, values_in(hiding.text(part.text)), TOOL, at)
+
+
+def _take(seen: dict[str, _Seen], found: dict[str, EvidenceKind], source: int, at: int) -> None:
+    if not found:
+        return
+    # A message that names three values is about them; one that lists three hundred is not.
+    density = len(found) ** -0.5
+    for value, kind in found.items():
+        one = seen.get(value)
+        if one is None:
+            if source in (TOOL, CALL) and kind is EvidenceKind.NUMBER and value.isdigit():
+                continue  # a line number, a size, an offset: nobody speaks of it
+            one = seen[value] = _Seen(kind, at)
+        one.messages[source] += 1
+        one.last = at
+        if density > one.density:
+            one.density, one.at = density, at
+
+
+def _ranked(seen: dict[str, _Seen], where: Sequence[int]) -> Iterator[Evidence]:
+    """The best values of a span, each with the message where it stood in the smallest company."""
+    first, last = (where[0], where[-1]) if where else (0, 0)
+    spoken = {part for value, one in seen.items() if any(one.messages[:TOOL]) for part in _parts(value)}
+    ranks = [
+        (_rank(one, first, last) * (1.0 if any(one.messages[:TOOL]) else 1 + _kinship(value, spoken)), value)
+        for value, one in seen.items()
+    ]
+    ranks.sort(key=lambda entry: (-entry[0], seen[entry[1]].first, entry[1]))
+    for rank, value in ranks[:_MOST_VALUES]:
+        one = seen[value]
+        if one.messages[CALL] or one.messages[USER] or one.messages[ASSISTANT]:
+            yield Evidence(one.kind, value, one.at, "", rank)
+        else:
+            yield Evidence(one.kind, value, one.at, "", rank, untrusted=True)
+
+
+def _rank(one: _Seen, first: int, last: int) -> float:
+    """How likely the value is needed again.
+
+    A value that passed from one mouth to another (a tool returned it, the agent called with it, the user
+    asked for it) was used, which says most; then how often it came up, and in how small a company.
+    """
+    sources = [source for source, count in enumerate(one.messages) if count]
+    mentions = sum(min(count, 9) for count in one.messages)
+    said: float = sum(_SOURCE_WEIGHT[source] for source in sources) * (len(sources) * mentions) ** 0.5
+    focus = min(1.0, 2.5 * one.density) ** 0.8
+    if one.messages[USER]:
+        focus = max(focus, _USER_FOCUS)
+    recency = 0.7 + 0.3 * (one.last - first + 1) / (last - first + 1)
+    rank: float = said * _KIND_WEIGHT[one.kind] * focus * recency
+    return round(rank, 3)
+
+
+@lru_cache(maxsize=50_000)
+def _parts(value: str) -> tuple[str, ...]:
+    """The words that a name is made of."""
+    return tuple(part.lower() for part in _PART.findall(value) if len(part) > 3)
+
+
+def _kinship(value: str, spoken: set[str]) -> float:
+    """How much of a name that only tools said is made of words of names that somebody used."""
+    parts = _parts(value)
+    return sum(part in spoken for part in parts) / len(parts) if parts else 0.0
+
+
+def fold(earlier: Sequence[Evidence], units: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """An earlier ledger and a record's own units as one, each once.
+
+    A value that comes up again keeps its newest message and gains rank; old values lose some. A file keeps
+    its newest state, a command its newest ending. Words and conclusions are only ever added.
+    """
+    merged: dict[tuple[EvidenceKind, str], Evidence] = {}
+    for unit in earlier:
+        if unit.kind in _KIND_WEIGHT:
+            unit = Evidence(
+                unit.kind, unit.value, unit.message, unit.context, unit.rank * 0.95, unit.untrusted
+            )
+        merged[unit.kind, unit.value] = unit
+    for unit in units:
+        key = (unit.kind, unit.value)
+        before = merged.pop(key, None)
+        if before is not None and unit.kind in _KIND_WEIGHT:
+            rank, untrusted = max(unit.rank, before.rank) + 0.5, unit.untrusted and before.untrusted
+            unit = replace(unit, rank=rank, untrusted=untrusted, context=unit.context or before.context)
+        elif before is not None and unit.kind is EvidenceKind.CONCLUDED:
+            unit = replace(unit, rank=min(unit.rank, before.rank) * 0.5)  # what is repeated says little
+        elif before is not None and unit.kind is EvidenceKind.SAID and len(unit.value) < 40:
+            unit = before if before.context else unit
+        merged[key] = unit
+    return _bounded(list(merged.values()))
+
+
+def _bounded(units: list[Evidence]) -> tuple[Evidence, ...]:
+    """The whole, or where it is too much, all words and the best of the rest."""
+    if len(units) > MOST_UNITS:
+        others = [unit for unit in units if unit.kind not in WORDS]
+        others.sort(key=lambda unit: (-unit.rank, -unit.message))
+        words = sum(unit.kind in WORDS for unit in units)
+        kept = {id(unit) for unit in others[: max(MOST_UNITS // 2, MOST_UNITS - words)]}
+        units = [unit for unit in units if unit.kind in WORDS or id(unit) in kept]
+    return tuple(units)
+
+
+def fold_all(records: Iterable[Sequence[Evidence]]) -> tuple[Evidence, ...]:
+    """The ledger of a chain of records, oldest first."""
+    ledger: tuple[Evidence, ...] = ()
+    for units in records:
+        ledger = fold(ledger, units) if ledger else tuple(units)
+    return ledger

@@ -1,0 +1,110 @@
+"""What the user said, verbatim, and what the assistant stated: the units that go before all others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compact.evidence.reading import Whose, pieces, sentences, without_code
+from compact.evidence.words import clip, is_about
+from compact.model.summary import Evidence, EvidenceKind
+
+SHOWN = "shown"
+"""Context of what the user quoted, pasted or forwarded: nobody's word."""
+STATED = 1.2
+"""Rank of a plain statement; questions, which were mostly answered, and thanks have less."""
+WHOLE = 140
+"""Characters of a message that stays one unit, so that an answer is not torn apart."""
+_JOINED = 60
+_SHOWN_CHARS = 240
+_OPENING_CHARS = 1_200
+_QUESTION_CHARS = 220
+_LONG_SENTENCE = 420
+_MOST_PIECES = 60
+"""Units of one user message; of a longer one, head and tail, and of what lies between, the orders."""
+_QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
+_OPTION = re.compile(r"^\W*(?:option |variante? |plan )?([a-h]|\d{1,2})\b[\s.):,]", re.IGNORECASE)
+_OPTION_LINE = re.compile(
+    r"^\s*(?:[-*]\s*)?\W{0,2}(?:option )?([A-Ha-h]|\d{1,2})[.):]\W{0,2}\s+(\S.*)$", re.MULTILINE
+)
+
+
+def said_in(text: str, at: int, asked: str, *, opens: bool = False) -> Iterator[Evidence]:
+    """The units of a user's message; `asked` says what the assistant asked before it, if anything.
+
+    Of the message that opens the session more is kept even of what it shows: many programs frame the task.
+    """
+    blocks = _blocks(text, WHOLE if len(text) <= WHOLE else _JOINED)
+    own = sum(len(block) for whose, block in blocks if whose is not Whose.SHOWN)
+    if len(blocks) > _MOST_PIECES:
+        spoken = [block for block in blocks[20:-20] if is_about("orders", block[1].lower())]
+        blocks = [*blocks[:20], *spoken[: _MOST_PIECES - 40], *blocks[-20:]]
+    context = asked if own <= WHOLE else ""
+    for whose, block in blocks:
+        flat = " ".join(block.split())
+        if whose is Whose.SHOWN:
+            shown = clip(flat, _OPENING_CHARS if opens else _SHOWN_CHARS)
+            yield Evidence(EvidenceKind.SAID, shown, at, SHOWN, 0.2, untrusted=True)
+        else:
+            doubtful = whose is Whose.DOUBTFUL
+            yield Evidence(EvidenceKind.SAID, flat, at, context, _standing(flat), untrusted=doubtful)
+
+
+def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
+    """Sentences, neighbors of the same kind together while they have fewer than `joined` characters."""
+    found: list[tuple[Whose, str]] = []
+    for piece in pieces(text):
+        if piece.whose is Whose.SHOWN:
+            found.append((piece.whose, piece.text))
+            continue
+        for sentence in sentences(piece.text):
+            last = found[-1] if found else (Whose.SHOWN, "")
+            if last[0] is piece.whose and len(last[1]) + len(sentence) < joined:
+                found[-1] = (piece.whose, f"{last[1]} {sentence}")
+            else:
+                found.append((piece.whose, sentence))
+    return found
+
+
+def _standing(text: str) -> float:
+    """How much it matters where not all words fit: orders and corrections before wishes, thanks last."""
+    lowered = text.lower()
+    if is_about("orders", lowered) or is_about("corrects", lowered):
+        return 1.6
+    if len(text) < 40 and is_about("ack", lowered):
+        return 0.3
+    return 0.8 if all(map(_QUESTION.search, sentences(text))) else STATED
+
+
+def question_in(text: str) -> str:
+    """What an assistant's message asks, as a short answer needs it beside itself: its last question."""
+    if "?" not in text and "？" not in text and "؟" not in text:
+        return ""
+    asked = [sentence for sentence in sentences(without_code(text)) if _QUESTION.search(sentence)]
+    return clip(" ".join(asked[-1].split()), _QUESTION_CHARS) if asked else ""
+
+
+def option_of(answer: str, text: str) -> str:
+    """The line of an assistant's list that an answer such as "b" or "2, please" takes."""
+    chosen = _OPTION.match(f"{answer} ") if len(answer) <= WHOLE else None
+    if chosen is None:
+        return ""
+    for label, line in _OPTION_LINE.findall(text):
+        if label.lower() == chosen[1].lower():
+            return clip(" ".join(f"{label}: {line}".split()), _QUESTION_CHARS)
+    return ""
+
+
+def concluded_in(text: str, at: int, *, closes: bool) -> Iterator[Evidence]:
+    """The sentences of an assistant's message. `closes`: it ends a turn, so it reports."""
+    for sentence in sentences(without_code(text)):
+        if len(sentence) < 12 or sentence[0] == "|":
+            continue
+        flat = " ".join(sentence.split())
+        lowered = flat.lower()
+        rank = 1.3 if closes else 1.0
+        if is_about("concludes", lowered):
+            rank *= 1.5
+        if _QUESTION.search(flat):
+            rank *= 0.7
+        yield Evidence(EvidenceKind.CONCLUDED, clip(flat, _LONG_SENTENCE), at, "", rank)

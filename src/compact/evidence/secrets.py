@@ -1,0 +1,110 @@
+"""Secrets stay out of the ledger. They are looked for once a text, and by the name of their field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NAMES_A_SECRET = re.compile(
+    r"(?:^|[\s._:/-])(?:api[_-]?keys?|pass(?:words?|wd|phrase|code)|pwd|secrets?|(?:access|refresh|auth|bearer|"
+    r"id|session|security|oauth|csrf|api|bot|app|personal_access)[_-]token|(?:secret|access|private|signing|"
+    r"encryption|master|account|auth)[_-]key|(?:proxy[_-])?authorization|(?:set[_-])?cookies?|credentials?|"
+    r"connection[_-]string|secret[_-](?:value|access[_-]key))(?:_?\d+)?$",
+    re.IGNORECASE,
+)
+_SHORTEST = 6
+"""Shorter values stand in too many places to be known for the secret."""
+_LONG_WORD = 12
+_DEEPEST = 40
+_WORDS_BEFORE = 8
+"""What makes a word a secret stands so far back: "the password was set to …"."""
+
+
+class Hiding:
+    """Leaves secrets out of texts and of the data of calls and results.
+
+    `is_secret` decides for a text; without it nothing is hidden. What a field's name gave away once is
+    remembered in `values`, since it may be said again without that name.
+    """
+
+    def __init__(self, is_secret: Callable[[str], bool] | None) -> None:
+        self._is_secret = is_secret
+        self.values: set[str] = set()
+
+    def text(self, text: str) -> str:
+        """The text without the words that make it secret; empty when a secret goes over several lines."""
+        is_secret = self._is_secret
+        if is_secret is None or not is_secret(text):
+            return text
+        kept = "\n".join(
+            line if not is_secret(line) else _without_words(line, is_secret) for line in text.split("\n")
+        )
+        return "" if is_secret(kept) else kept
+
+    def data(self, value: Any) -> Any:
+        """A copy of JSON-like data without the fields that hold secrets."""
+        return value if self._is_secret is None else self._data(value, "", _DEEPEST)
+
+    def holds(self, text: str) -> bool:
+        """True when the text says, or is a piece of, what a field's name gave away."""
+        return any(value in text or (len(text) >= _SHORTEST and text in value) for value in self.values)
+
+    def _data(self, value: Any, key: str, depth: int) -> Any:
+        if not depth:
+            return None
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth)
+        if isinstance(value, list | tuple):
+            return [self._data(inner, key, depth - 1) for inner in value]
+        if isinstance(value, str) and value:
+            named = key and "\n" not in value and self._is_secret is not None
+            if named and self._is_secret is not None and self._is_secret(f"{key}: {value}"):
+                self._remember(value)
+                return ""
+            return self.text(value)
+        return value
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+        # {"name": "Authorization", "value": "…"}, as lists of headers have it.
+        label = value.get("name", value.get("key"))
+        named = isinstance(label, str) and _names_a_secret(label)
+        clean: dict[Any, Any] = {}
+        for inner_key, inner in value.items():
+            name = str(inner_key)
+            secret = _names_a_secret(name) or (named and name == "value")
+            if secret and inner not in (None, True, False):
+                self._remember(inner)
+            else:
+                clean[inner_key] = self._data(inner, name, depth - 1)
+        return clean
+
+    def _remember(self, value: Any) -> None:
+        for text in _texts(value, _DEEPEST):
+            # A plain word under such a name ("default", "enabled") is said elsewhere in all innocence.
+            if len(text) >= (_LONG_WORD if text.isalpha() else _SHORTEST):
+                self.values.add(text)
+
+
+def _without_words(line: str, is_secret: Callable[[str], bool]) -> str:
+    words: list[str] = []
+    for word in line.split():
+        if not is_secret(" ".join([*words[-_WORDS_BEFORE:], word])):
+            words.append(word)
+    return " ".join(words)
+
+
+def _names_a_secret(key: str) -> bool:
+    return len(key) <= 128 and _NAMES_A_SECRET.search(_CAMEL.sub("_", key)) is not None
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif depth and isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner, depth - 1)
+    elif depth and isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner, depth - 1)

@@ -1,0 +1,252 @@
+"""Tool steps: what each call did, to which files or with which command, and how it ended."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compact.evidence.secrets import Hiding
+from compact.evidence.values import classify
+from compact.evidence.words import clip
+from compact.model.message import Message, ToolCall, ToolResult
+from compact.model.summary import EvidenceKind
+
+_PATH_KEYS = ("path", "file_path", "filepath", "file", "filename", "target_file", "notebook_path")
+_COMMAND_KEYS = ("command", "cmd", "script", "shell_command", "bash", "code")
+_TEXT_KEYS = ("new_string", "new_str", "content", "contents", "file_text", "new_text", "text", "insert_text")
+_READS = frozenset(
+    "read view open cat get fetch list ls find grep search glob look show check lookup query think calculate "
+    "status history details info describe".split()
+)
+_WRITES = frozenset("write edit create patch replace insert apply append save str update put".split())
+_REMOVES, _MOVES = frozenset({"delete", "remove", "rm"}), frozenset({"move", "rename", "mv"})
+_TOOL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;|\n)\s*)+")
+_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n(.*?)(?:^\s*\1\s*$|\Z)", re.S | re.M)
+_QUOTED = re.compile(r"'[^'\n]*'|\"(?:\\.|[^\"\\\n])*\"")
+_INTO = re.compile(r"(?<![<>0-9&=-])(?:>{1,2}|\btee(?:\s+-a)?)\s*(?!/dev/|&)([\w./~-]+\.\w+)")
+_IN_PLACE = re.compile(r"\b(?:sed|perl)\s+-\w*i\S*\s[^;&|\n]*?([\w./~-]+\.\w+)\s*(?:$|[;&|\n])")
+_TAKING = re.compile(
+    r"(?:^|[;&|\n]\s*)(?:git\s+)?(rm|mv|cp|checkout|restore)\s([^;&|\n]+)",
+)
+_PATCHED = re.compile(
+    r"^[ \t]*\*\*\* (Update|Add|Delete) File: ([^\n]+)$|^\+\+\+ (?:b/)?([^\s]+)", re.MULTILINE
+)
+_ELSEWHERE = re.compile(r"[;&|\n]\s*cd\s")
+_PASSING = re.compile(r"\$|^/tmp/|^/dev/|\*|\.(?:log|out|err|tmp)$")
+_CODE = re.compile(
+    r"<(?:returncode|return_code|exit_?code)>\s*(-?\d{1,3})\s*<|"
+    r"^[\[(]?(?:(?:the )?(?:process|command|program|script)[ :]*)?(?:(?:exited|finished|failed|completed|"
+    r"returned) with )?(?:exit|return)?[ _-]?(?:code|status)?\s*[:=]?\s*(?<=[\s:=])(-?\d{1,3})"
+    r"\s*[\])]?\.?\s*$|"
+    r"[\"'](?:exit_?code|return_?code)[\"']\s*:\s*(-?\d{1,3})\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_EXITS = re.compile(r"exit|code|status|return", re.IGNORECASE)
+_ERROR = re.compile(
+    r"^E {2,}([\w.]+: [^\n]{1,300})|^\s*((?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b(?::[^\n]{1,300}|$)|"
+    r"(?:error|fatal|panic|Error|ERROR|FATAL)(?:\s?\[\w+\])?: [^\n]{3,300}|"
+    r"[^\n]{0,80}(?:command not found|No such file or directory|Permission denied)[^\n]{0,120})",
+    re.MULTILINE,
+)
+_OPENING = re.compile(
+    r"\A\s*(?:<(?:tool_use_)?error>\s*|\{\s*\"(?:error|err)\"\s*:\s*\"|Error\b|Traceback|FAILED|fatal:)", re.I
+)
+_FAILING = re.compile(r"^(?:FAILED\s+(\S+)|(?:FAIL|ERROR):\s+(\S+)|--- FAIL: (\S+))", re.MULTILINE)
+_RESULT = re.compile(r"^.*\b\d+ (?:passed|failed|errors?|tests?)\b.*$|^(?:OK|FAILED)\b[^\n]*$", re.MULTILINE)
+_TAIL, _HEAD = 4_000, 2_000
+_SHELLS = frozenset("sh bash zsh dash /bin/sh /bin/bash".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call with its result, by the positions of their messages."""
+
+    position: int
+    result_position: int
+    tool: str
+    command: str
+    """The command line in one line, without the texts it writes; empty for other tools."""
+    given: str
+    """The arguments of another tool in short: `user_id=ada_17, date=2031-05-02`."""
+    changes: tuple[tuple[str, str], ...]
+    """Files with what became of them: edited, added, removed, moved, reverted."""
+    added: str
+    """Text that an edit puts into its file."""
+    status: str
+    """"exit 0", "exit 1", "failed"; empty where the output does not say."""
+    failed: bool
+    error: str
+    """The line of the output that says what went wrong. A tool said it."""
+    result: str
+    """The line that sums up a test run."""
+    failing: tuple[str, ...]
+    acts: bool
+    """Whether it may have changed something outside, as far as the tool's name says."""
+    pending: bool = False
+
+
+def steps_of(messages: Sequence[Message], positions: Sequence[int], hiding: Hiding) -> list[Step]:
+    """Every tool call of the span with its result, in order."""
+    results: dict[str, tuple[int, ToolResult]] = {}
+    calls: list[tuple[int, ToolCall]] = []
+    for position, message in zip(positions, messages, strict=True):
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                results.setdefault(part.call_id, (position, part))
+            elif isinstance(part, ToolCall):
+                calls.append((position, part))
+    return [_step(position, call, results.get(call.call_id), hiding) for position, call in calls]
+
+
+def arguments_of(given: Any) -> Mapping[str, Any]:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given, parse_float=str, parse_int=str)
+        except (ValueError, RecursionError):
+            return {"": given} if given.strip() else {}
+    return given if isinstance(given, Mapping) else {"": given}
+
+
+def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None, hiding: Hiding) -> Step:
+    arguments: Mapping[str, Any] = hiding.data(arguments_of(call.arguments))
+    command = _command_of(arguments)
+    words = [word.lower() for word in _TOOL_WORD.findall(call.name[:_HEAD])]
+    if command and "path" in arguments and len(command.split()) == 1:
+        words, command = [*words, *command.lower().split("_")], ""
+    status, failed, error, result, failing = _ending(answered[1] if answered else None, bool(command))
+    bare = _CD.sub("", command).strip()
+    changes = tuple(_changed_by(bare) if command else _changed_by_tool(words, arguments))
+    texts = (arguments.get(key) for key in _TEXT_KEYS)
+    added = next((text for text in texts if isinstance(text, str) and changes), "")
+    return Step(
+        position=position,
+        result_position=answered[0] if answered else position,
+        tool=call.name,
+        command=_in_one_line(bare),
+        given=_in_short(arguments),
+        changes=changes if not failed else (),
+        added=added,
+        status=status,
+        failed=failed,
+        error=error,
+        result=result,
+        failing=failing,
+        acts=bool(changes) or not (command or set(words) & _READS),
+        pending=answered is None,
+    )
+
+
+def _in_one_line(command: str) -> str:
+    """A command up to the text that it writes, if it writes one."""
+    head = command[: start.start()] + "…" if (start := _HEREDOC.search(command)) else command
+    return " ".join(head.split())
+
+
+def _command_of(given: Mapping[str, Any]) -> str:
+    for key in _COMMAND_KEYS:
+        line = given.get(key)
+        if isinstance(line, str):
+            return line
+        if isinstance(line, list) and line and all(isinstance(word, str) for word in line):
+            inner = line[0] in _SHELLS and len(line) == 3 and line[1][:1] == "-"
+            return str(line[2]) if inner else " ".join(line)
+    return ""
+
+
+def _changed_by_tool(words: Sequence[str], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for text in given.values():
+        if isinstance(text, str) and "*** " in text and "*** Begin Patch" in text:
+            yield from _patched(text)
+            return
+    path = next((given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)), "")
+    known = set(words)
+    if not path:
+        return
+    if known & _REMOVES:
+        yield path, "removed"
+    elif known & _MOVES:
+        yield path, "moved"
+    elif known & _WRITES and words[0] not in _READS:
+        yield path, "wrote" if known & {"write", "create"} else "edited"
+
+
+def _patched(text: str) -> Iterator[tuple[str, str]]:
+    effects = {"Update": "edited", "Add": "wrote", "Delete": "removed"}
+    for verb, name, diffed in _PATCHED.findall(text):
+        yield (name.strip(), effects[verb]) if verb else (diffed, "edited")
+
+
+def _changed_by(command: str) -> Iterator[tuple[str, str]]:
+    if "*** Begin Patch" in command or ("\n+++ " in command and "\n@@" in command):
+        yield from _patched(command)
+        return
+    plain = _QUOTED.sub("''", _HEREDOC.sub(r"<<\1\2\n", command[: 4 * _HEAD])[:_HEAD])
+    plain = _ELSEWHERE.split(plain, maxsplit=1)[0]  # after "cd try" the names are those of other files
+    found: dict[str, str] = {}
+    if ">" in plain or "tee" in plain:
+        found.update(dict.fromkeys(_INTO.findall(plain), "wrote"))
+    if "sed -" in plain or "perl -" in plain:
+        found.update(dict.fromkeys(_IN_PLACE.findall(plain), "edited"))
+    for verb, rest in _TAKING.findall(plain):
+        names = [name for name in rest.split() if name[0] != "-"]
+        if verb == "rm":
+            # What one command writes and removes again was for that moment only.
+            gone = [name for name in names if found.pop(name, None) is None]
+            found.update(dict.fromkeys(gone, "removed"))
+        elif verb in ("mv", "cp") and len(names) == 2:
+            found[names[1]] = f"{'moved' if verb == 'mv' else 'copied'} from {names[0]}"
+        elif verb in ("checkout", "restore"):
+            found.update(dict.fromkeys(names, "reverted"))
+    for path, effect in found.items():
+        name = path.removeprefix("./")
+        ended = "." in name.rpartition("/")[2].strip(".")
+        if ended and not _PASSING.search(name) and classify(name) is EvidenceKind.PATH:
+            yield name, effect
+
+
+def _ending(answer: ToolResult | None, ran: bool) -> tuple[str, bool, str, str, tuple[str, ...]]:
+    """Status, whether it failed, the error's line, the line of a test run's result, the failing tests."""
+    if answer is None:
+        return "", False, "", "", ()
+    text = answer.text
+    head, tail = text[:400], text[-_TAIL:]
+    code = _exit_code(head, text[-400:] if len(text) > 400 else "") if ran or text[:1] == "{" else None
+    opens = _OPENING.match(head) is not None
+    failed = answer.is_error or code not in (None, "0") or (opens and code is None)
+    error = result = ""
+    failing: tuple[str, ...] = ()
+    if (ran or failed) and ("rror" in tail or "xception" in tail or "fatal" in tail or "not found" in tail):
+        lines = _ERROR.findall(tail)
+        error = "".join(lines[-1]).strip() if lines else ""
+    if opens and not error:
+        error = clip(" ".join(head.split()), 240)
+    if ran and ("passed" in tail or "failed" in tail or "FAILED" in tail or "\nOK" in tail):
+        found = [line.strip(" =-") for line in _RESULT.findall(tail)]
+        result = found[-1][:160] if found else ""
+        names = ("".join(groups) for groups in _FAILING.findall(tail))
+        failing = tuple(dict.fromkeys(names))[:8]
+        failed = failed or bool(failing)
+    status = f"exit {code}" if code is not None else "failed" if failed else ""
+    return status, failed, error if failed else "", result, failing
+
+
+def _exit_code(head: str, tail: str) -> str | None:
+    for part in (head, tail):
+        if _EXITS.search(part):
+            for found in _CODE.finditer(part):
+                return next(group for group in found.groups() if group is not None)
+    return None
+
+
+def _in_short(arguments: Mapping[str, Any]) -> str:
+    shown = []
+    for key, given in arguments.items():
+        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+        text = " ".join(text.split())
+        if text and key not in _COMMAND_KEYS:
+            shown.append(f"{key}={clip(text, 60)}" if key else clip(text, 60))
+    return clip(", ".join(shown), 160)

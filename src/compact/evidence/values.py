@@ -1,0 +1,223 @@
+"""What a run of characters is: a path, an id, a symbol, a date, an amount, or just a word."""
+
+from __future__ import annotations
+
+import re
+
+from compact.evidence.words import EASTERN
+from compact.model.summary import EvidenceKind as Kind
+
+_BREAKS = str.maketrans(dict.fromkeys("\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？", " "))
+_MARKS = ".,:;!?…/+-@#~$€£&^"
+_EXTENSIONS = frozenset(
+    "py pyi pyx ipynb js jsx ts tsx mjs cjs vue svelte java kt kts scala go rs rb php pl pm lua c h cc cpp "
+    "hpp cs fs swift sh bash zsh fish ps1 bat sql html htm css scss sass less xml svg json jsonl json5 "
+    "yaml yml toml ini cfg conf env lock md mdx rst txt log csv tsv parquet pdf doc docx xls xlsx ppt pptx "
+    "png jpg jpeg gif webp ico mp3 mp4 wav zip gz tgz tar bz2 xz whl jar so dll exe sqlite proto tf "
+    "gradle cmake mk dockerfile patch diff tex bib dcm backup bak orig old tmp example template".split()
+)
+_NOISE = frozenset(
+    "/dev/null /usr/bin/env /bin/bash __name__ __main__ __init__ __future__ __file__ /tmp /usr/bin stdin N/A "
+    "--help --version utf-8 UTF-8 python3".split()
+)
+_EVERYBODYS = frozenset(
+    "os sys re io json math time datetime logging subprocess shutil pathlib random copy typing functools "
+    "itertools collections unittest argparse warnings np numpy pd pandas plt str dict list console Math "
+    "Object Array JSON Promise process document window fmt strings strconv bytes errors context log sync "
+    "System Arrays Objects std util torch ast csv tempfile".split()
+)
+"""Roots of names that every model knows by heart: `os.path.join` needs no keeping."""
+_METHODS = frozenset(
+    "items keys values lower upper strip split join append extend add get pop sort read write close execute "
+    "fetchall fetchone commit format replace startswith endswith encode decode exists mkdir open copy update "
+    "insert count parent stem stdout stderr match search findall group length push map filter then catch log "
+    "trim slice forEach toString read_text write_text loads dumps load dump index remove clear text".split()
+)
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_DATE = re.compile(
+    r"\d{4}-\d\d?-\d\d?(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?|\d\d?[/.]\d\d?[/.](?:\d{4}|\d\d)|"
+    r"\d{4}/\d\d?/\d\d?"
+)
+_NUMBER = re.compile(
+    r"[#$€£+]?\d[\d.,:]*(?:%|[kKMBGT]?[bB]|[kKMBx]|ms|[smhd]|px|em|pt|k?g|lbs?|[kcm]?m|mi|ft|am|pm|AM|PM|"
+    r"st|nd|rd|th|[€£円元원])?"
+)
+_PHONE = re.compile(r"\+?\d{1,4}(?:-\d{2,5}){2,4}")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
+_COMMON_ERROR = re.compile(r"(?:[A-Z][a-z]+){1,2}(?:Error|Warning)|assert[A-Z]\w*|TestCase|NotImplemented")
+_LINES = re.compile(r":(\d+)(?:[:-](\d+))?$")
+_SEGMENT = re.compile(r"[\w.@+~$-]+")
+_HIDDEN = re.compile(r"\.[a-z][\w-]+(?:/[\w.-]*[A-Za-z]|\.\w+$|$)")
+_FILE_NUMBER = re.compile(r"[A-Z][A-Za-z]{0,5}[-.]?\d{1,7}[A-Za-z]?(?:/\d{1,6}[A-Za-z]?)+")
+_MACHINE = re.compile(
+    r"(?:u?int|float|complex|datetime)\d{1,3}|-\w|0\d?[a-z]|000\d+|\d+(?:,\d+)?[acd]\d+|[\w.]+%\d+"
+)
+_MEASURE = re.compile(r"\d{1,4}-[a-z]{2,}|[a-z]\w?-\w{1,3}(?:\.\d+)?|\d+-[a-z]")
+_SIDE = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
+_OWN = re.compile(r"^(?:self|this)\.(?=\w)")
+_KEY = re.compile(r'"[A-Za-z_][\w-]*"\s*:')
+_ESCAPED = re.compile(r'\\[nrt"]')
+_LONGEST = 200
+_PLAIN_LIMIT, _KNOWN_LIMIT = 200_000, 50_000
+
+Values = tuple[tuple[str, Kind], ...]
+_plain: set[str] = set()
+_known: dict[str, Values] = {}
+
+
+def values_in(text: str) -> dict[str, Kind]:
+    """Every value of a text with what it is. A word is judged once a process."""
+    found: dict[str, Kind] = {}
+    if text[:2].lstrip()[:1] in ("{", "["):
+        text = _KEY.sub(" ", text)
+    if "\\" in text:
+        text = _ESCAPED.sub(" ", text)
+    for word in sorted(set(text.translate(_BREAKS).split()).difference(_plain)):
+        known = _known.get(word)
+        if known is None:
+            known = _judge(word)
+        for value, kind in known:
+            found[value] = kind
+    return found
+
+
+def _judge(word: str) -> Values:
+    bare = word.strip(_MARKS)
+    if (
+        len(word) > _LONGEST
+        or len(bare) < 2
+        or (bare.isalpha() and (bare[1:].islower() or not bare.isascii()))
+    ):
+        found: Values = ()
+    elif not word.isascii() and EASTERN.search(word):
+        pieces = (_value_of(piece) for piece in EASTERN.sub(" ", word).split())
+        found = tuple(value for value in pieces if value)
+    elif "," in bare and not _NUMBER.fullmatch(bare):
+        pieces = (_value_of(piece) for piece in bare.split(",") if piece)
+        found = tuple(value for value in pieces if value)
+    else:
+        value = _value_of(word)
+        found = (value,) if value else ()
+    if found:
+        if len(_known) > _KNOWN_LIMIT:
+            _known.clear()
+        _known[word] = found
+    else:
+        if len(_plain) > _PLAIN_LIMIT:
+            _plain.clear()
+        _plain.add(word)
+    return found
+
+
+def _value_of(run: str) -> tuple[str, Kind] | None:
+    value = run.rstrip(".,:;!?…/+-@#~$&^")
+    if value[:1] in ".,:;!?@&^~" and not value.startswith(("./", "../", "~/")) and not _HIDDEN.match(value):
+        value = value.lstrip(".,:;!?@&^~")
+    value = _OWN.sub("", value)
+    kind = classify(value)
+    if ":" in value and kind in (Kind.ID, Kind.SYMBOL) and "::" not in value:
+        kind = None
+    if kind is Kind.PATH:
+        path = _SIDE.sub("", _LINES.sub("", value))
+        return (path, kind) if "$" not in path and classify(path) is kind else None
+    if kind is None and ":" in value and "://" not in value:
+        # "34:TOTAL_ROWS" is a line of a search, "id:4711" a label: what counts stands beside the colon.
+        parts = [(part, found) for part in value.split(":") if (found := classify(part.strip(_MARKS)))]
+        return (parts[-1][0].strip(_MARKS), parts[-1][1]) if parts else None
+    return (value, kind) if kind is not None else None
+
+
+def classify(value: str) -> Kind | None:
+    """The kind of a trimmed value, or None when it is an ordinary word, a small number or noise."""
+    size = len(value)
+    if size < 2 or size > _LONGEST or value in _NOISE or "..." in value or _MACHINE.fullmatch(value):
+        return None
+    if value.isalpha():
+        camel = value.isascii() and not value.islower() and _CAMEL.search(value)
+        return Kind.SYMBOL if camel and not _COMMON_ERROR.fullmatch(value) else None
+    if "://" in value:
+        return Kind.URL if size > 10 else None
+    if "@" in value:
+        return Kind.ID if _EMAIL.fullmatch(value) else None
+    if value[0] == "-":
+        return Kind.SYMBOL if value[:2] == "--" and size > 4 else None
+    if value[0].isdigit() or value[0] in "$€£+#":
+        found = _of_digits(value)
+        if found is not None:
+            return found
+    if "/" in value:
+        return _of_slashes(value)
+    if "." in value:
+        return _of_dots(value)
+    return _of_plain(value)
+
+
+def _of_digits(value: str) -> Kind | None:
+    if _DATE.fullmatch(value):
+        return Kind.DATE
+    digits = sum(map(str.isdigit, value))
+    if _PHONE.fullmatch(value) and digits >= 7:
+        return Kind.ID
+    if _NUMBER.fullmatch(value):
+        if value.isdigit():
+            return Kind.ID if digits >= 7 else Kind.NUMBER if digits >= 3 else None
+        return Kind.NUMBER
+    return None
+
+
+def _of_slashes(value: str) -> Kind | None:
+    if _FILE_NUMBER.fullmatch(value) and sum(map(str.isdigit, value)) > 3:
+        return Kind.ID
+    body = _LINES.sub("", value)
+    segments = [segment for segment in body.split("/") if segment]
+    if len(segments) < 2 or not all(_SEGMENT.fullmatch(segment.replace(":", "")) for segment in segments):
+        return None
+    if (body[-1] == "/" and body[0] not in "/~.") or body.startswith("s/"):
+        return None  # a folder in passing, or a sed expression
+    if (
+        "." in segments[0][1:-1]
+        and segments[0].islower()
+        and segments[0].rpartition(".")[2] not in _EXTENSIONS
+    ):
+        return Kind.URL if segments[0].rpartition(".")[2].isalpha() else None
+    last = segments[-1]
+    dotted = "." in last.strip(".")
+    if dotted and body[0] not in "/~." and last.rsplit(".", 1)[1].split(":")[0].lower() not in _EXTENSIONS:
+        return None  # "foo.bar/self.baz" is code or a pattern
+    if dotted or body[0] in "/~." or "_" in body or (len(segments) > 2 and body.islower()):
+        return Kind.PATH if any(map(str.isalpha, body)) else None
+    return None
+
+
+def _of_dots(value: str) -> Kind | None:
+    if value[0] == ".":
+        return Kind.PATH if _HIDDEN.match(value) else None
+    stem, _, extension = value.rpartition(".")
+    bare = extension.split(":")[0].lower()
+    if bare in _EXTENSIONS and stem and "." not in stem[1:].replace(".", "", 1):
+        return None if bare in ("log", "json", "text") and stem in _EVERYBODYS else Kind.PATH
+    if value.partition(".")[0] in _EVERYBODYS or (
+        stem.isalpha() and stem.islower() and extension in _METHODS
+    ):
+        return None
+    if _DOTTED.fullmatch(value.split("::")[0].rstrip(":")):
+        # "e.g" and "f.read" are words of prose and of the language; "Model.save" and "q.as_sql" are names.
+        first, second = value.split(".")[:2]
+        named = len(first) > 1 or "_" in second or _CAMEL.search(second)
+        return Kind.SYMBOL if len(second) > 1 and named else None
+    return Kind.ID if any(map(str.isdigit, value)) and any(map(str.isalpha, value)) else None
+
+
+def _of_plain(value: str) -> Kind | None:
+    has_digit = any(map(str.isdigit, value))
+    if not any(map(str.isalpha, value)) or "+" in value or "%" in value or _MEASURE.fullmatch(value):
+        return None
+    if "_" in value:
+        if not value.strip("_") or len(value) < 4:
+            return None
+        return Kind.ID if has_digit else Kind.SYMBOL
+    if has_digit:
+        # "2550p" in a sed command is an address, not an id.
+        return Kind.ID if len(value) > 3 and (len(value) > 6 or not value[:-1].isdigit()) else None
+    return Kind.SYMBOL if value[0] == "#" else None

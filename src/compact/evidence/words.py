@@ -1,0 +1,80 @@
+"""Content words, and what the files in `tongues/` know of languages. Nothing depends on them but ranking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_WORD = re.compile(r"[^\W\d_]{2,}(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d")
+EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+"""Thai, kana, Chinese characters, Hangul: no blanks part the words, so pairs of characters stand for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """Words of one sort in all languages."""
+
+    words: frozenset[str]
+    phrases: tuple[str, ...]
+
+    def found(self, words: Collection[str], lowered: str) -> bool:
+        """True when one of the words is there; a phrase is looked for in the text itself."""
+        return not self.words.isdisjoint(words) or any(phrase in lowered for phrase in self.phrases)
+
+
+@dataclass(frozen=True, slots=True)
+class Tongues:
+    stop: frozenset[str]
+    cues: Mapping[str, Cue]
+
+
+@cache
+def tongues() -> Tongues:
+    """All languages that have a file, read once."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(Path(__file__).with_name("tongues").glob("*.txt")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            name, separator, words = line.partition(": ")
+            if separator and not line.startswith("#"):
+                found.setdefault(name, set()).update(word.replace("_", " ") for word in words.split())
+    stop = frozenset(found.pop("stop", ()))
+    return Tongues(stop, {name: _cue(words) for name, words in found.items()})
+
+
+def _cue(words: set[str]) -> Cue:
+    phrases = sorted(word for word in words if " " in word or EASTERN.match(word))
+    return Cue(frozenset(words).difference(phrases), tuple(phrases))
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that say something, as they are written, in order; of eastern scripts, pairs."""
+    stop = tongues().stop
+    if text.isascii() or not EASTERN.search(text):
+        return [word for word in _WORD.findall(text) if word.lower() not in stop]
+    words = [word for word in _WORD.findall(EASTERN.sub(" ", text)) if word.lower() not in stop]
+    for run in EASTERN.findall(text):
+        words += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+    return words
+
+
+def all_words(lowered: str) -> set[str]:
+    """Every word in small letters, small words included."""
+    return set(re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", lowered))
+
+
+def is_about(cue: str, lowered: str) -> bool:
+    """True when a text in small letters has a word of this sort, in any language that has a file."""
+    found = tongues().cues.get(cue)
+    return found is not None and found.found(all_words(lowered), lowered)
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters, cut at a blank where there is one near."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    at = head.rfind(" ", limit * 2 // 3)
+    return (head[:at] if at > 0 else head).rstrip(" ,;:-") + "…"

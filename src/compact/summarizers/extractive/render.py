@@ -1,0 +1,287 @@
+"""The one renderer: what was chosen, under the strategy's headings, in order of the conversation, cited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from compact.core.render import UNTRUSTED_HEADING, neutralize
+from compact.core.sentences import fold_sentences
+from compact.evidence.choose import Candidate
+from compact.evidence.done import CALLED, FILE, PENDING, RAN, SINCE
+from compact.evidence.ledger import VALUES, WORDS
+from compact.evidence.said import SHOWN
+from compact.model.summary import Evidence, EvidenceKind
+from compact.summarizers.extractive.strategies import Part, Strategy
+
+_LABELS = {
+    EvidenceKind.PATH: "Paths",
+    EvidenceKind.ID: "Ids",
+    EvidenceKind.URL: "Links",
+    EvidenceKind.NUMBER: "Figures",
+    EvidenceKind.SYMBOL: "Code names",
+    EvidenceKind.DATE: "Dates",
+    EvidenceKind.NAME: "Named",
+    EvidenceKind.COMMAND: "Commands",
+}
+_NEAR = 6
+"""Messages so close to each other may share a line and its citation, if the line stays short."""
+_SHORT_LINE = 260
+_FAR = 12
+_PROSE_LABELS = {
+    Part.CONCLUDED: "Decided",
+    Part.FILES: "Done",
+    Part.STEPS: "Ran",
+    Part.NEWEST: "Open",
+    Part.PENDING: "No result yet",
+    Part.VALUES: "Key values",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    trusted: str
+    untrusted: str
+    """What only tools said, and what the user merely showed."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(filter(None, (self.trusted, self.untrusted)))
+
+
+def draft(picked: Sequence[Candidate], strategy: Strategy, newest: int) -> Draft:
+    """A summary of what was picked; `newest` is the position of the assistant's last message."""
+    parts = _sorted_out(picked, newest)
+    written: list[str] = []
+    under_headings = {part for _, parts_under in strategy.headings for part in parts_under}
+    if strategy.sentences:
+        written.append(
+            _prose(parts, [part for part in _PROSE_LABELS if part not in under_headings], strategy.sentences)
+        )
+    for title, wanted in strategy.headings:
+        if strategy.ledger and Part.VALUES not in wanted:
+            lines = _ledger_lines([one for part in wanted for one in parts[part]])
+        else:
+            lines = [line for part in wanted for line in _lines(part, parts[part], strategy)]
+        if lines:
+            written.append("\n".join((f"## {title}", *lines)))
+    return Draft("\n".join(filter(None, written)), _untrusted(picked))
+
+
+def _sorted_out(picked: Sequence[Candidate], newest: int) -> dict[Part, list[Candidate]]:
+    parts: dict[Part, list[Candidate]] = {part: [] for part in Part}
+    ordered = sorted(picked, key=lambda one: (one.unit.message, one.order))
+    first = next((one.unit.message for one in ordered if one.unit.kind in WORDS), -1)
+    for one in ordered:
+        unit = one.unit
+        if unit.kind in WORDS:
+            if unit.context != SHOWN:
+                parts[Part.TASK if unit.message == first else Part.WORDS].append(one)
+        elif unit.kind is EvidenceKind.CONCLUDED:
+            parts[Part.NEWEST if unit.message == newest else Part.CONCLUDED].append(one)
+        elif unit.kind is EvidenceKind.DONE:
+            done = Part.FILES if unit.context.startswith(FILE) else Part.STEPS
+            parts[Part.PENDING if unit.context == PENDING else done].append(one)
+        elif not unit.untrusted:
+            parts[Part.VALUES].append(one)
+    return parts
+
+
+def _lines(part: Part, picked: Sequence[Candidate], strategy: Strategy) -> Iterator[str]:
+    if part in (Part.TASK, Part.WORDS):
+        yield from _words(picked)
+    elif part in (Part.CONCLUDED, Part.NEWEST):
+        yield from _grouped(picked)
+    elif part in (Part.FILES, Part.STEPS):
+        yield from _changes(picked) if strategy.changes and part is Part.FILES else _done(picked)
+    elif part is Part.PENDING:
+        yield from (f"- no result yet: {neutralize(one.unit.value)} {_cite([one])}" for one in picked)
+    else:
+        yield from _values([one.unit for one in picked])
+
+
+def _words(picked: Sequence[Candidate]) -> Iterator[str]:
+    """The user's words in quotes. What was said later on the matter stands directly behind the earlier."""
+    chosen = {id(one) for one in picked}
+    moved = {id(one.later) for one in picked if one.later is not None and id(one.later) in chosen}
+    line: list[Candidate] = []
+    for one in picked:
+        if id(one) in moved:
+            continue
+        later = one.later if one.later is not None and id(one.later) in chosen else None
+        if later is not None or "asked in" in one.unit.context:
+            yield from _said_line(line)
+            line = []
+            yield _with_later(one, chosen)
+        elif line and not _share_a_line(line, one):
+            yield from _said_line(line)
+            line = [one]
+        else:
+            line.append(one)
+    yield from _said_line(line)
+
+
+def _share_a_line(line: Sequence[Candidate], one: Candidate) -> bool:
+    near = one.unit.message - line[0].unit.message <= _NEAR
+    return near and sum(len(other.unit.value) + 3 for other in line) + len(one.unit.value) < _SHORT_LINE
+
+
+def _said_line(line: Sequence[Candidate]) -> Iterator[str]:
+    if line:
+        yield f"- {_quotes(line)} {_cite(line)}"
+
+
+def _quotes(line: Sequence[Candidate]) -> str:
+    """Neighboring sentences of one message in one pair of quotes; what was left out between them shows."""
+    quoted: list[list[Candidate]] = []
+    for one in line:
+        last = quoted[-1][-1] if quoted else None
+        if last is not None and last.unit.message == one.unit.message and last.order + 1 == one.order:
+            quoted[-1].append(one)
+        else:
+            quoted.append([one])
+    return " ".join(f"“{neutralize(' '.join(one.unit.value for one in run))}”" for run in quoted)
+
+
+def _with_later(one: Candidate, chosen: set[int]) -> str:
+    asked = f"{neutralize(one.unit.context)} — " if one.unit.context else ""
+    told = f"- {_cite([one])} {asked}“{neutralize(one.unit.value)}”"
+    later, seen = one.later, {id(one)}
+    while later is not None and id(later) in chosen and id(later) not in seen:
+        seen.add(id(later))
+        told += f" — later {_cite([later])}: “{neutralize(later.unit.value)}”"
+        later = later.later
+    return told
+
+
+def _grouped(picked: Sequence[Candidate]) -> Iterator[str]:
+    """Sentences, those of near messages on one line."""
+    line: list[Candidate] = []
+    for one in picked:
+        if line and not _share_a_line(line, one):
+            yield f"- {_cite(line)} {_joined(line)}"
+            line = []
+        line.append(one)
+    if line:
+        yield f"- {_cite(line)} {_joined(line)}"
+
+
+def _joined(line: Sequence[Candidate]) -> str:
+    return " ".join(
+        f"{text}{'' if text[-1] in '.!?…:;。！？' else '.'}"
+        for one in line
+        if (text := neutralize(one.unit.value))
+    )
+
+
+def _done(picked: Sequence[Candidate]) -> Iterator[str]:
+    files = [one for one in picked if one.unit.context.startswith(FILE)]
+    if files:
+        effects: dict[str, list[str]] = {}
+        for one in files:
+            effect, _, times = _effect(one.unit).partition(" ")
+            plain = times.endswith("times")
+            name = f"{one.unit.value} ({times})" if times and plain else one.unit.value
+            effects.setdefault(effect if plain or not times else f"{effect} {times}", []).append(name)
+        told = "; ".join(f"{effect} {', '.join(names)}" for effect, names in effects.items())
+        yield f"- {_cite_positions(at for one in files for at in _positions(one.unit))} {neutralize(told)}"
+    for one in picked:
+        unit = one.unit
+        if unit.context.startswith(RAN):
+            yield f"- {_cite([one])} ran `{neutralize(unit.value)}`{_ending(unit)}"
+        elif unit.context.startswith(CALLED):
+            yield f"- {_cite([one])} called {neutralize(unit.value)}"
+
+
+def _changes(picked: Sequence[Candidate]) -> Iterator[str]:
+    """File by file, in the order of the first change."""
+    for one in sorted(picked, key=lambda one: one.order):
+        _, _, line = one.unit.context.partition(" | ")
+        put_in = f"; `{neutralize(line)}`" if line else ""
+        cited = _cite_positions(_positions(one.unit))
+        yield f"- {neutralize(one.unit.value)}: {_effect(one.unit)}{put_in} {cited}"
+
+
+def _effect(unit: Evidence) -> str:
+    return unit.context.partition(" | ")[0].partition(f" {SINCE}")[0].removeprefix(FILE).strip()
+
+
+def _positions(unit: Evidence) -> list[int]:
+    """Of the first change of a file and of the last."""
+    since = unit.context.partition(" | ")[0].partition(f" {SINCE}")[2]
+    return [int(since), unit.message] if since.isdecimal() else [unit.message]
+
+
+def _ending(unit: Evidence) -> str:
+    status = unit.context.removeprefix(RAN).strip()
+    return f" → {status}" if status and status != "exit 0" else ""
+
+
+def _values(units: Sequence[Evidence]) -> Iterator[str]:
+    for kind, label in _LABELS.items():
+        listed = [unit for unit in units if unit.kind is kind]
+        if listed:
+            values = ", ".join(_labelled(unit) for unit in listed)
+            yield f"- {label}: {neutralize(values)} {_cite_positions(unit.message for unit in listed)}"
+
+
+def _labelled(unit: Evidence) -> str:
+    return f"{unit.value} ({unit.context})" if unit.context else unit.value
+
+
+def _untrusted(picked: Sequence[Candidate]) -> str:
+    ordered = sorted(picked, key=lambda one: (one.unit.message, one.order))
+    shown = [one for one in ordered if one.unit.kind in WORDS and one.unit.context == SHOWN]
+    values = [one.unit for one in ordered if one.unit.untrusted and one.unit.kind in VALUES]
+    lines = [f"- shown by the user {_cite([one])}: “{neutralize(one.unit.value)}”" for one in shown]
+    for unit in values:
+        if unit.kind is EvidenceKind.ERROR:
+            label = f"{unit.context}: " if unit.context else ""
+            lines.append(f"- [m{unit.message}] {label}{neutralize(unit.value)}")
+    lines += _values(values)
+    return "\n".join((UNTRUSTED_HEADING, *lines)) if lines else ""
+
+
+def _ledger_lines(picked: Sequence[Candidate]) -> list[str]:
+    lines: list[tuple[int, int, str]] = []
+    for one in picked:
+        unit, at = one.unit, one.unit.message
+        if unit.kind in WORDS:
+            why = neutralize(unit.context) if unit.context else "-"
+            told = f"[m{at}] “{neutralize(unit.value)}” :: {why} :: said by user :: -"
+        elif unit.kind is EvidenceKind.CONCLUDED:
+            told = f"[m{at}] {neutralize(unit.value)} :: - :: said by assistant :: -"
+        elif unit.context.startswith(FILE):
+            effect = _effect(unit)
+            told = f"[m{at}] {neutralize(unit.value)} {effect} :: - :: - :: -"
+        else:
+            ending = unit.context.removeprefix(RAN).removeprefix(CALLED).removeprefix(PENDING).strip()
+            verb = "ran" if unit.context.startswith(RAN) else "called"
+            value = f"`{neutralize(unit.value)}`" if verb == "ran" else neutralize(unit.value)
+            told = f"[m{at}] {verb} {value} :: - :: - :: {ending or '-'}"
+        lines.append((at, one.order, told))
+    return [told for _, _, told in sorted(lines)]
+
+
+def _prose(parts: dict[Part, list[Candidate]], wanted: Iterable[Part], most: int) -> str:
+    """One sentence a part: what belongs together is joined by semicolons."""
+    sentences = []
+    for part in wanted:
+        told = [line.removeprefix("- ").rstrip(".") for line in _lines(part, parts[part], _PLAIN)]
+        if told:
+            sentences.append(f"{_PROSE_LABELS[part]}: {'; '.join(told)}.")
+    return fold_sentences(" ".join(sentences), most)
+
+
+_PLAIN = Strategy(())
+
+
+def _cite(line: Sequence[Candidate]) -> str:
+    return _cite_positions(one.unit.message for one in line)
+
+
+def _cite_positions(positions: Iterable[int]) -> str:
+    found = sorted(set(positions))
+    if len(found) > 3 or (len(found) > 1 and found[-1] - found[0] > _FAR):
+        return f"[m{found[0]}-m{found[-1]}]"
+    return f"[{', '.join(f'm{at}' for at in found)}]"
