@@ -21,7 +21,7 @@ from compact.ports import Remembers
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
 from compact.server.studio.messages import turn_tokens
-from compact.server.studio.showing import shown_record, shown_survival, shown_usage
+from compact.server.studio.showing import shown_records, shown_survival, shown_usage
 from compact.stores.memory import MemoryStore
 
 _MOST_MISSING = 50
@@ -56,13 +56,11 @@ def _result(conversation: Conversation, known: set[str]) -> schemas.CompactResul
     conversation.reset()
     fresh = [record for record in conversation.log.standing_records() if record.id not in known]
     record = fresh[-1] if fresh else None
-    shown = (
-        shown_record(record, in_force=True, undone=False, folded_into=None) if record is not None else None
-    )
+    shown = next((one for one in reversed(shown_records(conversation)) if one.in_force), None)
     return schemas.CompactResult(
         outcome="compacted" if record is not None else "unchanged",
         reason=record.reason if record is not None else "nothing-to-shrink",
-        record=shown,
+        record=shown if record is not None else None,
         usage=shown_usage(conversation),
     )
 
@@ -86,7 +84,7 @@ def plan_of(conversation: Conversation, preset: str | None, policy: Mapping[str,
         before=real(plan.before),
         after=real(plan.after),
         limits=schemas.PlanLimits(
-            window=real(plan.limits.window),
+            window=manager.window,
             budget=real(plan.limits.budget),
             trigger=real(plan.limits.trigger),
             summary=real(plan.limits.summary),

@@ -9,6 +9,7 @@ from typing import Any
 from compact.model.event import Event, EventName
 from compact.ports import Threads
 from compact.server.http.bell import Bell
+from compact.server.studio import record_details
 from compact.server.studio.metrics import Metrics
 from compact.server.studio.ui_stream import compaction_part, encoded
 
@@ -46,6 +47,10 @@ class SessionEvents:
         if event.name in _SHOWN and event.session_id:
             self._metrics.engine_event(event.name)
             self.store(event.session_id, compaction_part(event))
+        elif event.name in record_details.NAMES and event.session_id:
+            detail = record_details.detail_data(event)
+            if detail is not None:
+                self._store.add_event(event.session_id, EventName.DOOR, detail)
 
     def store(self, session_id: str, data: Mapping[str, Any]) -> int:
         """Keep an event; blocks as long as the store does."""
@@ -72,7 +77,8 @@ class SessionEvents:
         """The next events behind that number, and the number reached by looking."""
         looked = list(self._store.events(session_id, after, limit))
         reached = looked[-1].sequence if looked else after
-        return [event for event in looked if event.name is EventName.DOOR], reached
+        shown = [event for event in looked if event.name is EventName.DOOR]
+        return [event for event in shown if event.data.get("type") != record_details.TYPE], reached
 
     async def follow(
         self, session_id: str, after: int, heartbeat: float, poll: float

@@ -13,6 +13,7 @@ from compact.model.record import RecordKind
 from compact.models.limits import limits_for
 from compact.ports import Thread
 from compact.server.studio import schemas
+from compact.server.studio.record_details import Detail, details_of
 
 _KINDS = {
     RecordKind.COMPACTION: "summary",
@@ -93,6 +94,7 @@ def shown_records(conversation: Conversation) -> list[schemas.Record]:
     standing = {record.id for record in records.standing(found)}
     in_force = conversation.log.standing_records()
     newest = in_force[-1].id if in_force else None
+    details = details_of(conversation.log.store, conversation.id)
     children = {record.parent: record.step for record in found if record.id in standing and record.parent}
     return [
         shown_record(
@@ -100,14 +102,21 @@ def shown_records(conversation: Conversation) -> list[schemas.Record]:
             in_force=record.id == newest,
             undone=record.kind is not RecordKind.RESTORE and record.id not in standing,
             folded_into=children.get(record.id),
+            detail=details.get(record.step),
         )
         for record in found
     ]
 
 
 def shown_record(
-    record: records.Record, *, in_force: bool, undone: bool, folded_into: int | None
+    record: records.Record,
+    *,
+    in_force: bool,
+    undone: bool,
+    folded_into: int | None,
+    detail: Detail | None = None,
 ) -> schemas.Record:
+    detail = detail or Detail()
     replaced = replaced_positions(record)
     return schemas.Record(
         step=record.step,
@@ -116,7 +125,7 @@ def shown_record(
         reason=record.reason,
         note=record.note,
         created_at=record.created_at,
-        duration=getattr(record, "duration", None),
+        duration=detail.duration,
         tokens_before=record.tokens_before,
         tokens_after=record.tokens_after,
         messages_replaced=record.messages_replaced,
@@ -126,13 +135,13 @@ def shown_record(
         summary=record.summary,
         sections=shown_sections(record.sections),
         survival=shown_survival(record.kept),
-        summarizer=getattr(record, "summarizer", None) or None,
-        fallback=getattr(record, "fallback", None) or None,
-        cost=getattr(record, "cost", None),
+        summarizer=detail.summarizer,
+        fallback=detail.fallback,
+        cost=detail.cost,
         in_force=in_force,
         folded_into=folded_into,
         undone=undone,
-        warnings=list(getattr(record, "warnings", ())),
+        warnings=detail.warnings,
         handle=record.handle or None,
     )
 

@@ -1,0 +1,136 @@
+"""Compacting by hand, cancelling, clearing, looking: over HTTP."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from support.studio import RuleModel, body_of, new_session, said, stored_events, studio
+
+FILLER = "The cottage by the lake needs a new roof before the winter. " * 6
+
+
+class HeldSummarizer:
+    """Writes its summary when it is let go."""
+
+    def __init__(self) -> None:
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.go.set()
+
+    def summarize(self, request: Any) -> str:
+        self.begun.set()
+        self.go.wait(20)
+        return "## Goals\n- The user wants the roof mended before the winter, by carpenter Ola.\n" * 3
+
+
+SUMMARIZER = HeldSummarizer()
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    model = RuleModel(lambda _: "Noted.")
+    with studio(tmp_path_factory.mktemp("compactions"), model, summarizer=SUMMARIZER) as client:
+        yield client
+
+
+def talked(client: httpx2.Client, turns: int = 9) -> str:
+    session = new_session(client, preset="chat")
+    for number in range(turns):
+        said(client, session, f"{session}, message {number}: house {number}. {FILLER}")
+    return session
+
+
+def test_a_manual_compaction_reports_its_record_and_its_progress(client: httpx2.Client) -> None:
+    session = talked(client)
+    before = client.get(f"/api/sessions/{session}/usage").json()
+    done = client.post(
+        f"/api/sessions/{session}/compact", json={"focus": "the roof", "note": "by hand"}
+    ).json()
+    record = done["record"]
+    assert (done["outcome"], record["reason"], record["kind"]) == ("compacted", "manual", "summary")
+    assert record["note"] == "the roof\nby hand" and record["in_force"] and record["summarizer"]
+    assert record["duration"] is not None and record["duration"] >= 0
+    assert done["usage"]["tokens"] < before["tokens"] and done["usage"]["parts"]["summary"] > 0
+    happened = [one["data"].get("event") for one in stored_events(client, session)]
+    assert [name for name in happened if name] == [
+        "compaction-start",
+        "compaction-summarize",
+        "compaction-complete",
+    ]
+    assert {one["type"] for one in stored_events(client, session)} >= {"data-context-usage", "message"}
+    again = client.post(f"/api/sessions/{session}/compact", json={}).json()
+    assert (again["outcome"], again["record"]) == ("unchanged", None)
+    listed = client.get(f"/api/sessions/{session}").json()
+    assert listed["compaction_count"] == 1 and listed["last_compaction_at"] == record["created_at"]
+
+
+def test_a_compaction_is_cancelled_and_meanwhile_messages_are_refused(client: httpx2.Client) -> None:
+    session = talked(client)
+    before = client.get(f"/api/sessions/{session}/usage").json()
+    SUMMARIZER.begun.clear()
+    SUMMARIZER.go.clear()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(lambda: client.post(f"/api/sessions/{session}/compact", json={}))
+        assert SUMMARIZER.begun.wait(20)
+        refused = client.post("/api/chat", json=body_of(session, "now?"))
+        assert refused.status_code == 409
+        assert refused.json()["detail"] == "Session is currently being optimized. Please wait a moment."
+        assert client.get(f"/api/sessions/{session}/messages").json()["total"] == 18
+        assert client.post(f"/api/sessions/{session}/compact/cancel").json() == {"cancelled": True}
+        answer = asked.result(20)
+        SUMMARIZER.go.set()
+    assert answer.status_code == 409 and answer.json()["code"] == "cancelled"
+    assert client.get(f"/api/sessions/{session}/records").json() == {"records": []}
+    assert client.get(f"/api/sessions/{session}/usage").json() == before
+    assert client.post(f"/api/sessions/{session}/compact/cancel").json() == {"cancelled": False}
+    deadline = time.monotonic() + 20
+    while client.get(f"/api/sessions/{session}").json()["compacting"]:
+        assert time.monotonic() < deadline, "the lease was not given back"
+    assert client.post(f"/api/sessions/{session}/compact", json={}).json()["outcome"] == "compacted"
+
+
+def test_a_clear_starts_fresh_and_can_be_undone(client: httpx2.Client) -> None:
+    session = talked(client, 2)
+    cleared = client.post(f"/api/sessions/{session}/clear").json()
+    assert cleared["record"]["kind"] == "clear" and cleared["usage"]["parts"]["messages"] < 50
+    listed = client.get(f"/api/sessions/{session}/messages").json()
+    assert [one["state"] for one in listed["messages"]] == ["dropped"] * 4
+    step = cleared["record"]["step"]
+    restored = client.post(f"/api/sessions/{session}/records/{step}/restore").json()
+    assert restored["usage"]["parts"]["messages"] > 100
+    assert client.post(f"/api/sessions/{new_session(client)}/clear").json()["outcome"] == "unchanged"
+
+
+def test_plan_recall_and_figures_only_look(client: httpx2.Client) -> None:
+    session = talked(client)
+    client.post(f"/api/sessions/{session}/compact", json={})
+    said(client, session, "One more.")
+    before = stored_events(client, session)
+    plan = client.post(f"/api/sessions/{session}/plan", json={"preset": "window"}).json()
+    assert plan["triggered"] is False and plan["limits"]["window"] == 4_000
+    assert {step["action"] for step in plan["steps"]} <= {"kept", "pinned", "dropped", "injected", "warning"}
+    hits = client.get(f"/api/sessions/{session}/recall", params={"q": "house 0"}).json()["hits"]
+    assert hits[0]["position"] == 0 and "house 0" in hits[0]["text"]
+    figures = client.get(f"/api/sessions/{session}/figures").json()
+    assert (figures["totals"]["turns"], figures["totals"]["compactions"]) == (10, 1)
+    assert figures["turns"][-1]["tokens_without"] > figures["turns"][-1]["tokens"]
+    assert [one["compaction"] for one in figures["turns"]] == [None] * 9 + [1]
+    assert figures["totals"]["tokens_saved"] > 0 and figures["prices_known"]
+    assert client.get(f"/api/sessions/{session}/originals/t-none").status_code == 404
+    assert stored_events(client, session) == before
+
+
+def test_the_local_model_answers_through_the_server(local_model: Any, tmp_path: Path) -> None:
+    with studio(tmp_path, models={"local": local_model}) as client:
+        session = new_session(client)
+        found = said(client, session, "Say hello in one word.")
+        assert found[-1]["finishReason"] in ("stop", "length")
+        [reply] = client.get(f"/api/sessions/{session}/messages").json()["messages"][1:]
+        assert reply["parts"][-1]["text"].strip() and reply["usage"]["input"] > 0
