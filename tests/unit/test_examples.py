@@ -91,3 +91,17 @@ def test_the_long_research_goes_through_three_windows_in_several_rounds(tmp_path
 def test_the_sample_session_is_shown_with_every_preset(tmp_path: Path) -> None:
     out = shown("before_after.py", folder=tmp_path)
     assert all(f"\n{preset}\n" in out for preset in ("budget", "chat", "window", "agent", "rolling"))
+
+
+@pytest.mark.spec("S5.12")
+@pytest.mark.parametrize("name", ["clients", "langchain", "pydantic_ai"])
+def test_a_framework_goes_through_three_windows(name: str, tmp_path: Path) -> None:
+    out = shown(f"{name}_minimal.py", folder=tmp_path)
+    assert "POS-339" in out
+    pages, window, largest = (int(found.replace(",", "")) for found in re.findall(r"([\d,]{5,}) ?", out)[-3:])
+    assert pages > 3 * window > 3 * largest
+
+
+def test_the_mcp_server_is_asked(tmp_path: Path) -> None:
+    out = shown("mcp_minimal.py", folder=tmp_path)
+    assert "became" in out and "POS-339" in out and "all 25 messages are back" in out

@@ -2,12 +2,13 @@
 
 `compact_filter` goes into `RunConfig.call_model_input_filter` and sees every prompt of a run.
 `CompactSession` wraps a session of the SDK's and hands out the compacted history at the start of a run.
-`CompactHooks` reports the provider's own counts back. `before_model_call` is the same for loops of your own.
+`CompactModel` wraps a model instead, where runs are configured elsewhere. `CompactHooks` reports the
+provider's own counts back and ends turns. `before_model_call` is the same for loops of your own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from inspect import Parameter, signature
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ from compact.integrations._base import SessionId, aend_turn, afit, aobserve, ses
 try:
     from agents import (
         Agent,
+        Model,
         ModelResponse,
         OpenAIConversationsSession,
         RunContextWrapper,
@@ -31,9 +33,9 @@ try:
 except ImportError as error:
     raise MissingExtra("openai-agents", "agents") from error
 
-from compact.integrations._openai_agents_tools import ToolsOnTheWire
+from compact.integrations._openai_agents_tools import ToolsOnTheWire, on_the_wire
 
-__all__ = ["CompactHooks", "CompactSession", "before_model_call", "compact_filter"]
+__all__ = ["CompactHooks", "CompactModel", "CompactSession", "before_model_call", "compact_filter"]
 
 _ALL_ITEMS = 2_147_483_647
 
@@ -123,6 +125,73 @@ def before_model_call(manager: CompactManager) -> Callable[[Any], None]:
         ctx.messages = manager.preflight(ctx.session_id, ctx.messages, tools=tools, system=system)
 
     return hook
+
+
+class CompactModel(Model):
+    """A model of the SDK's whose every prompt fits: for agents whose runs you do not configure.
+
+    Counted are instructions, tools, handoffs and the schema of the answer, as they are passed to the model. A
+    history that lives at the provider (`previous_response_id`, a conversation) passes through.
+    """
+
+    def __init__(self, model: Model, manager: CompactManager, session_id: SessionId = None) -> None:
+        self._model = model
+        self._manager = manager
+        self._session_id = session_id
+
+    async def get_response(
+        self,
+        system_instructions: str | None,
+        input: str | list[TResponseInputItem],
+        model_settings: Any,
+        tools: list[Any],
+        output_schema: Any,
+        handoffs: list[Any],
+        tracing: Any,
+        **rest: Any,
+    ) -> ModelResponse:
+        sent = await self._fitted(system_instructions, input, tools, output_schema, handoffs, rest)
+        return await self._model.get_response(
+            system_instructions, sent, model_settings, tools, output_schema, handoffs, tracing, **rest
+        )
+
+    async def stream_response(
+        self,
+        system_instructions: str | None,
+        input: str | list[TResponseInputItem],
+        model_settings: Any,
+        tools: list[Any],
+        output_schema: Any,
+        handoffs: list[Any],
+        tracing: Any,
+        **rest: Any,
+    ) -> AsyncIterator[Any]:
+        sent = await self._fitted(system_instructions, input, tools, output_schema, handoffs, rest)
+        stream = self._model.stream_response(
+            system_instructions, sent, model_settings, tools, output_schema, handoffs, tracing, **rest
+        )
+        async for event in stream:
+            yield event
+
+    async def close(self) -> None:
+        await self._model.close()
+
+    async def _fitted(
+        self,
+        system: str | None,
+        items: str | list[TResponseInputItem],
+        tools: list[Any],
+        schema: Any,
+        handoffs: list[Any],
+        rest: Mapping[str, Any],
+    ) -> str | list[TResponseInputItem]:
+        if isinstance(items, str) or rest.get("previous_response_id") or rest.get("conversation_id"):
+            return items
+        told = on_the_wire(tools, handoffs)
+        if schema is not None and not schema.is_plain_text():
+            told = [*told, {"type": "function", "name": schema.name(), "parameters": schema.json_schema()}]
+        session = session_id_of(self._session_id, None, items)
+        return (await afit(self._manager, session, items, told, system)).messages
 
 
 class CompactHooks(RunHooks[Any]):

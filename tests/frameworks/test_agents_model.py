@@ -1,0 +1,50 @@
+"""The Agents SDK with a wrapped model: over HTTP in both of its formats, whole and streamed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool
+from agents.tracing import set_tracing_disabled
+from openai import AsyncOpenAI
+
+from compact import CompactManager
+from compact.integrations.openai_agents import CompactModel
+from support.framework_contract import IntegrationContract
+from support.strict_provider import TASK, StrictProvider, page_text
+
+
+@function_tool
+def read_page(number: int) -> str:
+    """Read one page."""
+    return page_text(number)
+
+
+@pytest.mark.spec("S5.12", "S4.17")
+class TestResponsesModel(IntegrationContract):
+    kind: Any = OpenAIResponsesModel
+
+    def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        set_tracing_disabled(True)
+        client = AsyncOpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0)
+        model = self.kind("gpt-4o", client)
+        wrapped = model if manager is None else CompactModel(model, manager, "s")
+        agent = Agent("reader", instructions="Be exact.", tools=[read_page], model=wrapped)
+        return asyncio.run(self.work(agent))
+
+    async def work(self, agent: Any) -> str:
+        return str((await Runner.run(agent, TASK, max_turns=100)).final_output)
+
+
+class TestChatModel(TestResponsesModel):
+    kind = OpenAIChatCompletionsModel
+
+
+class TestStreamed(TestResponsesModel):
+    async def work(self, agent: Any) -> str:
+        running = Runner.run_streamed(agent, TASK, max_turns=100)
+        async for _ in running.stream_events():
+            pass
+        return str(running.final_output)
