@@ -22,7 +22,7 @@ CHROMIUM ?= /usr/bin/chromium
 # Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
-.PHONY: help setup web web-check browser run test quick test-model test-otel test-frameworks check format spec bench lock clean
+.PHONY: help setup web web-check browser run chat test quick test-model test-otel test-frameworks check format spec bench lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -66,7 +66,11 @@ browser:
 		apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } || echo "No Chromium: browser tests are skipped." >&2
 
 run: setup web  ## start the studio with a long sample session; the next message compacts it
+	@echo "The same in a terminal: make chat" >&2
 	@$(BIN)/compact studio --demo
+
+chat: setup  ## show a compaction, then chat in the terminal with the local demo model
+	@$(BIN)/python examples/try_chat.py
 
 test: setup web browser  ## all tests, with coverage
 	@echo "All tests: about nine minutes on two cores." >&2

@@ -67,7 +67,8 @@ function Parts({ message, sessionId }: { message: Shown; sessionId: string }) {
         if (part.type === "text") {
           if (!part.text) return null;
           if (message.role === "user") return <p key={index} className="text-message break-words whitespace-pre-wrap">{part.text}</p>;
-          return <div key={index} className={index > 0 ? "mt-2" : ""}><Markdown text={part.text} streaming={streaming && last} /></div>;
+          const first = parts.slice(0, index).every((other) => other.type === "step-start");
+          return <div key={index} className={first ? "" : "mt-2"}><Markdown text={part.text} streaming={streaming && last} /></div>;
         }
         if (part.type === "reasoning") {
           return <Reasoning key={index} text={part.text} streaming={!!streaming && last} duration={part.duration} />;

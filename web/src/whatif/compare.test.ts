@@ -15,6 +15,11 @@ describe("in short", () => {
   it("says lost words first, in red", () => {
     expect(verdict(window, all, undefined)).toEqual({ text: "Cheapest, loses 6 of your words", bad: true });
   });
+  it("promises nothing where survival is not known", () => {
+    const unknown = { ...column(20, 0, 0), survival: null, fates: [{ position: 1, action: "dropped", tokens_before: 9, tokens_after: 0 }] };
+    expect(verdict(unknown, [unknown], undefined)).toEqual({ text: "Cheapest, drops 1 message", bad: true });
+    expect(verdict({ ...unknown, fates: [] }, [unknown], undefined).text).toBe("Most room");
+  });
   it("names what a column is best at", () => {
     expect(verdict(agent, all, undefined).text).toBe("Fewest losses, all your words stay");
     expect(verdict(budget, [budget, agent], undefined).text).toBe("Most room, all your words stay");

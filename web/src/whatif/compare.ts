@@ -37,6 +37,12 @@ export function verdict(column: Column, all: Column[], usage: Usage | undefined)
   }
   const words = lost(column.survival?.words);
   const smallest = Math.min(...all.map((other) => other.tokens_after)) === column.tokens_after;
+  if (!column.survival?.words) {
+    // What survives is not known: nothing may be promised.
+    const dropped = tally(column.fates).dropped;
+    if (dropped > 0) return { text: `${smallest ? "Cheapest, drops" : "Drops"} ${plural(dropped, "message")}`, bad: true };
+    return { text: smallest ? "Most room" : "Less room, more kept", bad: false };
+  }
   if (words > 0) return { text: `${smallest ? "Cheapest, loses" : "Loses"} ${words} of your words`, bad: true };
   const gone = (other: Column) => lost(other.survival?.conclusions) + lost(other.survival?.values);
   const fewest = Math.min(...all.map(gone)) === gone(column);

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -23,7 +23,9 @@ from compact.server.studio.catalog import Catalog, catalog_for
 from compact.server.studio.routes import chat, compaction, service, sessions
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.studio import Studio
+from compact.server.studio.trace_mount import beside, trace_api
 from compact.server.studio.workspace import as_problem
+from compact.server.traces.service import TraceService
 
 _log = logging.getLogger("compact")
 # The store is asked in threads; the default pool is sized for computing, not for waiting.
@@ -40,8 +42,18 @@ def create_app(
     started: Callable[[Studio], None] = lambda _: None,
 ) -> App:
     """The server as an ASGI application, with its guard."""
-    app = api(settings, catalog, started)
-    return Pages(Guard(_counted(app), settings.guard), _is_page, settings.static)
+    if settings.traces is None:
+        app = api(settings, catalog, started)
+        return Pages(Guard(_counted(app), settings.guard), _is_page, settings.static)
+    services: list[TraceService] = []
+    traces = trace_api(settings.traces, services.append)
+
+    def both_started(studio: Studio) -> None:
+        studio.when_stopping.extend(service.bell.close for service in services)
+        started(studio)
+
+    app = api(settings, catalog, both_started, traces.router.lifespan_context(traces))
+    return Pages(Guard(beside(_counted(app), traces), settings.guard), _is_page, settings.static)
 
 
 def _is_page(path: str) -> bool:
@@ -52,8 +64,12 @@ def api(
     settings: StudioSettings,
     catalog: Catalog | None = None,
     started: Callable[[Studio], None] = lambda _: None,
+    companion: AbstractAsyncContextManager[Any] | None = None,
 ) -> FastAPI:
-    """The application without its guard; also what docs/openapi.json is made from."""
+    """The application without its guard; also what docs/openapi.json is made from.
+
+    `companion` lives as long as it does.
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -62,11 +78,12 @@ def api(
         studio = Studio(settings, catalog if catalog is not None else catalog_for(settings))
         app.state.studio = studio
         await studio.start()
-        started(studio)
-        try:
-            yield
-        finally:
-            await studio.close()
+        async with companion or nullcontext():
+            started(studio)
+            try:
+                yield
+            finally:
+                await studio.close()
 
     # No page with scripts from elsewhere: the description itself is enough.
     app = FastAPI(

@@ -103,6 +103,10 @@ def _settings(context: Context) -> StudioSettings:
         upstream_hosts=args.allow_upstream,
         private_upstreams=args.allow_private_upstream,
         demo=args.demo,
+        # Traces know no tenants: with tokens they stay a service of their own.
+        traces=None
+        if _tokens(context) or args.workers > 1
+        else made_data_folder(context.environ) / "traces.db",
     )
 
 

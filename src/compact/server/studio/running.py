@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
-from compact.server.http.running import Service, bound, on_a_thread
+from compact.server.http.running import Service, bound, on_a_thread, url_of
 from compact.server.studio.app import create_app
 from compact.server.studio.catalog import Catalog
 from compact.server.studio.settings import StudioSettings
@@ -15,7 +16,16 @@ from compact.server.studio.studio import Studio
 def serve(settings: StudioSettings, ready: Callable[[str], None], catalog: Catalog | None = None) -> None:
     """Serves until it is interrupted; `ready` gets the URL once requests are answered."""
     with bound(settings.host, settings.port) as listening, suppress(KeyboardInterrupt):
-        service(settings, ready, catalog).run(sockets=[listening])
+        service(_tracing(settings, url_of(settings.host, listening)), ready, catalog).run(sockets=[listening])
+
+
+def _tracing(settings: StudioSettings, url: str) -> StudioSettings:
+    """With the trace service beside it, the chat's own events go there, where they go nowhere yet."""
+    tracing = settings.config.tracing
+    if settings.traces is None or tracing.ariadne_url is not None:
+        return settings
+    changed = tracing.model_copy(update={"ariadne_url": url})
+    return replace(settings, config=settings.config.model_copy(update={"tracing": changed}))
 
 
 @contextmanager

@@ -49,6 +49,8 @@ class StudioSettings:
     """How often a follower looks where no notification comes."""
     stop_seconds: float = 10.0
     """How long a stop waits for open turns before they are parked."""
+    traces: Path | None = None
+    """The database of the trace service that is served beside the chat; None: there is none."""
     static: Path | None = None
     """The built studio; None: the one in this package."""
 

@@ -50,6 +50,7 @@ class Studio:
         self.metrics = Metrics()
         self.streams = Seats(settings.max_streams, "streams are open")
         self.stopping = False
+        self.when_stopping: list[Callable[[], None]] = []
         self.version = _version()
         self._loop = asyncio.get_running_loop()
         self._workspaces: dict[str, Workspace] = {}
@@ -109,6 +110,8 @@ class Studio:
     def stop_streams(self) -> None:
         """A stop begins: followers go, so that the server does not wait for them."""
         self.stopping = True
+        for stop in self.when_stopping:
+            stop()
         for workspace in self._workspaces.values():
             workspace.events.close()
 

@@ -53,6 +53,13 @@ def create_app(
     settings: TraceSettings, database: TraceDatabase, started: Callable[[TraceService], None] = lambda _: None
 ) -> App:
     """The service as an ASGI application; it closes the database when it ends."""
+    return Pages(Guard(api(settings, database, started), settings.guard), is_page)
+
+
+def api(
+    settings: TraceSettings, database: TraceDatabase, started: Callable[[TraceService], None] = lambda _: None
+) -> FastAPI:
+    """The service without its guard, for a server that has one."""
 
     # Here, where a pattern that is none can still be told.
     redactor = RememberingRedactor(settings)
@@ -76,7 +83,7 @@ def create_app(
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(StoreError, _not_stored)
     app.add_exception_handler(TooSlow, _too_slow)
-    return Pages(Guard(app, settings.guard), is_page)
+    return app
 
 
 def is_page(path: str) -> bool:
