@@ -33,7 +33,7 @@ def test_pictures_of_every_main_state(browser: Browser, tmp_path: Path, size: st
     with providing(writer) as provider, trace_service(tmp_path / "t.db") as traces:
         summarizer = {"name": "openai", "model": "gpt-4o-mini", "base_url": f"{provider.url}/v1"}
         tracing = {"ariadne_url": str(traces.base_url).rstrip("/")}
-        settings = config(max_context_tokens=22_000, summarizer=summarizer, tracing=tracing)
+        settings = config(max_context_tokens=20_000, summarizer=summarizer, tracing=tracing)
         with studio(tmp_path, model, config=settings, traces=database) as client:
             stage = Stage(client, model, writer)
             session = stage.session(list(sample_turns()), title="Moving the booking service")
