@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -18,6 +18,8 @@ _SHORTEST = 6
 """Shorter values stand in too many places to be known for the secret."""
 _LONG_WORD = 12
 _DEEPEST = 40
+_MANY = 64
+_AT_ONCE = 4_096
 _WORDS_BEFORE = 8
 """What makes a word a secret stands so far back: "the password was set to …"."""
 
@@ -57,6 +59,8 @@ class Hiding:
         if isinstance(value, Mapping):
             return self._mapping(value, depth)
         if isinstance(value, list | tuple):
+            if len(value) > _MANY and self._is_innocent(value, key):
+                return list(value)
             return [self._data(inner, key, depth - 1) for inner in value]
         if isinstance(value, str) and value:
             named = key and "\n" not in value and self._is_secret is not None
@@ -65,6 +69,17 @@ class Hiding:
                 return ""
             return self.text(value)
         return value
+
+    def _is_innocent(self, values: Sequence[Any], key: str) -> bool:
+        """Whether a long array of single values holds no secret: asked of many at once, not of each."""
+        if self._is_secret is None or any(isinstance(value, Mapping | list | tuple) for value in values):
+            return False
+        label = f"{key}: " if key else ""
+        for start in range(0, len(values), _AT_ONCE):
+            lines = [f"{label}{value}" for value in values[start : start + _AT_ONCE]]
+            if self._is_secret("\n".join(lines)):
+                return False
+        return True
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
         # {"name": "Authorization", "value": "…"}, as lists of headers have it.
