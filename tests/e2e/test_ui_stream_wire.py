@@ -93,6 +93,7 @@ def test_the_ai_sdk_reads_the_committed_bytes_in_fragments(fragment: str) -> Non
     assert message["metadata"] == {
         "position": 5,
         "user_position": 4,
+        "question": "Which port?",
         "usage": {"input": 1512, "output": 50, "cache_read": 600, "cache_write": 0},
         "cost": 0.75,
     }

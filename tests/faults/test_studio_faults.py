@@ -315,7 +315,8 @@ def test_a_killed_server_keeps_what_it_acknowledged_and_locks_nothing(tmp_path: 
                 served.client.post("/api/chat", json=body_of(session, "second"))
 
         threading.Thread(target=ask).start()
-        wait_until(lambda: served.client.get(f"/api/sessions/{session}").json()["streaming"])
+        # The model is asked once the message is stored.
+        wait_until(lambda: len(served.provider.asked) >= 2)
         served.process.send_signal(signal.SIGKILL)
         served.process.wait(20)
         hold.set()

@@ -218,7 +218,7 @@ def test_instructions_of_the_space_come_first_then_the_summary(served: Served) -
     session = new_session(client, space="lake")
     assert client.get(f"/api/sessions/{session}").json()["preset"] == "rolling"
     for number in range(9):
-        said(client, session, f"We take roof {number} because it is dry. The carpenter is Ola{number}. " * 3)
+        said(client, session, f"We take roof {number}: it is dry. The carpenter is Ola{number}. {FILLER}")
     prompt = last_prompt(served)
     assert prompt[0] == {"role": "system", "content": "Prices are in crowns."}
     assert prompt[1]["role"] == "system" and "Ola0" in text(prompt[1])
@@ -248,7 +248,7 @@ def test_several_policies_are_tried_side_by_side_and_one_is_applied(served: Serv
     assert (window["mode"], chat["mode"], two["mode"]) == ("discard", "summarize", "summarize")
     assert all(one["tokens_after"] < one["tokens_before"] for one in (window, chat, two))
     assert two["tokens_after"] < chat["tokens_before"] and two["summary"] and not window["summary"]
-    assert {one["action"] for one in window["fates"]} == {"dropped"}
+    assert {one["action"] for one in window["fates"]} == {"dropped", "kept"}
     assert "trigger_pct" in wrong["problem"]
     late = client.post(f"/api/sessions/{session}/what-if/apply", json={"preset": "chat", "at_message": 3})
     assert late.status_code == 409 and looked_at(client, session) == before
