@@ -141,7 +141,8 @@ def _checked(client: httpx2.Client, sessions: list[str], turns: int) -> tuple[in
         missing += [one["role"] for one in listed["messages"]] != ["user", "assistant"] * turns
         page = client.get(f"/api/sessions/{session}/events", params={"format": "json", "limit": 1000}).json()
         ends = [one["data"].get("event") for one in page["events"] if one["type"] == "data-compaction"]
-        missing += ends.count("compaction-start") != ends.count("compaction-complete")
+        finished = ends.count("compaction-complete") + ends.count("compaction-error")
+        missing += ends.count("compaction-start") != finished
         missing += sum(one["type"] == "message" for one in page["events"]) != turns
         compactions += ends.count("compaction-complete")
     return missing, compactions
