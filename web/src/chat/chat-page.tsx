@@ -227,7 +227,7 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
               draft={draft}
               onDraft={setDraft}
               draftUsage={draftUsage}
-              draftTokens={draftUsage && usage ? Math.max(0, draftUsage.tokens - usage.tokens) : 0}
+              draftTokens={draftUsage?.draft ?? 0}
               compacting={sendOff}
               streaming={streaming && !sendOff}
               problem={chat.problem === BUSY_TEXT && !running ? "" : chat.problem}

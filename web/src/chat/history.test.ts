@@ -3,7 +3,8 @@ import type { Message } from "../lib/types";
 import { emptyHistory, firstUnknown, holder, withMessage, withPage } from "./history";
 
 function message(position: number): Message {
-  return { id: `m${position}`, position, role: "user", created_at: 0, tokens: 1, state: "sent", pinned: false, parts: [] };
+  const unknown = { error: null, cost: null, duration: null, finish_reason: null, model: null, usage: null };
+  return { id: `m${position}`, position, last_position: position, turn: 0, role: "user", created_at: 0, tokens: 1, state: "sent", pinned: false, parts: [], ...unknown };
 }
 
 describe("pages of history", () => {

@@ -12,7 +12,7 @@ export interface Shown {
   role: string;
   parts: MessagePart[];
   position?: number;
-  created_at?: number;
+  created_at?: number | null;
   state?: MessageState;
   pinned?: boolean;
   error?: string | null;
@@ -130,7 +130,7 @@ export const MessageView = memo(function MessageView({ message, sessionId, onPin
       <div className="rail relative min-w-0 pl-[13px] md:pl-4" data-rail={railOf(message)}>
         <div className="flex items-center gap-[7px] text-dense leading-6 font-semibold">
           {who}
-          {message.created_at !== undefined && <span className="text-meta font-normal text-text-3">{clock(message.created_at)}</span>}
+          {message.created_at != null && <span className="text-meta font-normal text-text-3">{clock(message.created_at)}</span>}
           {actions && (
             <span className="flex items-center opacity-0 transition-opacity duration-[120ms] group-focus-within:opacity-100 group-hover:opacity-100">
               <Button variant="ghost" icon small aria-label="Copy message" onClick={() => void copyText(messageText(message.parts))}>

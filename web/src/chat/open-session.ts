@@ -19,7 +19,7 @@ interface OpenSession {
   compaction: CompactionState;
   bannerClosed: boolean;
   /** Where a citation or a link asks the thread to go; the number makes each jump a new one. */
-  jump: { position: number; request: number } | null;
+  jump: { position: number; request: number; back: boolean } | null;
 }
 
 const blank: Omit<OpenSession, "id"> = {
@@ -163,8 +163,9 @@ async function refreshAll(id: string) {
   }
 }
 
-export function jumpTo(position: number) {
-  setState((state) => ({ jump: { position, request: (state.jump?.request ?? 0) + 1 } }));
+/** `back`: offer a way back to the summary that the jump came from. */
+export function jumpTo(position: number, back = false) {
+  setState((state) => ({ jump: { position, back, request: (state.jump?.request ?? 0) + 1 } }));
 }
 
 export async function compactNow(body: { focus?: string; mode?: "auto" | "prune" } = {}) {

@@ -34,7 +34,8 @@ export function Thread(props: Props) {
   const atEnd = useRef(true);
   const [away, setAway] = useState(false);
   const [flash, setFlash] = useState<number | null>(null);
-  const returnTo = useRef<number | null>(null);
+  /** The row and how far into it: pixels alone would be wrong once rows above are measured. */
+  const returnTo = useRef<{ index: number; into: number } | null>(null);
   const [canReturn, setCanReturn] = useState(false);
 
   // A reply on its way is shown from the stream, not from what is stored of it so far.
@@ -100,11 +101,21 @@ export function Thread(props: Props) {
     setAway(!atEnd.current);
   };
 
+  const goBack = async () => {
+    const place = returnTo.current;
+    for (let look = 0; place && look < 3; look += 1) {
+      virtual.scrollToIndex(place.index, { align: "start" });
+      await new Promise((done) => setTimeout(done, 60));
+    }
+    if (place && scroller.current) scroller.current.scrollTop += place.into;
+  };
+
   useEffect(() => {
     if (!jump || stored === 0) return;
     const element = scroller.current;
-    returnTo.current = element?.scrollTop ?? null;
-    setCanReturn(true);
+    const top = element ? virtual.getVirtualItemForOffset(element.scrollTop) : undefined;
+    returnTo.current = top && element ? { index: top.index, into: element.scrollTop - top.start } : null;
+    setCanReturn(jump.back);
     atEnd.current = false;
     let stopped = false;
     const go = async () => {
@@ -190,7 +201,7 @@ export function Thread(props: Props) {
               small
               className="pointer-events-auto"
               onClick={() => {
-                if (scroller.current && returnTo.current !== null) scroller.current.scrollTop = returnTo.current;
+                void goBack();
                 setCanReturn(false);
               }}
             >

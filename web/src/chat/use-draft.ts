@@ -4,7 +4,6 @@ import type { Usage } from "../lib/types";
 import { draftText, readDraft, saveDraft, type Draft } from "./drafts";
 
 const WAIT_MS = 350;
-const LONGEST = 15_000;
 
 /** The draft of a session, saved as it is typed, and the size the server says it would give. */
 export function useDraft(id: string) {
@@ -23,10 +22,9 @@ export function useDraft(id: string) {
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(() => {
-      // A longer draft does not fit an address; the size is then shown after it was sent.
-      if (!text || text.length > LONGEST) return setDraftUsage(null);
+      if (!text) return setDraftUsage(null);
       api
-        .get<Usage>(sessionPath(id, `/usage?draft=${encodeURIComponent(text)}`), stop.signal)
+        .post<Usage>(sessionPath(id, "/usage"), { draft: text }, stop.signal)
         .then(setDraftUsage)
         .catch(() => undefined);
     }, text ? WAIT_MS : 0);

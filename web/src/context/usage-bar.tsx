@@ -94,7 +94,7 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
     );
   }
   const note = usageNote(usage, draftUsage, compacting);
-  const draft = draftUsage ? Math.max(0, draftUsage.tokens - usage.tokens) : 0;
+  const draft = draftUsage?.draft ?? 0;
   const toGo = usage.trigger - usage.tokens;
   return (
     <div className="min-h-[35px]">
@@ -121,7 +121,7 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
             {note.text}
           </span>
         )}
-        <span className={`ml-auto text-meta whitespace-nowrap text-text-3 ${note ? "hidden md:inline" : ""}`}>
+        <span className={`ml-auto text-meta whitespace-nowrap text-text-3 ${note || !usage.exact ? "hidden md:inline" : ""}`}>
           Compacts at {percent(triggerShare(usage))}
           {!note && toGo > 0 && <span className="hidden md:inline"> · {count(toGo)} tokens to go</span>}
         </span>

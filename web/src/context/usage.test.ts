@@ -3,7 +3,7 @@ import type { Usage } from "../lib/types";
 import { level, useUsage, usedText } from "./usage";
 
 const usage: Usage = {
-  tokens: 70_656, window: 128_000, trigger: 108_800, reserve: 1_500, percent: 0.552, exact: true, compacts_next: false,
+  tokens: 70_656, window: 128_000, trigger: 108_800, reserve: 1_500, percent: 0.552, exact: true, compacts_next: false, budget: 126_500, draft: 0, margin: 1, over_by: 0, window_source: "registry",
   parts: { system: 1_840, tools: 7_216, summary: 3_902, messages: 57_698 },
 };
 

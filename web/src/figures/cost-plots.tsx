@@ -13,7 +13,7 @@ export function CostPlot({ figures, model }: { figures: Figures; model: string }
       height={200}
       count={paid.length}
       top={top}
-      right={70}
+      right={96}
       ticks={axis(top, 3)}
       tickLabel={costLabel}
       table={{ head: ["Reply", "Paid", "Without Compact"], rows: paid.map((value, index) => [String(index + 1), costLabel(value), costLabel(without[index] ?? 0)]) }}
@@ -29,8 +29,8 @@ export function CostPlot({ figures, model }: { figures: Figures; model: string }
             <path d={`${path(high)}${path([...low].reverse()).replace("M", "L")}Z`} className="fill-green-fill/16" />
             <path d={path(high)} fill="none" className="stroke-line-2" strokeWidth={1.5} strokeDasharray="4 4" />
             <path d={path(low)} fill="none" className="stroke-accent" strokeWidth={2} />
-            {apart && <text x={width - 64} y={y(endHigh) + 4} className="fill-text-2 text-[11px]">{costLabel(endHigh)} without</text>}
-            <text x={width - 64} y={y(endLow) + 4} className="fill-text text-[11px] font-semibold">{costLabel(endLow)} paid</text>
+            {apart && <text x={width - 90} y={y(endHigh) + 4} className="fill-text-2 text-[11px]">{costLabel(endHigh)} without</text>}
+            <text x={width - 90} y={y(endLow) + 4} className="fill-text text-[11px] font-semibold">{costLabel(endLow)} paid</text>
           </>
         );
       }}

@@ -1,7 +1,9 @@
 import { jumpTo } from "../chat/open-session";
 
+const jumpFromSummary = (position: number) => jumpTo(position, true);
+
 /** Jumps to the message that a sentence comes from. */
-export function Citation({ position, onJump = jumpTo }: { position: number; onJump?: (position: number) => void }) {
+export function Citation({ position, onJump = jumpFromSummary }: { position: number; onJump?: (position: number) => void }) {
   return (
     <button
       type="button"

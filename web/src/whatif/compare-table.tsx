@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Strip } from "../context/usage-bar";
-import { count, money, percent, plural, reduction, seconds } from "../lib/format";
+import { count, money, percent, plural, reduction } from "../lib/format";
 import type { Column, Count, Preset, Usage } from "../lib/types";
 import { Button, LinkButton, Tag } from "../ui/button";
 import { lost, missingText, tally, turnsLeft, verdict } from "./compare";
@@ -100,7 +100,6 @@ export function CompareTable({ now, columns, presets, inUse, usage, perTurn, onA
           {group("Cost")}
           {row("Next prompt", "estimate", (column) => (column.cost_next == null ? "No price known" : money(column.cost_next)))}
           {row("Cached prefix kept", "tokens", (column) => (column.cached_tokens == null ? "–" : count(column.cached_tokens)))}
-          {columns.some((column) => column.duration != null) && row("Time to do it", "", (column) => (column.duration == null ? "–" : seconds(column.duration)))}
           {group("What survives")}
           {row("Your words", "", (column) => <Kept value={column.survival?.words} />)}
           {row("Conclusions", "", (column) => <Kept value={column.survival?.conclusions} />)}
