@@ -390,7 +390,7 @@ def test_a_second_compaction_feeds_the_earlier_summary_in_and_leaves_exactly_one
     assert "<COMPACT-SUMMARY v1>" in summaries(one)[0]["content"]
     history += [assistant("ok"), *pairs(30, first=50), user("newer")]
     two = desk.preflight(history)
-    assert summarizer.requests[1].previous_summary == first
+    assert (summarizer.requests[1].previous_summary or "").startswith(first)
     (summary,) = summaries(two)
     assert summary["content"].startswith("<COMPACT-SUMMARY v2>")
     assert "PostgreSQL" in summary["content"] and "ORD-48213" in summary["content"]

@@ -115,9 +115,9 @@ class Desk:
     """A manager with everything in memory, and what it told the world.
 
     In a small window the presets' reserve (1,500 or 4,096 tokens) would decide instead of their share of the
-    window, so there it is 100 unless a test says otherwise. `composed` puts the evidence ledger and the
-    checks between the engine and the summarizer, as in production; without it a test says exactly what the
-    engine is told.
+    window, so there it is 100 unless a test says otherwise; nor are outputs shortened there. `composed` puts
+    the evidence ledger and the checks between the engine and the summarizer, as in production; without it
+    a test says exactly what the engine is told.
     """
 
     def __init__(
@@ -134,7 +134,8 @@ class Desk:
         **policy: Any,
     ) -> None:
         if window < SMALL_WINDOW:
-            policy = {"output_reserve" if preset == "agent" else "hard_cap_buffer": 100} | policy
+            whole = {"output_cap_pct": 1.0, "target_pct": 1.0, "oversize": "raise"}
+            policy = {"output_reserve" if preset == "agent" else "hard_cap_buffer": 100} | whole | policy
         self.summarizer = summarizer if summarizer is not None else EchoSummarizer()
         self._model, self._counter = model, counter
         self.archive = MemoryArchive()

@@ -20,13 +20,20 @@ from compact.core.layers import (
 )
 from compact.core.prune import NOTHING, Pruning, plan_prune
 from compact.core.select import Layout, first_turns, reductions, select
+from compact.core.shorten import shorten_outputs
 from compact.core.trigger import live_turns
 from compact.core.view import Item, span_handle
 from compact.model.event import Reason
 from compact.model.message import Message
 from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
 from compact.model.policy import Policy, Rest
+from compact.model.record import Cleared
 
+_CAPS = (1, 2, 4)
+"""Outputs are cut to the cap, a half and a quarter of it, while more than the target would be left."""
+_NEWEST_CAPS = (2, 3, 4, 8, 16)
+"""Where nothing else fits, the newest outputs are cut to these parts of the room."""
+_LEAST_OUTPUT = 64
 SMALLEST_SUMMARY = 64
 """Below this a summary says nothing; then what must go goes without one."""
 
@@ -58,7 +65,82 @@ def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> L
 
 
 def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
-    """What a compaction for this reason would do with this view."""
+    """What a compaction for this reason would do with this view; large outputs that stay are shortened."""
+    return _with_short_outputs(items, limits, policy, sizes, partial(_plan, limits, policy, sizes, reason))
+
+
+def _with_short_outputs(
+    items: Sequence[Item],
+    limits: Limits,
+    policy: Policy,
+    sizes: Sizes,
+    plan_for: Callable[[Sequence[Item]], Plan],
+) -> Plan:
+    """The plan for these items, or for the same with outputs shortened, where that leaves less.
+
+    Kept outputs are cut to the cap, then to less while more than the target would be left. Only where not
+    even that fits the newest output is cut, too, to what there is room for.
+    """
+    plan = plan_for(items)
+    if plan.insufficient is None and plan.mode is not Mode.SUMMARIZE:
+        return plan
+    target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
+    for share in _CAPS if plan.insufficient is None else ():
+        if plan.after <= target and share != _CAPS[0]:
+            break
+        plan = _better(plan, _planned_short(items, max(1, cap // share), sizes, plan_for, newest=False))
+    if plan.insufficient is None or policy.oversize == "raise":
+        return plan
+    for share in _NEWEST_CAPS:
+        room = max(_LEAST_OUTPUT, (limits.budget - limits.fixed) // share)
+        plan = _planned_short(items, room, sizes, plan_for, newest=True)
+        if plan.insufficient is None:
+            break
+    return plan
+
+
+def _planned_short(
+    items: Sequence[Item], cap: int, sizes: Sizes, plan_for: Callable[[Sequence[Item]], Plan], *, newest: bool
+) -> Plan:
+    shorter, cut = shorten_outputs(items, cap, sizes.of_results, sizes.of_message, newest=newest)
+    plan = plan_for(shorter)
+    if not cut or plan.insufficient is not None:
+        return plan
+    kept = {index: entry for index, entry in cut.items() if index in plan.leading or index in plan.recent}
+    kept.update(plan.cleared)
+    saved = sum(items[index].tokens - shorter[index].tokens for index in cut)
+    names = {call.call_id: call.name for item in items for call in item.message.calls}
+    tools = dict.fromkeys(names.get(one, "") for entry in kept.values() for one in entry.call_ids)
+    steps = tuple(_cut_step(step, items, kept, shorter) for step in plan.steps)
+    return replace(
+        plan,
+        before=plan.before + saved,
+        steps=steps,
+        cleared=kept,
+        cleared_tools=tuple(name for name in tools if name) if kept else plan.cleared_tools,
+        mode=Mode.PRUNE if plan.mode is Mode.NONE and kept else plan.mode,
+    )
+
+
+def _cut_step(
+    step: Step, items: Sequence[Item], kept: Mapping[int, Cleared], shorter: Sequence[Item]
+) -> Step:
+    if step.index is None:
+        return step
+    size = items[step.index].tokens
+    if step.index not in kept or step.action is not Action.KEEP:
+        gone = step.action in (Action.SUMMARIZE, Action.DROP)
+        return replace(step, tokens=size, saves=size if gone else step.saves)
+    return replace(step, action=Action.CLEAR, tokens=size, saves=size - shorter[step.index].tokens)
+
+
+def _better(plan: Plan, other: Plan) -> Plan:
+    """The one that leaves less in the same way; the first where neither does."""
+    better = other.insufficient is None and other.mode is plan.mode and other.after < plan.after
+    return other if better else plan
+
+
+def _plan(limits: Limits, policy: Policy, sizes: Sizes, reason: Reason, items: Sequence[Item]) -> Plan:
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
     pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
@@ -73,6 +155,13 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
 
 def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
     """The plan when no summary can be had: clear outputs if that is enough, else let the span go."""
+    plan_for = partial(_prune_or_drop, limits, policy, sizes, reason)
+    return _with_short_outputs(items, limits, policy, sizes, plan_for)
+
+
+def _prune_or_drop(
+    limits: Limits, policy: Policy, sizes: Sizes, reason: Reason, items: Sequence[Item]
+) -> Plan:
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
     if policy.prune and not _must_fold(layout, reason):

@@ -113,9 +113,11 @@ def _merged(item: Item, ids: list[str], sizes: list[int], handles: list[str]) ->
     if isinstance(before, Kept):
         return Cleared(before.position, tuple(ids), tuple(sizes), tuple(handles))
     earlier = handles_of(before)
+    texts = (*before.texts, *("" for _ in ids)) if before.texts else ()
     return Cleared(
         before.position,
         before.call_ids + tuple(ids),
         before.original_tokens + tuple(sizes),
         tuple(earlier[call_id] for call_id in before.call_ids) + tuple(handles),
+        texts,
     )

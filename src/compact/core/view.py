@@ -118,13 +118,14 @@ def clear_outputs(message: Message, entry: Cleared, at: float) -> Message:
     """The message with these outputs replaced by the placeholder and its recall handle."""
     tokens = dict(zip(entry.call_ids, entry.original_tokens, strict=False))
     handles = handles_of(entry)
+    texts = dict(zip(entry.call_ids, entry.texts, strict=False))
 
     def cleared(part: Part) -> Part:
         if not isinstance(part, ToolResult) or part.call_id not in handles:
             return part
         return replace(
             part,
-            text=cleared_text(handles[part.call_id]),
+            text=texts.get(part.call_id) or cleared_text(handles[part.call_id]),
             media=(),
             cleared_at=at,
             original_tokens=tokens.get(part.call_id),

@@ -105,6 +105,18 @@ class Policy(BaseModel):
     prune_keep_turns: Count = 2
     prune_accept_pct: Share = Field(default=0.60, description="A prune that leaves more is discarded.")
 
+    # Large tool outputs
+    output_cap_pct: Share = Field(
+        default=0.10,
+        description="When a compaction runs, kept tool outputs over this share of the window are shortened.",
+    )
+    oversize: Literal["shorten", "raise"] = Field(
+        default="shorten", description="Outputs that make the prompt impossible: shorten them, or raise."
+    )
+    target_pct: Share = Field(
+        default=0.35, description="What a compaction should leave at most; outputs are shortened towards it."
+    )
+
     # The rest
     rest: Rest = Rest.SUMMARIZE
     strategy: str = "task_state"

@@ -36,6 +36,8 @@ class Cleared:
     original_tokens: tuple[int, ...] = ()
     handles: tuple[str, ...] = ()
     """Under which each can be recalled; part of the text that stands in its place."""
+    texts: tuple[str, ...] = ()
+    """What is left of each, where it was shortened and not cleared."""
 
 
 @value

@@ -281,8 +281,9 @@ def _entry(entry: Entry, summary: str) -> list[Any]:
     match entry:
         case Kept(position=position):
             return ["kept", position]
-        case Cleared(position=position, call_ids=ids, original_tokens=tokens, handles=handles):
-            return ["cleared", position, list(ids), list(tokens), list(handles)]
+        case Cleared(position=position, call_ids=ids, original_tokens=tokens, handles=handles, texts=texts):
+            left = [list(texts)] if texts else []
+            return ["cleared", position, list(ids), list(tokens), list(handles), *left]
         case Injected(message=message):
             return ["injected", _own(message, summary)]
 

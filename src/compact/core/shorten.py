@@ -1,0 +1,98 @@
+"""Tool outputs that are too large for the room are shortened: head, tail, telling lines, a recall handle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from compact.core.view import Item, clear_outputs, handle
+from compact.evidence.words import content_words
+from compact.model.message import Message, MessageKind, Role
+from compact.model.record import Cleared, Kept
+
+_TELLING = re.compile(r"error|exception|fail|fatal|traceback|panic|denied|not found|warning", re.IGNORECASE)
+_HEAD, _TELLS = 0.4, 0.2
+"""Shares of what stays; the rest is the tail, which says how it ended."""
+_LONGEST_LINE = 300
+
+
+def shortened(text: str, name: str, chars: int, words: frozenset[str] = frozenset()) -> str:
+    """At most about `chars` characters of an output, with the handle under which all can be recalled."""
+    note = f"[Tool output shortened: {len(text):,} characters, recall {name} for all of it]"
+    room = max(0, chars - len(note))
+    head, tells = int(room * _HEAD), int(room * _TELLS)
+    tail = room - head - tells
+    middle = text[head : len(text) - tail] if tail else text[head:]
+    told = "\n".join(_telling_lines(middle.split("\n"), tells, words))
+    parts = (text[:head].rstrip(), note, told, text[len(text) - tail :].lstrip() if tail else "")
+    return "\n".join(part for part in parts if part)
+
+
+def _telling_lines(lines: Sequence[str], room: int, words: frozenset[str]) -> list[str]:
+    """Lines that say what went wrong, then those with a word of the task, in their order."""
+    chosen: dict[int, str] = {}
+    for tells in (_TELLING.search, lambda line: not words.isdisjoint(line.lower().split())):
+        for number, line in enumerate(lines):
+            cut = line[:_LONGEST_LINE]
+            if number not in chosen and len(cut) < room and tells(cut):
+                chosen[number] = cut
+                room -= len(cut) + 1
+    return [chosen[number] for number in sorted(chosen)]
+
+
+def shorten_outputs(
+    items: Sequence[Item],
+    cap: int,
+    sizes_of_results: Callable[[Message], Sequence[int]],
+    size_of: Callable[[Message], int],
+    *,
+    newest: bool = False,
+) -> tuple[list[Item], dict[int, Cleared]]:
+    """The view with outputs over `cap` tokens shortened to it, but for the newest unless that is asked too.
+
+    Those that were cleared or shortened before stay as they are: their originals are not here.
+    """
+    words = _task_words(items)
+    made = list(items)
+    cleared: dict[int, Cleared] = {}
+    spared = None if newest else _newest_output(items)
+    for index, item in enumerate(items):
+        message = item.message
+        if index == spared or not message.results or message.protected or not isinstance(item.entry, Kept):
+            continue
+        large = [
+            (result, size)
+            for result, size in zip(message.results, sizes_of_results(message), strict=True)
+            if size > cap and result.cleared_at is None
+        ]
+        if not large:
+            continue
+        names = tuple(handle(result) for result, _ in large)
+        texts = tuple(
+            shortened(result.text, name, int(len(result.text) * cap / size), words)
+            for (result, size), name in zip(large, names, strict=True)
+        )
+        ids, tokens = tuple(result.call_id for result, _ in large), tuple(size for _, size in large)
+        entry = Cleared(item.entry.position, ids, tokens, names, texts)
+        shorter = clear_outputs(message, entry, 0.0)
+        size = size_of(shorter)
+        if size < item.tokens:
+            made[index] = replace(item, message=shorter, tokens=size)
+            cleared[index] = entry
+    return made, cleared
+
+
+def _newest_output(items: Sequence[Item]) -> int | None:
+    with_output = (index for index in range(len(items) - 1, -1, -1) if items[index].message.results)
+    return next(with_output, None)
+
+
+def _task_words(items: Sequence[Item]) -> frozenset[str]:
+    """Content words of the newest task: a line that has one may be what was looked for."""
+    tasks = [
+        item.message.text
+        for item in items
+        if item.message.role is Role.USER and item.message.kind is MessageKind.ORIGINAL
+    ]
+    return frozenset(word.lower() for word in content_words(tasks[-1][:2_000])) if tasks else frozenset()
