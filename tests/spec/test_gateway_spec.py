@@ -117,6 +117,11 @@ def test_five_windows_go_through_and_the_prefix_stays(gateway: str, provider: Pr
     assert 3 <= breaks <= 40
     cached = sum(one.cached for one in prompts) / sum(one.tokens for one in prompts)
     assert cached > 0.8
+    # The headers say what the client's own prompt would have been, not what earlier compactions left of it.
+    own = len(json.dumps(client.messages)) / 4
+    last = client.send()
+    assert 0.8 * own < int(last.headers["x-compact-tokens-before"]) < 1.2 * own
+    assert int(last.headers["x-compact-tokens-after"]) <= WINDOW
     # Without the gateway the same conversation is refused.
     bare = Client(provider.url, path)
     bare.messages = client.messages[:-1]

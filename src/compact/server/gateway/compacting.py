@@ -119,10 +119,14 @@ class Compaction:
             task.exception()  # a count that cannot be used is no news
 
     def _made(self, request: Request, raw: bytes, prepared: Prepared) -> Ready:
-        before, after = prepared.tokens.before, prepared.tokens.final
+        after = prepared.tokens.final
         if prepared.record is None:
-            return Ready(raw, before, after, prepared=prepared)
+            return Ready(raw, prepared.tokens.before, after, prepared=prepared)
         body = request.replaced(prepared.messages, prepared.tools)
+        # The engine measures what it works on, with earlier compactions in place. The client's own prompt is
+        # not counted again for a header: its bytes, written the same way, give its size.
+        whole = len(request.replaced(request.messages, None))
+        before = max(prepared.tokens.before, after * whole // len(body))
         return Ready(body, before, after, prepared.was_compacted or prepared.was_pruned, prepared=prepared)
 
     async def close(self) -> None:
