@@ -18,6 +18,10 @@ from typing import Any
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 COUNT = "/v1/messages/count_tokens"
 CHARS_PER_TOKEN = 4
+CHAT_FIELDS = {
+    *("role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio"),
+    "provider_specific_fields",  # every client on LiteLLM sends it back, and OpenAI takes it
+}
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ def _check_chat(messages: list[Any]) -> None:
         role = message.get("role")
         if role not in ("system", "developer", "user", "assistant", "tool"):
             raise Refused(f"messages[{index}].role: invalid value {role!r}")
-        if set(message) - {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio"}:
+        if set(message) - CHAT_FIELDS:
             raise Refused(f"messages[{index}]: additional properties are not allowed: {sorted(message)}")
         if role == "tool":
             if message.get("tool_call_id") not in waiting:
