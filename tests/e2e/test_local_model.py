@@ -147,7 +147,7 @@ def test_what_preflight_lets_through_fits_the_window(local_model: LocalChatModel
     texts = [text for name, text in sample_texts(each=2) if kind in ("mixed", name)] or ["ok"]
     longest = 1_200 if kind == "mixed" else 400
     messages: list[Any] = []
-    manager = CompactManager(CompactConfig(model=MODEL, preset="window", archive={"adapter": "none"}))
+    manager = CompactManager(CompactConfig(model=MODEL, preset="budget", archive={"adapter": "none"}))
     budget = manager.usage("s", [{"role": "user", "content": "hello"}]).budget
     while True:
         text = rng.choice(texts)

@@ -115,7 +115,7 @@ def test_with_an_earlier_summary_it_and_what_was_not_yet_folded_in() -> None:
     history = [*pairs(8), user("the newest")]
     desk.preflight(history)
     first, second = summarizer.requests
-    assert second.previous_summary == LONG_ENOUGH
+    assert (second.previous_summary or "").startswith(LONG_ENOUGH)  # the user's words stand beside it
     asked = [message.origin.source for message in second.messages if message.origin]
     assert asked == history[2:8]  # turn 1 is in the earlier summary, turns 5 to 8 live on
     assert [message.origin.source for message in first.messages if message.origin] == history[:2]
@@ -129,8 +129,10 @@ def test_instructions_summary_live_window_new_message() -> None:
     out = desk.preflight(history)
     assert out[0] is instructions
     recall = desk.manager.records("s")[0].handle
-    summary = f"<COMPACT-SUMMARY v1>\n{LONG_ENOUGH}\n</COMPACT-SUMMARY> (recall {recall})"
-    assert out[1] == {"role": "system", "content": summary}
+    assert out[1]["role"] == "system"
+    # The model's prose, then the user's own words that it left out.
+    assert out[1]["content"].startswith(f"<COMPACT-SUMMARY v1>\n{LONG_ENOUGH}\n")
+    assert out[1]["content"].endswith(f"</COMPACT-SUMMARY> (recall {recall})")
     assert out[2:] == history[3:]
     assert is_sound(out)
 
@@ -206,7 +208,10 @@ def test_a_summarizer_that_failed_is_asked_again_with_the_next_message_only() ->
     assert desk.preflight(history) == history and len(desk.summarizer.requests) == 2
     assert desk.decisions == [(True, "turns"), *[(False, "no-growth")] * 3, (True, "turns")]
     # Whoever asks for one gets it at once.
-    assert len(summaries(desk.manager.manual_compact("s", history))) == 1
+    made = summaries(desk.manager.manual_compact("s", history))
+    # What the messages do not bear out follows as the assistant's.
+    assert [one["role"] for one in made] in (["system"], ["system", "assistant"])
+    assert all("v1>" in one["content"] for one in made)
 
 
 @pytest.mark.spec("S3.5", part="engine")

@@ -18,7 +18,7 @@ from compact.archives.memory import MemoryArchive
 from support.wire_servers import Behavior, status
 
 WINDOW = 8_000
-BUDGET = WINDOW - 1_500
+BUDGET = WINDOW - int(0.15 * WINDOW)
 PAGES = 36
 TASK = "Read all pages of the lighthouse log, then name the keeper of page 7. Never guess a name."
 INSTRUCTIONS = "You read logs. Quote exactly."
