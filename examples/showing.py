@@ -36,7 +36,8 @@ def prompts_of(events: Sequence[Event]) -> list[Prompt]:
             grown = came - prompts[-1].sent if prompts else came
             prompts.append(Prompt(came, came, (prompts[-1].uncompacted if prompts else 0) + grown))
         elif event.name is EventName.SUMMARY_CREATED:
-            prompts[-1].survival = data["survival"]["all"]
+            found = data["survival"]
+            prompts[-1].survival = found.get("all", min(found.values(), default=1.0))
             prompts[-1].summary_tokens = data["summary_tokens"]
         elif event.name is EventName.COMPLETE:
             prompts[-1].sent, prompts[-1].done = data["tokensAfter"], event

@@ -100,7 +100,7 @@ async def test_what_was_read_before_a_handoff_reaches_the_next_agent() -> None:
 def _tools_told(manager: CompactManager) -> Any:
     """The tools that were last counted."""
     (session,) = manager._engine.reader._sessions.values()
-    return session.tools_key[0]
+    return session.prompt.tools[0]
 
 
 async def test_a_conversation_of_many_runs_over_a_session() -> None:

@@ -150,7 +150,8 @@ def test_a_stop_at_max_tokens_means_half_the_length(make: Make, wire: Any, strea
         wire.answer(SUMMARY, stop), wire.answer(SUMMARY)
     )  # fmt: skip
     run, server = over(make, cut, cut, whole, stream=stream)
-    assert run.rungs == [("too-long", "halve"), ("too-long", "halve")] and SUMMARY in run.summary
+    assert run.rungs == [("too-long", "halve"), ("too-long", "halve")]
+    assert SUMMARY.partition(". ")[0] in run.summary  # prose beside the words is cut at a sentence
     asked = [received.body["max_tokens"] for received in server.received]
     assert asked[0] > asked[1] > asked[2]
     run, _ = over(make, cut, cut, cut, stream=stream)
@@ -190,7 +191,8 @@ def test_too_long_for_the_model_is_summarized_in_pieces_with_progress(make: Make
 REFUSED = {
     RefusalReason.EMPTY: "## Goals\nNone.\n## Next\n- n/a",
     RefusalReason.TOO_SHORT: "The fees are checked page by page, and all agree.",
-    RefusalReason.TOO_LONG: SUMMARY * 40,
+    # With no place to cut at: other prose that is too long is cut, not refused.
+    RefusalReason.TOO_LONG: "agreed" * 2_000,
     RefusalReason.REFUSAL: SORRY,
     RefusalReason.TOOL_CALL: '<tool_call>{"name": "read_page", "arguments": {"page": 4}}</tool_call>',
     RefusalReason.REASONING_ONLY: "<think>The pages agree, so I might say that they agree.</think>",

@@ -69,8 +69,12 @@ def message_of(form: str, role: str, text: str) -> dict[str, Any]:
     return ui_message(role, role, text) if form == "ai_sdk_ui" else {"role": role, "content": text}
 
 
-SHORTENED = "[Tool output shortened:"
-"""A tool's own words, fewer of them, still in the tool's place; system and user were looked at before."""
+def shortened(message: Any) -> bool:
+    """A message of the caller's with less of a tool's output: as it came otherwise, in its own role."""
+    texts = list(spoken_parts(message))
+    return (
+        any("[Tool output shortened:" in text for text in texts) and "<COMPACT-SUMMARY" not in texts[0][:16]
+    )
 
 
 class Run:
@@ -104,12 +108,10 @@ class Run:
                 for text in spoken_parts(message):
                     assert not bears(text), f"{message['role']}: {text}"
         kept = {id(message) for message in given}
-        ours = [message for message in self.prompt if id(message) not in kept]
+        ours = [message for message in self.prompt if id(message) not in kept and not shortened(message)]
         summaries = 0
         for message in ours:
             for text in spoken_parts(message):
-                if SHORTENED in text and not text.startswith("<COMPACT-SUMMARY"):
-                    continue
                 assert template_tokens(text) == (), text
                 if bears(text):
                     assert message["role"] == "assistant" and delimiters(text), text

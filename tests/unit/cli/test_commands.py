@@ -311,7 +311,7 @@ class TestPlan:
         assert (found["tokens_before"], found["tokens_after"]) == (plan.before, plan.after)
         assert found["mode"] == plan.mode.value
         actions = {message["action"] for message in found["messages"]}
-        assert actions == {"pinned", "kept", "summarized", "injected"}
+        assert actions == {"pinned", "kept", "cleared", "summarized", "injected"}
         assert sum(message["index"] is not None for message in found["messages"]) == 149
 
     def test_below_the_trigger_everything_is_kept(self, compact: Compact, sample: Path) -> None:

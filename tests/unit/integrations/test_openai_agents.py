@@ -341,6 +341,10 @@ def test_before_model_call_replaces_the_messages_of_its_context() -> None:
 # -- the session -----------------------------------------------------------------------------------------
 
 
+WHOLE_OUTPUTS = {"output_cap_pct": 1.0, "target_pct": 1.0}
+"""Kept outputs stay as they came."""
+
+
 def session_over(**options: Any) -> tuple[CompactSession, SQLiteSession]:
     underlying = SQLiteSession("s", session_settings=options.pop("settings", None))
     return CompactSession(underlying, manager_for(**options)), underlying
@@ -367,7 +371,7 @@ async def test_the_view_is_compacted_and_the_originals_stay() -> None:
 
 
 async def test_a_limit_takes_the_newest_of_the_view() -> None:
-    session, underlying = session_over()
+    session, underlying = session_over(policy=WHOLE_OUTPUTS)
     await session.add_items(history(20))
     view = await session.get_items()
     assert await session.get_items(4) == view[-4:] == history(20)[-4:]
@@ -392,7 +396,7 @@ async def test_a_limit_never_cuts_what_belongs_together() -> None:
 
 
 async def test_a_limit_of_the_settings_is_one_for_what_is_sent() -> None:
-    session, underlying = session_over(settings=SessionSettings(limit=4))
+    session, underlying = session_over(settings=SessionSettings(limit=4), policy=WHOLE_OUTPUTS)
     await session.add_items(history(20))
     assert len(await underlying.get_items()) == 4
     assert await session.get_items() == history(20)[-4:]

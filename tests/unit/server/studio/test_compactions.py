@@ -128,7 +128,11 @@ def test_plan_recall_and_figures_only_look(client: httpx2.Client) -> None:
 
 
 def test_the_local_model_answers_through_the_server(local_model: Any, tmp_path: Path) -> None:
-    with studio(tmp_path, models={"local": local_model}) as client:
+    from compact.models.openai_chat import OpenAIChatModel
+
+    # A client of its own: a studio closes its models when it ends, and others still need the server.
+    model = OpenAIChatModel("smollm2", f"{local_model.url}/v1", label="SmolLM2")
+    with studio(tmp_path, models={"local": model}) as client:
         session = new_session(client)
         found = said(client, session, "Say hello in one word.")
         assert found[-1]["finishReason"] in ("stop", "length")
