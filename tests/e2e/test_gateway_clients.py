@@ -8,7 +8,7 @@ from typing import Any
 import anthropic
 import openai
 import pytest
-from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
+from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool
 
 from compact import CompactConfig, CompactManager
 from compact.models.local import WINDOW, LocalChatModel
@@ -96,7 +96,7 @@ def read_page(number: int) -> str:
 
 @pytest.mark.spec("S5.11")
 async def test_an_agent_works_through_three_windows() -> None:
-    set_tracing_disabled(True)
+    quiet = RunConfig(tracing_disabled=True)
     read: list[int] = []
 
     def next_page(messages: list[Any], tools: list[Any]) -> Any:
@@ -107,7 +107,7 @@ async def test_an_agent_works_through_three_windows() -> None:
         async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
             model = OpenAIChatCompletionsModel("gpt-4o", client)
             agent = Agent("reader", instructions="You read logs.", tools=[read_page], model=model)
-            result = await Runner.run(agent, "Read the log, page by page.", max_turns=60)
+            result = await Runner.run(agent, "Read the log, page by page.", max_turns=60, run_config=quiet)
         assert result.final_output == "All pages agree."
         assert not [one.refused for one in provider.asked if one.refused]
         assert sum(len(str(item)) for item in result.to_input_list()) / 4 > 3 * SMALL
@@ -115,7 +115,7 @@ async def test_an_agent_works_through_three_windows() -> None:
             read.clear()
             agent.model = OpenAIChatCompletionsModel("gpt-4o", bare)
             with pytest.raises(openai.BadRequestError):
-                await Runner.run(agent, "Read the log, page by page.", max_turns=60)
+                await Runner.run(agent, "Read the log, page by page.", max_turns=60, run_config=quiet)
 
 
 @pytest.mark.spec("S5.11")

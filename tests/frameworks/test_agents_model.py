@@ -6,14 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
-from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool
-from agents.tracing import set_tracing_disabled
+from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, RunConfig, Runner, function_tool
 from openai import AsyncOpenAI
 
 from compact import CompactManager
 from compact.integrations.openai_agents import CompactModel
 from support.framework_contract import IntegrationContract
 from support.strict_provider import TASK, StrictProvider, page_text
+
+# Not the switch for the whole process: the tests of tracing run in the same one.
+QUIET = RunConfig(tracing_disabled=True)
 
 
 @function_tool
@@ -27,7 +29,6 @@ class TestResponsesModel(IntegrationContract):
     kind: Any = OpenAIResponsesModel
 
     def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
-        set_tracing_disabled(True)
         client = AsyncOpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0)
         model = self.kind("gpt-4o", client)
         wrapped = model if manager is None else CompactModel(model, manager, "s")
@@ -35,7 +36,7 @@ class TestResponsesModel(IntegrationContract):
         return asyncio.run(self.work(agent))
 
     async def work(self, agent: Any) -> str:
-        return str((await Runner.run(agent, TASK, max_turns=100)).final_output)
+        return str((await Runner.run(agent, TASK, max_turns=100, run_config=QUIET)).final_output)
 
 
 class TestChatModel(TestResponsesModel):
@@ -44,7 +45,7 @@ class TestChatModel(TestResponsesModel):
 
 class TestStreamed(TestResponsesModel):
     async def work(self, agent: Any) -> str:
-        running = Runner.run_streamed(agent, TASK, max_turns=100)
+        running = Runner.run_streamed(agent, TASK, max_turns=100, run_config=QUIET)
         async for _ in running.stream_events():
             pass
         return str(running.final_output)
