@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
+from compact import calling
 from compact.model.message import ToolCall
 from compact.model.value import value
 
@@ -73,33 +73,24 @@ class Toolbox:
     def run(self, call: ToolCall) -> ToolOutput:
         """For the synchronous driver; an asynchronous tool runs in a loop of its own."""
         try:
-            returned = self._call(call)
-            if inspect.isawaitable(returned):
-                returned = asyncio.run(_awaited(returned))
+            return _output(calling.call(self._bound(call)))
         except Exception as error:
             return failed(call, error)
-        return _output(returned)
 
     async def arun(self, call: ToolCall) -> ToolOutput:
         """For the asynchronous driver; a synchronous tool runs in a thread."""
         try:
-            tool = self._tools.get(call.name)
-            if tool is not None and not inspect.iscoroutinefunction(tool.run):
-                returned = await asyncio.to_thread(self._call, call)
-            else:
-                returned = self._call(call)
-            if inspect.isawaitable(returned):
-                returned = await returned
+            return _output(await calling.acall(self._bound(call)))
         except Exception as error:
             return failed(call, error)
-        return _output(returned)
 
-    def _call(self, call: ToolCall) -> Any:
+    def _bound(self, call: ToolCall) -> Callable[[], Any]:
+        """The tool with the arguments of this call."""
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(self._tools) or "none"
             raise LookupError(f"there is no tool {call.name!r} here; the tools are: {known}")
-        return tool.run(**_arguments(call.arguments))
+        return partial(tool.run, **_arguments(call.arguments))
 
 
 def failed(call: ToolCall, error: Exception) -> ToolOutput:
@@ -125,7 +116,3 @@ def _output(returned: Any) -> ToolOutput:
     if isinstance(returned, str):
         return ToolOutput(returned)
     return ToolOutput(json.dumps(returned, ensure_ascii=False, default=str))
-
-
-async def _awaited(value: Any) -> Any:
-    return await value

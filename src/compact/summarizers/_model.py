@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from compact.calling import run_sync
 from compact.core.citations import drop_false_citations
 from compact.errors import FormatError, SummarizerError, SummaryRefused
 from compact.formats.fields import as_mapping
 from compact.model.message import Usage
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 from compact.summarizers._http import Body, Endpoint, InputTooLong, NotTaken
-from compact.summarizers._running import run_sync
 from compact.summarizers.templates import input_for, instructions_for, prefix_instructions_for
 
 if TYPE_CHECKING:

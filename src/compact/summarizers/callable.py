@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import fields
-from functools import partial
 from typing import Any
 
+from compact.calling import DeadlinePassed, acall, call
 from compact.errors import CompactError, ConfigError, SummarizerError
 from compact.model.summary import Summary, SummaryRequest
 from compact.models._http import hide_keys
 from compact.ports import Summarizer
-from compact.summarizers._running import as_summary, in_own_thread, run_sync
+from compact.summarizers._running import as_summary
 from compact.summarizers.templates import input_for, instructions_for
 
 Answer = Summary | str | Awaitable[Summary | str]
@@ -30,72 +28,31 @@ class CallableSummarizer:
     renders_prompt = True
 
     def __init__(
-        self, call: Callable[[SummaryRequest], Answer] | Summarizer, timeout: float | None = None
+        self, given: Callable[[SummaryRequest], Answer] | Summarizer, timeout: float | None = None
     ) -> None:
-        ask = getattr(call, "summarize", None) or call
+        ask = getattr(given, "summarize", None) or given
         if not callable(ask):
             raise ConfigError(
-                f"A summarizer is a callable or has a method summarize(request); got {type(call).__name__}.",
+                f"A summarizer is a callable or has a method summarize(request); got {type(given).__name__}.",
                 "summarizer",
             )
         self._ask: Callable[[SummaryRequest], Any] = ask
-        self._ask_async: Callable[[SummaryRequest], Any] | None = getattr(call, "asummarize", None)
-        self.name = str(getattr(call, "__name__", type(call).__name__))
+        self._ask_async: Callable[[SummaryRequest], Any] | None = getattr(given, "asummarize", None)
+        self.name = str(getattr(given, "__name__", type(given).__name__))
         self.timeout = timeout
 
     def __repr__(self) -> str:
         return f"CallableSummarizer({self.name})"
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        if self.timeout is None or _is_async(self._ask):
-            answer = self._answer(self._ask, request)
-        else:
-            asked = in_own_thread(partial(self._answer, self._ask, request))
-            try:
-                answer = asked.result(self.timeout)
-            except TimeoutError:
-                raise self._too_slow() from None
-        if inspect.isawaitable(answer):
-            waiting = answer
-            answer = run_sync(lambda: self._awaited(waiting))
+        answer = call(self._ask, _complete(request), timeout=self.timeout, translate=self._error)
         return self._checked(answer, request)
 
     async def asummarize(self, request: SummaryRequest) -> Summary:
         """On the caller's loop where the callable is async; else in a thread, so that the loop stays free."""
-        if self._ask_async is not None:
-            answer = self._answer(self._ask_async, request)
-        elif _is_async(self._ask):
-            answer = self._answer(self._ask, request)
-        else:
-            asked = in_own_thread(partial(self._answer, self._ask, request))
-            try:
-                answer = await asyncio.wait_for(asyncio.wrap_future(asked), self.timeout)
-            except TimeoutError:
-                raise self._too_slow() from None
-        if inspect.isawaitable(answer):
-            answer = await self._awaited(answer)
+        ask = self._ask_async or self._ask
+        answer = await acall(ask, _complete(request), timeout=self.timeout, translate=self._error)
         return self._checked(answer, request)
-
-    def _answer(self, ask: Callable[[SummaryRequest], Any], request: SummaryRequest) -> Any:
-        # Errors are translated here, in the thread too: a future cannot carry a StopIteration out of one.
-        try:
-            return ask(_complete(request))
-        except CompactError:
-            raise
-        except Exception as error:
-            raise self._failed(error) from error
-
-    async def _awaited(self, answer: Awaitable[Any]) -> Any:
-        deadline = asyncio.timeout(self.timeout)
-        try:
-            async with deadline:
-                return await answer
-        except CompactError:
-            raise
-        except TimeoutError as error:
-            raise (self._too_slow() if deadline.expired() else self._failed(error)) from error
-        except Exception as error:
-            raise self._failed(error) from error
 
     def _checked(self, answer: Any, request: SummaryRequest) -> Summary:
         if answer is None:
@@ -107,14 +64,17 @@ class CallableSummarizer:
             )
         return as_summary(answer, request, model=self.name)
 
-    def _too_slow(self) -> SummarizerError:
-        return SummarizerError(
-            f"The summarizer {self.name} gave no summary within {self.timeout:g} s; what it still does is "
-            "ignored. No summary was made and the session is unchanged; summarizer.timeout can be raised.",
-            retryable=True,
-        )
-
-    def _failed(self, error: Exception) -> SummarizerError:
+    def _error(self, error: Exception) -> Exception:
+        """What the callable raised, as an error that the failure ladder knows."""
+        if isinstance(error, CompactError):
+            return error
+        if isinstance(error, DeadlinePassed):
+            return SummarizerError(
+                f"The summarizer {self.name} gave no summary within {self.timeout:g} s; what it still does "
+                "is ignored. No summary was made and the session is unchanged; summarizer.timeout can be "
+                "raised.",
+                retryable=True,
+            )
         said = hide_keys(" ".join(str(error).split()))[:300]
         return SummarizerError(
             f"The summarizer {self.name} raised {type(error).__name__}{f': {said}' if said else ''}. "
@@ -148,8 +108,3 @@ def _complete(request: SummaryRequest) -> SummaryRequest:
     complete = _Complete(**{field.name: getattr(request, field.name) for field in fields(request)})
     complete.__dict__.update(bare=request, text=None)
     return complete
-
-
-def _is_async(ask: Callable[..., Any]) -> bool:
-    # An object whose __call__ is async is no coroutine function itself.
-    return inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(type(ask).__call__)

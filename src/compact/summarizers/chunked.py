@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from compact.calling import run_sync
 from compact.core.boundaries import groups
 from compact.core.checks import check_summary
 from compact.core.render import cut_middle, is_empty_failure, render_transcript, request_positions
@@ -27,7 +28,7 @@ from compact.model.message import (
 from compact.model.summary import Summary, SummaryRequest
 from compact.ports import Summarizer, TokenCounter
 from compact.summarizers._http import InputTooLong
-from compact.summarizers._running import run_sync, summarize_async
+from compact.summarizers._running import summarize_async
 from compact.summarizers.templates import input_for, instructions_for
 
 _MOST_ROUNDS = 8
