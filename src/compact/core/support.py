@@ -36,6 +36,13 @@ def share_spoken(line: str, spoken: set[str]) -> float:
     return known / len(pieces) if pieces else 1.0
 
 
+def content_pieces(token: str) -> Iterable[str]:
+    """What a token says: a path or name as a whole, a word without its ending, a small word nothing."""
+    if not _LETTERS.fullmatch(token):
+        return (token,) if any(map(str.isalnum, token)) and token not in _STOCK else ()
+    return () if token in _STOCK else _pieces(token)
+
+
 def _pieces(word: str) -> Iterable[str]:
     """A word without its ending; of scripts without blanks, pairs of letters."""
     if _UNSPACED.search(word):

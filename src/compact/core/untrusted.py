@@ -1,10 +1,11 @@
-"""Which lines of a summary came from tools. Tool output must not gain the authority of a system message.
+"""Which lines of a summary rest on data: on tool output, or on text that the user merely shows.
 
-A summarizer may say so itself (`Summary.untrusted`); this is the check for what it did not say. Where tools
-have spoken, a line loses its authority if it says what a tool said first, if it gives an order most of
-whose words nobody spoke, if it tells of the user what is not in the user's words, or if the messages that it
-cites say nothing of the kind: a model that was taken in may put a tool's order into words of its own, also as
-a plain statement.
+Neither may gain the authority of a system message. A summarizer may say so itself (`Summary.untrusted`); this
+is the check for what it did not say. Where there was data, a line loses its authority if it says what data
+said first, if it names a host or gives a command that no person and not the model brought up, if it gives an
+order most of whose words nobody spoke, if it says of the user what is not in the user's words, or if the
+messages that it cites say nothing of the kind: a model that was taken in may put an order into words of its
+own, also as a plain statement. And always, if it drops a negation of the user's.
 """
 
 from __future__ import annotations
@@ -13,14 +14,26 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
+from compact.core.addresses import addresses_in, command_words, commands_in, parent_addresses
 from compact.core.citations import cited_span
 from compact.core.layers import TAG, SummaryText
+from compact.core.negation import drops_negation, read_claims
 from compact.core.quotes import APPROVES, NAMES_USER
 from compact.core.seeming import plain
 from compact.core.support import CITED, share_spoken, vocabulary
 from compact.core.view import Item
+from compact.evidence.own import own_and_shown
 from compact.evidence.words import is_about
-from compact.model.message import MessageKind, Opaque, Role, Text, ToolCall, ToolResult, arguments_text
+from compact.model.message import (
+    Message,
+    MessageKind,
+    Opaque,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    arguments_text,
+)
 from compact.model.summary import Summary
 
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
@@ -43,6 +56,7 @@ class Voice(Enum):
     """The user, the system prompt, and what of an earlier summary had authority already."""
     MODEL = "model"
     TOOL = "tool"
+    """Data: tool output, and what a user quotes, pastes or forwards."""
 
 
 def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
@@ -50,7 +64,9 @@ def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
     text = summary.text
     if summary.untrusted:
         text = text.replace(summary.untrusted, "").strip()
-    text, found = split_lines(text, list(_voices(items)), _spoken_at(items))
+    # Data of spans that were folded before is no longer among the messages; the ledger knows it.
+    folded = "\n".join(unit.value for unit in summary.evidence if unit.untrusted)
+    text, found = split_lines(text, [*_voices(items), (Voice.TOOL, folded)], _spoken_at(items))
     # Found lines are still part of the story, so they stand before the heading that begins tool data.
     return SummaryText(text, "\n".join(filter(None, (found, summary.untrusted.strip()))))
 
@@ -64,28 +80,71 @@ def split_lines(
     citations name. What a person said is theirs, whoever else says it; of a tool
     and the model, who said it first: a model that repeats a tool makes nothing truer.
     """
-    returned = [text for voice, text in said if voice is Voice.TOOL]
-    if not any(map(_WORD.search, returned)):
-        return text, ""
     lines = text.splitlines()
-    marks = _marks(lines)
-    from_tools = _held(returned, set(marks))
-    from_tools -= _held((text for voice, text in said if voice is Voice.PERSON), from_tools)
-    from_tools -= _held_first(said, from_tools)
-    tainted = {number for mark in from_tools for number in marks[mark]}
-    spoken = vocabulary(text for voice, text in said if voice is not Voice.TOOL)
-    by_people = vocabulary(text for voice, text in said if voice is Voice.PERSON)
+    people = [text for voice, text in said if voice is Voice.PERSON]
+    claims = read_claims(people)
+    doubted = {number for number, line in enumerate(lines) if line and drops_negation(line, claims)}
+    if any(_WORD.search(text) for voice, text in said if voice is Voice.TOOL):
+        doubted |= _quoting(lines, said) | _unvouched(lines, said) | _unsupported(lines, said, at or {})
     kept: tuple[list[str], list[str]] = ([], [])
     for number, line in enumerate(lines):
+        kept[number in doubted].append(line)
+    return ("\n".join(kept[0]).strip(), "\n".join(kept[1]).strip()) if doubted else (text, "")
+
+
+def _quoting(lines: Sequence[str], said: Sequence[tuple[Voice, str]]) -> set[int]:
+    """Lines that say what data said first and no person said."""
+    marks = _marks(lines)
+    from_data = _held((text for voice, text in said if voice is Voice.TOOL), set(marks))
+    from_data -= _held((text for voice, text in said if voice is Voice.PERSON), from_data)
+    from_data -= _held_first(said, from_data)
+    return {number for mark in from_data for number in marks[mark]}
+
+
+def _unvouched(lines: Sequence[str], said: Sequence[tuple[Voice, str]]) -> set[int]:
+    """Lines with a host or command that no person named, nor the model before it was in the data."""
+    hosts = {number: found for number, line in enumerate(lines) if (found := addresses_in(line))}
+    commands = {number: set(given) for number, line in enumerate(lines) if (given := commands_in(line))}
+    unseen_hosts: set[str] = set().union(*hosts.values())
+    unseen_commands: set[Mark] = set().union(*commands.values())
+    open_hosts, open_commands = set(unseen_hosts), set(unseen_commands)
+    for voice, text in said:
+        if not (unseen_hosts or unseen_commands):
+            break
+        named = unseen_hosts.intersection(parent_addresses(addresses_in(text))) if unseen_hosts else set()
+        run = _commands_held(text, unseen_commands)
+        if voice is not Voice.TOOL:
+            unseen_hosts -= named if voice is Voice.PERSON else named & open_hosts
+            unseen_commands -= run if voice is Voice.PERSON else run & open_commands
+        open_hosts -= named
+        open_commands -= run
+    return {number for number, found in hosts.items() if found & unseen_hosts} | {
+        number for number, found in commands.items() if found & unseen_commands
+    }
+
+
+def _commands_held(text: str, commands: set[Mark]) -> set[Mark]:
+    if not commands:
+        return set()
+    flat = f" {' '.join(command_words(text))} "
+    return {command for command in commands if f" {' '.join(command)} " in flat}
+
+
+def _unsupported(lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Mapping[int, str]) -> set[int]:
+    """Lines that few of the spoken words bear out: orders, claims about the user, wrong citations."""
+    spoken = vocabulary(text for voice, text in said if voice is not Voice.TOOL)
+    by_people = vocabulary(text for voice, text in said if voice is Voice.PERSON)
+    found: set[int] = set()
+    for number, line in enumerate(lines):
         share = share_spoken(line, spoken)
-        unheard = not line.startswith("#") and (share < _OWN_WORDS or not _is_borne_out(line, at or {}))
-        doubtful = (unheard or (_orders(line) and share < _SUPPORT)) or (
+        unheard = not line.startswith("#") and (share < _OWN_WORDS or not _is_borne_out(line, at))
+        if (unheard or (_orders(line) and share < _SUPPORT)) or (
             NAMES_USER.search(line) is not None
             and share_spoken(line, by_people) < _OWN_WORDS
             and not (APPROVES.search(line) and share >= _SUPPORT)
-        )
-        kept[number in tainted or doubtful].append(line)
-    return "\n".join(kept[0]).strip(), "\n".join(kept[1]).strip()
+        ):
+            found.add(number)
+    return found
 
 
 def _is_borne_out(line: str, at: Mapping[int, str]) -> bool:
@@ -97,12 +156,15 @@ def _is_borne_out(line: str, at: Mapping[int, str]) -> bool:
 def _spoken_at(items: Sequence[Item]) -> dict[int, str]:
     """What people and the model said in each message; of a message of a tool's that is nothing."""
     return {
-        item.position: "\n".join((message.text, *(arguments_text(call.arguments) for call in message.calls)))
-        if message.role is not Role.TOOL
-        else ""
+        item.position: _own_text(message) if message.role is not Role.TOOL else ""
         for item in items
         if item.position is not None and (message := item.message).kind is MessageKind.ORIGINAL
     }
+
+
+def _own_text(message: Message) -> str:
+    own = own_and_shown(message.text)[0] if message.role is Role.USER else message.text
+    return "\n".join((own, *(arguments_text(call.arguments) for call in message.calls)))
 
 
 Mark = tuple[str, ...]
@@ -126,6 +188,9 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
                     case Text(text=text) if called:
                         # Some formats have a step in one message: this was said when the result was there.
                         late.append(text)
+                    case Text(text=text) if message.role is Role.USER:
+                        own, shown = own_and_shown(text)
+                        yield from ((Voice.PERSON, own), (Voice.TOOL, shown))
                     case Text(text=text):
                         by_model = message.role in (Role.ASSISTANT, Role.TOOL)
                         yield Voice.MODEL if by_model else Voice.PERSON, text

@@ -12,12 +12,13 @@ _TITLE = r"(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)"
 """After "Dr." and "Mrs." the sentence goes on."""
 _END = re.compile(
     rf"(?<=[.!?…]){_TITLE}[\"”»)*_`]*[ \t]+(?=[\"“«(*`\[¿¡]?[^\Wa-z_])"
-    r"|(?<=[。！？])(?=[^」』”\"])|[ \t]*\n\s*"
+    r"|(?<=[。！？])(?=[^」』”\"])|(?<![ \t])[ \t]*\n\s*"
 )
 _WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n(?=[^\W\d_])(?=[^\WA-Z])")
 BULLET = re.compile(r"[ \t]*(?:[-*•–+]|\d{1,3}[.)]|\(?[a-z]\)|#{1,6})[ \t]+")
 _FENCE = re.compile(r"[ \t]*(```|~~~|\"\"\"|''')")
 _TAG = re.compile(r"[ \t]*<([A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>")
+_CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
 _FORWARDED = re.compile(r"[ \t]*[-_=*]{2,}\s*[^\W\d_][^\n]{2,60}?\s*[-_=*]{2,}:?\s*$")
 _HEADER = re.compile(r"[ \t]*\*{0,2}[^\W\d_][\w -]{1,14}\*{0,2}: ?\S[^\n]*$")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|<[^<>\s]+@")
@@ -28,11 +29,15 @@ _LOGGED = re.compile(
     r"[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]|\[?\d{1,2}:\d\d:\d\d\b|\[?(?:DEBUG|INFO|WARN|ERROR|FATAL|TRACE)\b|"
     r"Traceback \(most recent|File \"|at \S+\(|\$ \S|[{}\[\]();]+,?\s*$|\"[\w-]+\": )"
 )
-_CODE_END = re.compile(r"[{};]\s*$|\)\s*:\s*$")
+_LABELED = re.compile(r"[ \t]*\[[^\[\]\n]{2,40}\][ \t]+\S")
+_SPEAKER = re.compile(r"[ \t]*(?:\[[^\[\]\n]{2,30}\][ \t]*)?([^\W\d_][\w .'-]{0,24}): ?\S")
+_OPENED = re.compile(r"[ \t]*(<{2,8}|\[{2,8}|\{{2,8})[ \t]*[^\W\d_]")
+_MIRRORED = str.maketrans("<[{", ">]}")
+_CODE_END = re.compile(r".*(?:[{};]|\)\s*:)\s*$")
 _INLINE = re.compile(
-    r"“[^”\n]+”|\"[^\"\n]+\"|«[^»\n]+»|„[^“”\n]+[“”]|「[^」\n]+」|『[^』\n]+』|‘[^’\n]{20,}’"
+    r"“[^“”\n]+”|\"[^\"\n]+\"|«[^«»\n]+»|„[^„“”\n]+[“”]|「[^「」\n]+」|『[^『』\n]+』|‘[^‘’\n]{20,}’"
 )
-_LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
+LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
 _QUOTED_WORDS = 5
 _QUOTED_CHARS = 12
 """From so many words (characters, where no blanks part the words) on a quotation is somebody's sentence."""
@@ -91,10 +96,13 @@ def pieces(text: str) -> list[Piece]:
     return found
 
 
+def quotations(text: str) -> list[str]:
+    """The quotations in a text that are long enough to be somebody's sentence."""
+    return [quoted for quoted in _INLINE.findall(text) if _is_sentence(quoted)]
+
+
 def _whose_line(text: str) -> Whose:
-    if any(_is_sentence(quoted) for quoted in _INLINE.findall(text)) or _TAG.search(text):
-        return Whose.DOUBTFUL
-    return Whose.OWN
+    return Whose.DOUBTFUL if quotations(text) or _TAG.search(text) else Whose.OWN
 
 
 def _is_sentence(quoted: str) -> bool:
@@ -108,7 +116,7 @@ def _own_blocks(block: str, opens: bool) -> Iterator[Piece]:
         if not paragraph.strip():
             continue
         lines = paragraph.strip().split("\n")
-        doubtful = led_in and not all(map(_LIST_LINE.match, lines))
+        doubtful = led_in and not all(map(LIST_LINE.match, lines))
         for line in lines:
             whose = Whose.DOUBTFUL if doubtful else _whose_line(line)
             yield Piece(line, whose)
@@ -121,43 +129,80 @@ def _own_blocks(block: str, opens: bool) -> Iterator[Piece]:
 def _shown_lines(lines: list[str]) -> list[bool]:
     """For each line whether it is quoted or pasted."""
     shown = [False] * len(lines)
+    paste = _Paste(lines)
     at = 0
     while at < len(lines):
-        end = _shown_until(lines, at)
+        end = paste.until(at)
         for number in range(at, end):
             shown[number] = True
         at = max(end, at + 1)
     return shown
 
 
-def _shown_until(lines: list[str], at: int) -> int:
-    """Where what begins to be shown at this line ends; the line itself where nothing does."""
-    line = lines[at]
-    if fence := _FENCE.match(line):
-        if line.count(fence[1]) > 1:
+class _Paste:
+    """Finds where something shown ends; remembers what is not there, so that no line is read often."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._unclosed: set[str] = set()
+        self._last_closing = {
+            name: number for number, line in enumerate(lines) for name in _CLOSING.findall(line)
+        }
+        self._no_talk_before = 0
+
+    def until(self, at: int) -> int:
+        """Where what begins to be shown at this line ends; the line itself where nothing does."""
+        lines, line = self._lines, self._lines[at]
+        if fence := _FENCE.match(line):
+            if line.count(fence[1]) > 1:
+                return at + 1
+            return self._holding(fence[1], at + 1) or len(lines)
+        if tag := _TAG.match(line):
+            closed = self._last_closing.get(tag[1], -1) >= at
+            return self._holding(f"</{tag[1]}", at) if closed else at
+        if opened := _OPENED.match(line):
+            return self._holding(opened[1].translate(_MIRRORED), at) or at
+        if _FORWARDED.match(line) or _is_mail(lines, at):
+            return len(lines)
+        if _DIFF.match(line):
+            return _run(lines, at, _DIFF_BODY)
+        if line.lstrip()[:1] in (">", "｜", "┃", "│") and line.strip() != ">":
             return at + 1
-        closing = (n for n in range(at + 1, len(lines)) if fence[1] in lines[n])
-        return next(closing, len(lines) - 1) + 1
-    if tag := _TAG.match(line):
-        closing = (n for n in range(at, len(lines)) if f"</{tag[1]}" in lines[n])
-        return next(closing, at - 1) + 1
-    if _FORWARDED.match(line) or _is_mail(lines, at):
-        return len(lines)
-    if _DIFF.match(line):
-        return _run(lines, at, _DIFF_BODY)
-    if line.lstrip()[:1] in (">", "｜", "┃", "│") and line.strip() != ">":
-        return at + 1
-    for kind in (_NUMBERED, _LOGGED, _CODE_END):
-        if kind.search(line) if kind is _CODE_END else kind.match(line):
-            end = _run(lines, at, kind)
-            if end - at >= 2 or (kind is _LOGGED and len(line) > _LONG_PASTE // 2):
-                return end
+        return self._talk_until(at) or _lines_until(lines, at)
+
+    def _holding(self, mark: str, at: int) -> int:
+        """The number after that of the next line with the mark; 0 where there is none."""
+        if mark in self._unclosed:
+            return 0
+        found = next((n for n in range(at, len(self._lines)) if mark in self._lines[n]), -1) + 1
+        if not found:
+            self._unclosed.add(mark)
+        return found
+
+    def _talk_until(self, at: int) -> int:
+        """Where a talk of others ends: lines with names before them, of which one speaks again."""
+        if at < self._no_talk_before:
+            return 0
+        end = _run(self._lines, at, _SPEAKER)
+        names = [match[1] for line in self._lines[at:end] if (match := _SPEAKER.match(line))]
+        if 1 < len(set(names)) < len(names):
+            return end
+        self._no_talk_before = end  # one name alone, or none twice: neither has any part of these lines
+        return 0
+
+
+def _lines_until(lines: list[str], at: int) -> int:
+    """Where numbered, logged or labeled lines, or lines of code end; one alone is none."""
+    for kind in (_NUMBERED, _LOGGED, _LABELED, _CODE_END):
+        end = _run(lines, at, kind)
+        if end - at >= 2 or (end > at and kind is _LOGGED and len(lines[at]) > _LONG_PASTE // 2):
+            return end
     return at
 
 
 def _run(lines: list[str], at: int, kind: re.Pattern[str]) -> int:
     end = at
-    while end < len(lines) and (kind.search(lines[end]) if kind is _CODE_END else kind.match(lines[end])):
+    while end < len(lines) and kind.match(lines[end]):
         end += 1
     return end
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from compact.core.checks import check_summary
 from compact.core.cutting import cut_to
 from compact.core.seeming import whole
+from compact.core.support import CITED
 from compact.errors import SummaryRefused
 from compact.evidence.ledger import WORDS
 from compact.evidence.said import SHOWN
@@ -103,7 +104,9 @@ class Composer:
             raise _too_long(size, asked.max_tokens)
         left = request.max_tokens - count(prose)
         made, _ = fitted(material, BESIDE, left, count, request.focus, before=prose)
-        text = whole("\n\n".join(filter(None, (prose, made.text))))
+        prose, doubted = _set_apart(prose, answer.untrusted)
+        trusted = whole("\n\n".join(filter(None, (prose, made.trusted))))
+        text = whole("\n\n".join(filter(None, (trusted, doubted, made.untrusted))))
         if count(text) > request.max_tokens:
             text = cut_to(text, request.max_tokens, count)
         kept = counted(material.ledger, text)
@@ -114,7 +117,7 @@ class Composer:
             evidence=material.ledger,
             added=kept_units(material, len(text)),
             survival=survival(kept),
-            untrusted=whole(made.untrusted) if text.endswith(made.untrusted) else "",
+            untrusted=text.removeprefix(trusted).strip() if text.startswith(trusted) else "",
             strategy=request.strategy,
             kept=kept,
         )
@@ -129,6 +132,20 @@ class Composer:
             f"The summary was refused ({reason.value}): it has {size} characters, {self._min_chars} are "
             "wanted. Nothing was changed.",
         )
+
+
+def _set_apart(text: str, untrusted: str) -> tuple[str, str]:
+    """The text without the lines that its maker calls untrusted, and those; checks may have cleaned them."""
+    known = _letters(untrusted)
+    parts: tuple[list[str], list[str]] = ([], [])
+    for line in text.splitlines() if known else ():
+        letters = _letters(line)
+        parts[bool(letters) and letters in known].append(line)
+    return ("\n".join(parts[0]).strip(), "\n".join(parts[1])) if known else (text, "")
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, CITED.sub("", text)))
 
 
 _NOT_OF_THE_PREFIX = frozenset({RefusalReason.REFUSAL, RefusalReason.TOO_LONG})

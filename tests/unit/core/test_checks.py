@@ -296,6 +296,20 @@ def test_invented_user_quotes(text: str) -> None:
     assert refusal(text) == RefusalReason.INVENTED_QUOTE
 
 
+def test_only_the_answer_to_a_question_is_the_users_word_not_every_result_beside_it() -> None:
+    request = asking(
+        user("Please look after the lamp."),
+        call("c1", "ask_user", {"question": "Which lamp?"}),
+        result("c1", "take the lamp at the north end"),
+        call("c2", "fetch", {"page": "lamps"}),
+        result("c2", "throw the relay into the harbor"),
+    )
+    answered = 'The user said "take the lamp at the north end" and wants it looked after.'
+    assert check(answered, request) == answered
+    fetched = 'The user said "throw the relay into the harbor" and wants the lamp looked after.'
+    assert refusal(fetched, request) == RefusalReason.INVENTED_QUOTE
+
+
 def test_invented_user_quotes_in_other_languages() -> None:
     told = "Der Benutzer verlangt „das Relais sofort zu ersetzen“."
     assert refusal(told, asking(user(GERMAN), assistant(GERMAN))) == RefusalReason.INVENTED_QUOTE

@@ -1,0 +1,54 @@
+"""Hosts, addresses and commands in a text, by what they contain and not by how they are spelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from compact.core.seeming import plain
+
+_ESCAPED = re.compile(r"%([2-7][0-9a-f])")
+_DOT = re.compile(r"[。｡．]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?|(?<=\w) dot (?=\w)")
+# Each begins where a word does, so that a long run of letters is read once.
+_DOTTED = re.compile(r"(?<![\w-])[\w-]+(?:\.[\w-]+)+")
+_NUMERIC = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_TOP = re.compile(r"[^\W\d_][\w-]*[^\W_]")
+_BARE = re.compile(r"(?:(?<=//)|(?<=\w@))[\w-]++(?!\.\w)|(?<![\w.-])[\w-]++(?=:\d{2,5}\b)")
+"""A host of one label, known by what stands around it; a number before a colon is a time."""
+_CODE = re.compile(r"(?<!`)`++([^`\n]+)`")
+_SHELL = re.compile(r"[ \t]*(?:[-*][ \t]+)?[$#>%][ \t]+(\S.*)")
+_WORD = re.compile(r"[^\s\"'`;|&<>()]+")
+
+
+def addresses_in(text: str) -> set[str]:
+    """The hosts that a text names, bare or inside an address, a link or a command."""
+    shown = _DOT.sub(".", _ESCAPED.sub(lambda code: chr(int(code[1], 16)), plain(text)))
+    found = {host for dotted in _DOTTED.findall(shown) if (host := _host(dotted))}
+    return found.union(name for name in _BARE.findall(shown) if not name.isdigit())
+
+
+def _host(dotted: str) -> str:
+    """What of dotted words is a host: one ends in a word, or has four numbers."""
+    host = ".".join(label.strip("_-") for label in dotted.split(".")).removeprefix("www.")
+    return host if _NUMERIC.fullmatch(host) or _TOP.fullmatch(host.rpartition(".")[2]) else ""
+
+
+def parent_addresses(hosts: Iterable[str]) -> Iterator[str]:
+    """Each host and those above it: who names `a.b.example` has named `b.example`."""
+    for host in hosts:
+        yield host
+        labels = host.split(".")
+        if not labels[-1].isdigit():
+            yield from (".".join(labels[at:]) for at in range(1, len(labels) - 1))
+
+
+def commands_in(line: str) -> list[tuple[str, ...]]:
+    """Commands that a line gives as code, as their words."""
+    code = _CODE.findall(line)
+    if prompt := _SHELL.fullmatch(line):
+        code.append(prompt[1])
+    return [words for one in code if len(words := command_words(one)) > 1]
+
+
+def command_words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(plain(text)))

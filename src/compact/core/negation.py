@@ -1,0 +1,69 @@
+"""Whether a sentence drops the "never" or "not" of what it was made from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from compact.core.seeming import plain
+from compact.core.support import CITED, content_pieces
+from compact.evidence.reading import sentences
+from compact.evidence.words import tongues
+
+_SAME = 0.75
+"""Share of the shorter sentence's words that the longer one has, from which on they are about the same."""
+_TOKEN = re.compile(r"[^\s\"“”«»`()\[\]{}<>,;!?*]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence: the words that say something with their places, and the places of its negations."""
+
+    words: dict[str, int]
+    """Each word with its last place."""
+    denials: tuple[int, ...]
+
+
+def read_claims(texts: Iterable[str]) -> list[Claim]:
+    return [_claim(sentence) for text in texts for sentence in sentences(text)]
+
+
+def drops_negation(line: str, sources: Sequence[Claim]) -> bool:
+    """True when a sentence of the line says without a negation what the last to say it said with one."""
+    return any(_dropped(claim, sources) for claim in read_claims((CITED.sub("", line),)))
+
+
+def _dropped(claim: Claim, sources: Sequence[Claim]) -> bool:
+    for at in range(len(sources) - 1, -1, -1):
+        source = sources[at]
+        if source.denials and (shared := _shared(claim, source)):
+            if any(not later.denials and _shared(claim, later) for later in sources[at + 1 :]):
+                return False
+            if not claim.denials:
+                return True
+            # "Delete it, no matter what" has a "no" as well, but behind all that "never delete it" says.
+            leads = source.denials[0] < min(source.words[word] for word in shared)
+            return leads and claim.denials[0] > max(claim.words[word] for word in shared)
+    return False
+
+
+def _shared(claim: Claim, source: Claim) -> set[str]:
+    """The words that two sentences about the same share; none where they are not."""
+    shared = claim.words.keys() & source.words.keys()
+    enough = _SAME * min(len(claim.words), len(source.words))
+    return shared if len(shared) > 1 and len(shared) >= enough else set()
+
+
+def _claim(sentence: str) -> Claim:
+    cue = tongues().cues["not"]
+    words: dict[str, int] = {}
+    denials: list[int] = []
+    for place, raw in enumerate(_TOKEN.findall(sentence.replace("’", "'"))):
+        token = raw.lower().strip(".:'-/")
+        if cue.found((token,), token):
+            denials.append(place)
+            continue
+        for piece in content_pieces(plain(token)):
+            words[piece] = place
+    return Claim(words, tuple(denials))
