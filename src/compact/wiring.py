@@ -314,6 +314,12 @@ def _client(
     return client
 
 
+def summarizing_model(config: CompactConfig, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The model that is asked for summaries first; None where the embedded summarizer writes them."""
+    vendor = vendor_of(config.summarizer, config.preset, environ)
+    return (config.summarizer.model or _VENDORS[vendor][0]) if vendor in _VENDORS else None
+
+
 def address_of(settings: SummarizerSettings, vendor: str, environ: Mapping[str, str]) -> str | None:
     """Where the summarizer sends conversations: the user's own address, else the vendor's (None)."""
     return settings.base_url or environ.get(_VENDORS[vendor][2]) or None

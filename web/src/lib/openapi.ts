@@ -651,6 +651,10 @@ export interface components {
             cached_tokens: number;
             /** Cost Next */
             cost_next: number | null;
+            /** Cost Ten Turns */
+            cost_ten_turns: number | null;
+            /** Cost To Do */
+            cost_to_do: number | null;
             /** Fates */
             fates: components["schemas"]["Fate"][];
             /** Label */
@@ -671,13 +675,21 @@ export interface components {
             problem: string | null;
             /** Reason */
             reason: string;
+            /** Seconds To Do */
+            seconds_to_do: number | null;
+            /** Summarizer */
+            summarizer: string | null;
             /** Summary */
             summary: string;
             survival: components["schemas"]["Survived"] | null;
+            /** Survival Kinds */
+            survival_kinds: components["schemas"]["KindSurvival"][];
             /** Tokens After */
             tokens_after: number;
             /** Tokens Before */
             tokens_before: number;
+            /** Turns Until Next */
+            turns_until_next: number | null;
         };
         /** ColumnRequest */
         ColumnRequest: {
@@ -796,6 +808,8 @@ export interface components {
         };
         /** Figures */
         Figures: {
+            /** Now */
+            now: components["schemas"]["KindSurvival"][];
             /** Prices Known */
             prices_known: boolean;
             /** Survival */
@@ -803,6 +817,13 @@ export interface components {
             totals: components["schemas"]["FigureTotals"];
             /** Turns */
             turns: components["schemas"]["Figure"][];
+        };
+        /** Gone */
+        Gone: {
+            /** Position */
+            position: number;
+            /** Text */
+            text: string;
         };
         /** Health */
         Health: {
@@ -837,6 +858,24 @@ export interface components {
             /** Imported */
             imported: number;
             usage: components["schemas"]["Usage"];
+        };
+        /**
+         * KindSurvival
+         * @description How much of one kind of thing a prompt still holds; `missing` lists the best few of the rest.
+         */
+        KindSurvival: {
+            /** Kept */
+            kept: number;
+            /** Kind */
+            kind: string;
+            /** Missing */
+            missing: components["schemas"]["Gone"][];
+            /** Missing Count */
+            missing_count: number;
+            /** Title */
+            title: string;
+            /** Total */
+            total: number;
         };
         /**
          * Message
@@ -1000,6 +1039,11 @@ export interface components {
             } | null;
             /** Preset */
             preset?: string | null;
+            /**
+             * Preview
+             * @default false
+             */
+            preview: boolean;
         };
         /** PlanStep */
         PlanStep: {
@@ -1197,6 +1241,17 @@ export interface components {
             message_count: number;
             /** Model */
             model: string;
+            /** Policy */
+            policy?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Policy Changes
+             * @default {}
+             */
+            policy_changes: {
+                [key: string]: unknown;
+            };
             /** Preset */
             preset: string;
             /** Space */
@@ -1316,9 +1371,13 @@ export interface components {
         /** SurvivalFigure */
         SurvivalFigure: {
             conclusions: components["schemas"]["Counted"] | null;
+            /** Kinds */
+            kinds: components["schemas"]["KindSurvival"][];
             /** Step */
             step: number;
             values: components["schemas"]["Counted"] | null;
+            /** Version */
+            version: number;
             words: components["schemas"]["Counted"] | null;
         };
         /**

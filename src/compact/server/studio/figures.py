@@ -11,8 +11,8 @@ from compact.model.message import Usage
 from compact.model.record import Record, RecordKind
 from compact.models.prices import cost
 from compact.server.studio import schemas
-from compact.server.studio.messages import grouped, seconds_of
-from compact.server.studio.showing import shown_survival
+from compact.server.studio.messages import grouped, record_in_force, seconds_of
+from compact.server.studio.prompt_contents import PromptContents, survived
 
 _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
 
@@ -20,6 +20,7 @@ _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
 def figures_of(conversation: Conversation) -> schemas.Figures:
     records = [r for r in conversation.log.standing_records() if r.kind in _COMPACTIONS]
     turns = _turns(conversation, records)
+    contents = PromptContents(conversation)
     reported = [_usage(turn.get("usage")) for turn in conversation.turns]
     known = [usage for usage in reported if usage is not None]
     prices = cost(conversation.agent, Usage(input=1_000)) is not None
@@ -37,13 +38,24 @@ def figures_of(conversation: Conversation) -> schemas.Figures:
             tokens_saved=saved,
             cost_saved=_price(conversation.agent, saved) if prices else None,
         ),
-        survival=[
-            schemas.SurvivalFigure(step=record.step, **survived.model_dump())
-            for record in records
-            if (survived := shown_survival(record.kept)) is not None
-        ],
+        survival=_survival(contents, records),
+        now=contents.kinds(contents.items(record_in_force(conversation))),
         prices_known=prices,
     )
+
+
+def _survival(contents: PromptContents, records: list[Record]) -> list[schemas.SurvivalFigure]:
+    """What the prompt held right after each compaction, of all that was said until then."""
+    found = []
+    for record in records:
+        reached = record.reached or record.source_length
+        kinds = contents.kinds(contents.items(record, reached), reached)
+        found.append(
+            schemas.SurvivalFigure(
+                step=record.step, version=record.version, kinds=kinds, **survived(kinds).model_dump()
+            )
+        )
+    return found
 
 
 def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Figure]:

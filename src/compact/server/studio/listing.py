@@ -52,6 +52,8 @@ async def one(here: Workspace, session_id: str) -> schemas.Session:
                 "summary_updated_at": thread.summary_updated_at,
                 "system": "\n".join(text_of(turn) for turn in conversation.head),
                 "memory": conversation.memory or "",
+                "policy": conversation.manager.config.policy.model_dump(mode="json"),
+                "policy_changes": dict(conversation.settings.get("policy") or {}),
             }
         )
 

@@ -187,9 +187,10 @@ def _compacted(
         if isinstance(entry, Cleared) and entry.position == position and call_id in entry.call_ids:
             at = entry.call_ids.index(call_id)
             handle = entry.handles[at] if at < len(entry.handles) else None
-            placeholder = f"{_PLACEHOLDER} {handle}" if handle else _PLACEHOLDER
+            left = entry.texts[at] if at < len(entry.texts) else ""
+            placeholder = left or (f"{_PLACEHOLDER} {handle}" if handle else _PLACEHOLDER)
             original = entry.original_tokens[at] if at < len(entry.original_tokens) else None
-            state = "cleared"
+            state = "shortened" if left else "cleared"
             return {
                 "compact": {
                     "state": state,

@@ -6,8 +6,8 @@ from compact.chat.conversation import Conversation
 from compact.model.record import Cleared, Record, RecordKind
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
-from compact.server.studio.compaction import copied
 from compact.server.studio.showing import replaced_positions, shown_usage
+from compact.server.studio.trial import copied
 
 
 def previewed(conversation: Conversation, step: int) -> schemas.RestorePreview:

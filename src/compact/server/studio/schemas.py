@@ -139,6 +139,10 @@ class Session(Answer):
     summary_updated_at: float | None = None
     system: str = ""
     memory: str = ""
+    policy: dict[str, Any] | None = None
+    """The numbers that are in force: the preset's, the configuration's and the session's own."""
+    policy_changes: dict[str, Any] = {}
+    """What this session sets for itself."""
 
 
 class SessionList(Answer):
@@ -256,6 +260,22 @@ class Survived(Answer):
     values: Counted | None
 
 
+class Gone(Answer):
+    text: str
+    position: int
+
+
+class KindSurvival(Answer):
+    """How much of one kind of thing a prompt still holds; `missing` lists the best few of the rest."""
+
+    kind: str
+    title: str
+    kept: int
+    total: int
+    missing: list[Gone]
+    missing_count: int
+
+
 class SectionItem(Answer):
     text: str
     positions: list[int]
@@ -326,6 +346,8 @@ class Restored(Answer):
 class PlanRequest(Asked):
     preset: Name | None = None
     policy: dict[str, Any] | None = None
+    preview: bool = False
+    """Also write the summary, as the embedded summarizer would."""
 
 
 class PlanLimits(Answer):
@@ -397,6 +419,17 @@ class Column(Answer):
     percent_after: float
     cost_next: float | None
     cached_tokens: int
+    """What stays as it is at the front of the prompt: system, tools, messages before the first change."""
+    turns_until_next: int | None
+    """Until the next compaction, at this session's pace."""
+    summarizer: str | None
+    """Who would write the summary; None where nobody is asked."""
+    cost_to_do: float | None
+    """0 where no model is asked, None where its price is not known."""
+    seconds_to_do: float | None
+    """Of the trial; where a model writes, the median of this session's own compactions."""
+    cost_ten_turns: float | None
+    survival_kinds: list[KindSurvival]
     survival: Survived | None
     missing: list[Missing]
     fates: list[Fate]
@@ -445,6 +478,8 @@ class Figure(Answer):
 
 class SurvivalFigure(Answer):
     step: int
+    version: int
+    kinds: list[KindSurvival]
     words: Counted | None
     conclusions: Counted | None
     values: Counted | None
@@ -465,6 +500,8 @@ class Figures(Answer):
     turns: list[Figure]
     totals: FigureTotals
     survival: list[SurvivalFigure]
+    now: list[KindSurvival]
+    """Against the prompt as it is now: its `missing` is what the model cannot see any more."""
     prices_known: bool
 
 

@@ -12,12 +12,13 @@ from compact.functions import count_tokens
 from compact.model.record import RecordKind
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
-from compact.server.studio.compaction import check_unchanged, compact_now, plan_of, what_if
+from compact.server.studio.compaction import compact_now, plan_of
 from compact.server.studio.figures import figures_of
 from compact.server.studio.restoring import previewed, restored
 from compact.server.studio.routes.common import Here, SessionId, Step, TheStudio, problems
 from compact.server.studio.showing import shown_records, shown_usage
 from compact.server.studio.transfer import exported, imported
+from compact.server.studio.what_if import check_unchanged, what_if
 
 router = APIRouter(tags=["compaction"])
 
@@ -61,7 +62,7 @@ async def clear(here: Here, session_id: SessionId) -> schemas.CompactResult:
 @router.post("/api/sessions/{session_id}/plan", responses=problems(404))
 async def plan(here: Here, session_id: SessionId, wanted: schemas.PlanRequest) -> schemas.Plan:
     """What would happen with the next message. Nothing is done."""
-    return await here.look(session_id, lambda found: plan_of(found, wanted.preset, wanted.policy))
+    return await here.look(session_id, lambda found: plan_of(found, wanted))
 
 
 @router.post("/api/sessions/{session_id}/what-if", responses=problems(404))

@@ -1,0 +1,141 @@
+"""What a prompt holds of all that was said: by kind, and how much of its front stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from compact.chat.conversation import Conversation
+from compact.core.view import Item, apply_entries
+from compact.evidence.ledger import VALUES, extract
+from compact.evidence.survival import Holder, kind_of
+from compact.formats import by_name, decode_all
+from compact.functions import count_tokens
+from compact.model.message import Message, ToolCall, ToolResult
+from compact.model.record import Kept, Record
+from compact.model.sections import SectionKind
+from compact.model.summary import Evidence, EvidenceKind
+from compact.server.studio import schemas
+from compact.wiring import redactor_for
+
+_TITLES = {
+    "words": "Your words",
+    "conclusions": "Conclusions",
+    "done": "Done",
+    "paths": "Paths and URLs",
+    "ids": "Ids and names",
+    "commands": "Commands",
+    "numbers": "Numbers and dates",
+    "errors": "Errors",
+}
+_VALUE_KINDS = {
+    EvidenceKind.PATH: "paths",
+    EvidenceKind.URL: "paths",
+    EvidenceKind.ID: "ids",
+    EvidenceKind.SYMBOL: "ids",
+    EvidenceKind.NAME: "ids",
+    EvidenceKind.COMMAND: "commands",
+    EvidenceKind.NUMBER: "numbers",
+    EvidenceKind.DATE: "numbers",
+    EvidenceKind.ERROR: "errors",
+}
+SPOKEN = ("words", "conclusions", "done")
+"""Kinds that are sentences; the others are values."""
+_MOST_VALUES = 400
+"""The best of a session, as everywhere that survival is counted: nobody misses the thousandth name."""
+_SHOWN_MISSING = 5
+
+
+class PromptContents:
+    """A conversation's originals and what they say, read once for any number of prompts."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._config = conversation.manager.config
+        self._originals = decode_all(conversation.turns, by_name("openai-chat"))
+
+    def items(self, record: Record | None, reached: int | None = None) -> list[Item]:
+        """The prompt's messages with this record in force, without system; up to `reached` originals."""
+        end = len(self._originals) if reached is None else min(reached, len(self._originals))
+        start = record.source_length if record is not None else 0
+        replaced = apply_entries(record, self._original, self._size) if record is not None else []
+        rest = [
+            Item(message, self._size(message), Kept(position))
+            for position, message in enumerate(self._originals[start:end], start)
+        ]
+        return [*(replaced or ()), *rest]
+
+    def kinds(self, items: Sequence[Item], reached: int | None = None) -> list[schemas.KindSurvival]:
+        """How much of each kind these messages hold, of what was said in the first `reached` originals."""
+        holds = Holder("\n".join(_text(item.message) for item in items))
+        found: dict[str, tuple[list[Evidence], list[Evidence]]] = {kind: ([], []) for kind in _TITLES}
+        for kind, unit in self._units:
+            if reached is None or unit.message < reached:
+                found[kind][holds(unit)].append(unit)
+        return [
+            schemas.KindSurvival(
+                kind=kind,
+                title=_TITLES[kind],
+                kept=len(kept),
+                total=len(kept) + len(lost),
+                missing=[
+                    schemas.Gone(text=unit.value, position=unit.message)
+                    for unit in sorted(lost, key=lambda one: -one.rank)[:_SHOWN_MISSING]
+                ],
+                missing_count=len(lost),
+            )
+            for kind, (lost, kept) in found.items()
+        ]
+
+    def _original(self, position: int) -> Message | None:
+        return self._originals[position] if position < len(self._originals) else None
+
+    def _size(self, message: Message) -> int:
+        return count_tokens(_text(message), self._config.model, counter=self._config.counter) + 4
+
+    @cached_property
+    def _units(self) -> list[tuple[str, Evidence]]:
+        redactor = redactor_for(self._config)
+        # A secret is never listed, not even as something that is missing.
+        units = extract(self._originals, is_secret=redactor.is_secret).units
+        values = sorted((unit for unit in units if _counts_as_value(unit)), key=lambda one: -one.rank)
+        spoken = ((kind_of(unit), unit) for unit in units if unit.kind not in VALUES)
+        told = [(kind.value, unit) for kind, unit in spoken if kind is not SectionKind.OTHER]
+        return [*told, *((_VALUE_KINDS[unit.kind], unit) for unit in values[:_MOST_VALUES])]
+
+
+def survived(kinds: Sequence[schemas.KindSurvival]) -> schemas.Survived:
+    """The same in three: words, conclusions, and all kinds of values together."""
+
+    def counted(*names: str) -> schemas.Counted | None:
+        chosen = [one for one in kinds if one.kind in names]
+        total = sum(one.total for one in chosen)
+        return schemas.Counted(kept=sum(one.kept for one in chosen), total=total) if total else None
+
+    values = [one.kind for one in kinds if one.kind not in SPOKEN]
+    return schemas.Survived(
+        words=counted("words"), conclusions=counted("conclusions"), values=counted(*values)
+    )
+
+
+def unchanged_tokens(before: Sequence[Item], after: Sequence[Item]) -> int:
+    """The size of the messages that both prompts begin with: what the provider still has cached."""
+    total = 0
+    for old, new in zip(before, after, strict=False):
+        if old.message.digest != new.message.digest:
+            break
+        total += old.tokens
+    return total
+
+
+def _counts_as_value(unit: Evidence) -> bool:
+    return unit.kind in VALUES and not unit.untrusted
+
+
+def _text(message: Message) -> str:
+    parts = [message.text]
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            parts.append(f"{part.name} {part.arguments}")
+        elif isinstance(part, ToolResult):
+            parts.append(part.text)
+    return "\n".join(filter(None, parts))

@@ -1,0 +1,130 @@
+"""What other numbers would do to a session, what it holds now, and its own numbers: over HTTP."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from support.studio import RuleModel, new_session, said, studio
+
+FILLER = "The cottage by the lake needs a new roof before the winter. " * 6
+KINDS = ["words", "conclusions", "done", "paths", "ids", "commands", "numbers", "errors"]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    with studio(tmp_path_factory.mktemp("what-if"), RuleModel(lambda _: "Noted.")) as client:
+        yield client
+
+
+def talked(client: httpx2.Client, turns: int = 14, **settings: Any) -> str:
+    session = new_session(client, **settings)
+    for number in range(turns):
+        text = f"House {number} of {session}: never paint it red; see /srv/houses/plan_{number}.md. {FILLER}"
+        said(client, session, text)
+    return session
+
+
+@pytest.fixture(scope="module")
+def session(client: httpx2.Client) -> str:
+    return talked(client, preset="budget")
+
+
+def tried(client: httpx2.Client, session: str, *presets: str) -> dict[str, Any]:
+    columns = [{"preset": preset} for preset in presets]
+    answer = client.post(f"/api/sessions/{session}/what-if", json={"columns": columns})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return {"now": found["now"], **{one["preset"]: one for one in found["columns"]}}
+
+
+def by_kind(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    assert [one["kind"] for one in found] == KINDS
+    return {one["kind"]: one for one in found}
+
+
+def test_a_preset_that_drops_messages_says_which_words_the_prompt_would_lose(
+    client: httpx2.Client, session: str
+) -> None:
+    columns = tried(client, session, "budget", "window")
+    now, budget, window = (by_kind(columns[name]["survival_kinds"]) for name in ("now", "budget", "window"))
+    assert now["words"]["kept"] == now["words"]["total"] == budget["words"]["total"] >= 14
+    assert window["words"]["kept"] < window["words"]["total"]
+    assert window["words"]["missing_count"] == window["words"]["total"] - window["words"]["kept"]
+    lost = window["words"]["missing"][0]
+    told = client.get(f"/api/sessions/{session}/messages", params={"limit": 100}).json()["messages"]
+    source = next(one for one in told if one["position"] == lost["position"])
+    assert lost["text"][:30] in source["parts"][0]["text"]
+    assert window["paths"]["missing_count"] > 0 == now["paths"]["missing_count"]
+    survival = columns["window"]["survival"]
+    assert survival["words"] == {key: window["words"][key] for key in ("kept", "total")}
+
+
+def test_a_column_says_what_it_costs_to_do_and_for_how_long_it_lasts(
+    client: httpx2.Client, session: str
+) -> None:
+    columns = tried(client, session, "budget", "window")
+    now, budget, window = columns["now"], columns["budget"], columns["window"]
+    assert (budget["summarizer"], window["summarizer"], now["summarizer"]) == ("extractive", None, None)
+    assert budget["cost_to_do"] == window["cost_to_do"] == 0.0
+    assert budget["seconds_to_do"] > 0
+    assert budget["turns_until_next"] > now["turns_until_next"] >= 1
+    assert 0 < budget["cost_ten_turns"] < now["cost_ten_turns"]
+    # Only a compaction changes the front of the prompt: the first two turns stay with `window`.
+    assert now["cached_tokens"] == now["tokens_after"]
+    assert 0 < window["cached_tokens"] < window["tokens_after"]
+
+
+def test_a_message_that_stays_costs_what_it_did(client: httpx2.Client, session: str) -> None:
+    window = tried(client, session, "window")["window"]
+    for fate in window["fates"]:
+        expected = 0 if fate["action"] == "dropped" else fate["tokens_before"]
+        assert fate["tokens_after"] == expected, fate
+
+
+def test_a_plan_previews_the_summary_only_where_that_is_asked_for(
+    client: httpx2.Client, session: str
+) -> None:
+    path = f"/api/sessions/{session}/plan"
+    assert client.post(path, json={}).json()["summary_preview"] is None
+    preview = client.post(path, json={"preview": True}).json()["summary_preview"]
+    assert "never paint it red" in preview
+    assert client.post(path, json={"preview": True, "preset": "window"}).json()["summary_preview"] is None
+    assert client.get(f"/api/sessions/{session}/records").json()["records"] == []
+
+
+def test_a_session_carries_the_numbers_that_are_in_force(client: httpx2.Client) -> None:
+    session = new_session(client, preset="chat")
+    shown = client.get(f"/api/sessions/{session}").json()
+    assert shown["policy"]["trigger_pct"] == 0.8 and shown["policy_changes"] == {}
+    changes = {"trigger_pct": 0.6, "keep_recent_messages": 4}
+    changed = client.patch(f"/api/sessions/{session}", json={"policy": changes}).json()
+    assert changed["policy_changes"] == changes
+    again = client.get(f"/api/sessions/{session}").json()
+    assert {name: again["policy"][name] for name in changes} == changes
+    listed = client.get("/api/sessions").json()["sessions"]
+    assert next(one for one in listed if one["id"] == session)["policy"] is None
+
+
+def test_figures_say_what_each_summary_kept_and_what_is_not_in_the_prompt_now(
+    client: httpx2.Client,
+) -> None:
+    session = talked(client, 9, preset="window")
+    assert client.post(f"/api/sessions/{session}/compact", json={}).json()["outcome"] == "compacted"
+    for number in range(3):
+        said(client, session, f"Garden {number}: the gate is {number + 3} m wide. {FILLER}")
+    figures = client.get(f"/api/sessions/{session}/figures").json()
+    [after] = figures["survival"]
+    then, now = by_kind(after["kinds"]), by_kind(figures["now"])
+    assert after["step"] == 1 and after["words"]["kept"] == then["words"]["kept"]
+    # What came later is not counted as lost then, and stands in the prompt now.
+    assert now["words"]["total"] > then["words"]["total"]
+    assert now["words"]["missing_count"] == then["words"]["missing_count"] > 0
+    messages = client.get(f"/api/sessions/{session}/messages", params={"limit": 100}).json()["messages"]
+    states = {one["position"]: one["state"] for one in messages}
+    assert {states[gone["position"]] for gone in now["words"]["missing"]} == {"dropped"}
+    assert re.fullmatch(r"/srv/houses/plan_\d\.md", now["paths"]["missing"][0]["text"])
