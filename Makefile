@@ -58,7 +58,7 @@ $(WEB_OUT): $(WEB_MODULES) $(WEB_SOURCES)
 	@touch $@
 
 web-check: $(WEB_MODULES)
-	@cd web && node_modules/.bin/tsc --noEmit && node_modules/.bin/eslint --max-warnings 0 src dev && node_modules/.bin/vitest run --silent --reporter=dot > /dev/null
+	@cd web && node_modules/.bin/tsc --noEmit && node_modules/.bin/eslint --max-warnings 0 src dev packages && node_modules/.bin/vitest run --silent --reporter=dot > /dev/null
 
 # The browser tests drive Debian's Chromium; without it they are skipped, and say so.
 browser:

@@ -2,7 +2,7 @@ import hooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["node_modules", "src/lib/openapi.ts"] },
+  { ignores: ["node_modules", "packages/*/dist", "src/lib/openapi.ts"] },
   ...tseslint.configs.strict,
   {
     files: ["src/**/*.{ts,tsx}"],

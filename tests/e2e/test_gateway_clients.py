@@ -14,6 +14,7 @@ from compact import CompactConfig, CompactManager
 from compact.models.local import WINDOW, LocalChatModel
 from compact.server.gateway.running import serving
 from compact.server.gateway.settings import GatewaySettings
+from support.ai_sdk import ai_sdk
 from support.providers import Calls, Provider, providing
 
 SMALL = 6_000
@@ -86,6 +87,15 @@ def test_the_anthropic_client_holds_five_windows(provider: Provider) -> None:
             assert "".join(stream.text_stream) == "Noted."
         counted = client.messages.count_tokens(model="claude-sonnet-5-5", messages=talk)
         assert counted.input_tokens <= SMALL
+
+
+@pytest.mark.spec("S5.11")
+def test_the_ai_sdk_holds_five_windows(provider: Provider) -> None:
+    talk = [*conversation(5 * SMALL), {"role": "user", "content": "Go on."}]
+    assert "context_length_exceeded" in ai_sdk(provider.url, messages=talk)["error"]
+    with gateway(provider.url, SMALL, counter="chars4") as url:
+        assert ai_sdk(url, messages=talk)["text"] == "Noted."
+        assert ai_sdk(url, messages=talk, stream=True)["text"] == "Noted. "
 
 
 @function_tool

@@ -44,6 +44,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact
+         * @description What of these messages to send to the model: as they are where they fit, compacted where they do not.
+         *
+         *     Send the whole history each time; what was compacted before is found again by its content. Messages may
+         *     be the AI SDK's (model or UI messages), OpenAI's, Anthropic's or any other known format.
+         */
+        post: operations["compact_api_compact_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/health": {
         parameters: {
             query?: never;
@@ -938,6 +961,61 @@ export interface components {
             /** Total */
             total: number;
         };
+        /** MessagesIn */
+        MessagesIn: {
+            /** Format */
+            format?: string | null;
+            /** Messages */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** Model */
+            model?: string | null;
+            observed?: components["schemas"]["Observed"] | null;
+            /** Preset */
+            preset?: string | null;
+            /** Session */
+            session?: string | null;
+            /** System */
+            system?: string | {
+                [key: string]: unknown;
+            }[] | null;
+            /** Tools */
+            tools?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** Window */
+            window?: number | null;
+        };
+        /** MessagesOut */
+        MessagesOut: {
+            /** Compacted */
+            compacted: boolean;
+            /** Format */
+            format: string;
+            /** Kept */
+            kept: (number | null)[];
+            /** Messages */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** Session */
+            session: string;
+            tokens: components["schemas"]["MessagesTokens"];
+            /** Tools */
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+        };
+        /** MessagesTokens */
+        MessagesTokens: {
+            /** After */
+            after: number;
+            /** Before */
+            before: number;
+            /** Window */
+            window: number;
+        };
         /** Missing */
         Missing: {
             /** Kind */
@@ -983,6 +1061,16 @@ export interface components {
             system?: string | null;
             /** Title */
             title?: string | null;
+        };
+        /**
+         * Observed
+         * @description What the provider counted for an earlier prompt: that of the first `messages` of this list.
+         */
+        Observed: {
+            /** Input Tokens */
+            input_tokens: number;
+            /** Messages */
+            messages: number;
         };
         /** Original */
         Original: {
@@ -1590,6 +1678,90 @@ export interface operations {
             };
             /** @description There is no such session, compaction, message or space. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description The store cannot be used now, or the server is full. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    compact_api_compact_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessagesIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagesOut"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description The session is busy: a compaction or a reply is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description The body is too large. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,8 @@ from compact.functions import count_tokens
 from compact.manager import CompactManager
 from compact.model.outcome import Prepared
 from compact.server.gateway.wire import Request
+from compact.server.siblings import Siblings
 
-_MANAGERS_KEPT = 200
 _RECALLED_CHARS = 4_000
 
 
@@ -35,7 +34,7 @@ class Compaction:
     def __init__(self, manager: CompactManager, wait_seconds: float) -> None:
         self._manager = manager
         self._wait = wait_seconds
-        self._siblings: OrderedDict[tuple[str, str, str], CompactManager] = OrderedDict()
+        self._siblings = Siblings(manager)
         self._background: set[asyncio.Task[Any]] = set()
 
     def warm(self) -> None:
@@ -44,21 +43,7 @@ class Compaction:
         count_tokens("warm", config.model, counter=config.counter)
 
     def manager_for(self, request: Request, preset: str) -> CompactManager:
-        key = (request.model, preset, request.api.format)
-        found = self._siblings.get(key)
-        if found is None:
-            window = self._manager.config.max_context_tokens
-            found = self._manager.for_model(
-                request.model,
-                max_context_tokens=window,
-                preset=preset or None,
-                format=request.api.format,
-            )
-            self._siblings[key] = found
-            if len(self._siblings) > _MANAGERS_KEPT:
-                self._siblings.popitem(last=False)
-        self._siblings.move_to_end(key)
-        return found
+        return self._siblings.of(request.model, preset, request.api.format)
 
     async def ready(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
         """The body to send. Never raises: what cannot be compacted is the provider's to judge."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from compact.models._sse import data_of
-from compact.server.gateway.wire import CHAT, MESSAGES, Api, to_bytes
+from compact.server.gateway.wire import CHAT, MESSAGES, Api
+from compact.server.http.bodies import json_bytes
 
 NAME = "compact_recall"
 MOST_ROUNDS = 4
@@ -41,7 +42,7 @@ def offered(api: Api, body: bytes) -> bytes:
     """The body with our tool behind the others."""
     value = json.loads(body)
     tools = value.get("tools") or []
-    return to_bytes({**value, "tools": [*tools, _tool(api)]})
+    return json_bytes({**value, "tools": [*tools, _tool(api)]})
 
 
 def _tool(api: Api) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def continued(api: Api, body: bytes, calls: Sequence[Call], answers: Sequence[st
     else:
         more = [dict(call.raw) for call in calls]
         more += [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text in pairs]
-    return to_bytes({**value, api.messages: [*value[api.messages], *more]})
+    return json_bytes({**value, api.messages: [*value[api.messages], *more]})
 
 
 def calls_in(api: Api, content_type: str, raw: bytes) -> list[Call]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from compact.server.http.bodies import json_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Api:
@@ -63,7 +65,7 @@ class Request:
         changed = {**self.body, self.api.messages: list(messages)}
         if tools is not self.tools and tools is not None:
             changed["tools"] = tools
-        return to_bytes(changed)
+        return json_bytes(changed)
 
 
 def read(api: Api, raw: bytes) -> Request | None:
@@ -83,14 +85,6 @@ def read(api: Api, raw: bytes) -> Request | None:
     if not isinstance(messages, list) or not messages or any(body.get(name) for name in api.stateful):
         return None
     return Request(api, body, messages)
-
-
-def to_bytes(body: Any) -> bytes:
-    """JSON that is the same bytes every time for the same values."""
-    try:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:  # half a character, which tools do return
-        return json.dumps(body, separators=(",", ":")).encode()
 
 
 def session_of(request: Request, named: str, *owners: str) -> str:
@@ -113,5 +107,5 @@ def error_body(api: Api | None, status: int, message: str) -> bytes:
     """An error of the gateway's own, in the envelope that the client's SDK can read."""
     kind = "invalid_request_error" if status < 500 else "api_error"
     if api is not None and api.error == "anthropic":
-        return to_bytes({"type": "error", "error": {"type": kind, "message": message}})
-    return to_bytes({"error": {"message": message, "type": kind, "param": None, "code": None}})
+        return json_bytes({"type": "error", "error": {"type": kind, "message": message}})
+    return json_bytes({"error": {"message": message, "type": kind, "param": None, "code": None}})

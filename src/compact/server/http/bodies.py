@@ -154,6 +154,14 @@ def parse_json(body: bytes) -> Any:
         raise Problem(400, "bad-json", f"The body is not JSON: {error}. Nothing was stored.") from None
 
 
+def json_bytes(value: Any) -> bytes:
+    """JSON that is the same bytes every time for the same values."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a character, which tools do return
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
 def too_large(limit: int) -> Problem:
     return Problem(
         413,

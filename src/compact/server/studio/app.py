@@ -20,7 +20,7 @@ from compact.server.http.guard import App, Guard, Message, Receive, Send
 from compact.server.http.pages import Pages
 from compact.server.http.problems import Problem
 from compact.server.studio.catalog import Catalog, catalog_for
-from compact.server.studio.routes import chat, compaction, service, sessions
+from compact.server.studio.routes import chat, compaction, messages, service, sessions
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.studio import Studio
 from compact.server.studio.trace_mount import beside, trace_api
@@ -96,7 +96,7 @@ def api(
         openapi_url="/api/openapi.json",
         separate_input_output_schemas=False,
     )
-    for router in (service.router, sessions.router, chat.router, compaction.router):
+    for router in (service.router, sessions.router, chat.router, compaction.router, messages.router):
         app.include_router(router)
     # Streams are left alone: each of their events has to leave at once.
     app.add_middleware(GZipMiddleware, minimum_size=1_000)

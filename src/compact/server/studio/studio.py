@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from compact.chat.chats import Chats
 from compact.errors import CompactError, ConfigError
+from compact.manager import CompactManager
 from compact.models.limits import limits_for
 from compact.policies import PRESETS, preset
 from compact.ports import Threads
@@ -16,6 +17,7 @@ from compact.server.http.problems import Problem
 from compact.server.http.settings import TENANT
 from compact.server.studio import schemas
 from compact.server.studio.catalog import Catalog
+from compact.server.studio.message_lists import MessageLists
 from compact.server.studio.metrics import Metrics
 from compact.server.studio.notifying import News, Notifier, notifier_for
 from compact.server.studio.presence import Presence
@@ -55,6 +57,7 @@ class Studio:
         self._loop = asyncio.get_running_loop()
         self._workspaces: dict[str, Workspace] = {}
         self._stores: dict[str, SqlStore] = {}
+        self._lists: dict[str, MessageLists] = {}
         self._opening = asyncio.Lock()
         self._notifier: Notifier = notifier_for(settings.store, self._loop, self._heard)
 
@@ -102,6 +105,20 @@ class Studio:
 
         return Workspace(tenant, chats, events, self.metrics, presence, tell, settings.max_conversations)
 
+    async def message_lists(self, tenant: str) -> MessageLists:
+        """For programs that keep their conversations themselves."""
+        async with self._opening:
+            if tenant not in self._lists:
+                # A space is in no tenant's name, so this is nobody else's.
+                own = f"{tenant} messages"
+                config = self.settings.config.model_copy(
+                    update={"model": self.catalog.default, "tenant": own}
+                )
+                store = self._stores[own] = SqlStore(self._stores[tenant].database, own)
+                manager = CompactManager(config, self.catalog.summarizer, store)
+                self._lists[tenant] = MessageLists(manager)
+        return self._lists[tenant]
+
     def _heard(self, news: News, tenant: str, session_id: str) -> None:
         """Another process did something, or wants something of the one that writes the reply."""
         if tenant in self._workspaces:
@@ -120,6 +137,7 @@ class Studio:
         await asyncio.gather(
             *(workspace.close(self.settings.stop_seconds) for workspace in self._workspaces.values())
         )
+        await asyncio.gather(*(lists.close() for lists in self._lists.values()))
         await self._notifier.close()
         self.catalog.close()
         for store in self._stores.values():

@@ -1,0 +1,62 @@
+"""Messages in, messages out: compaction for programs that keep their conversations themselves.
+
+Their sessions lie beside the chat's, under a tenant of their own, so that neither is listed with the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from compact.errors import CompactError
+from compact.formats import by_name, recognize
+from compact.integrations._base import session_of
+from compact.manager import CompactManager
+from compact.server.siblings import Siblings
+from compact.server.studio import schemas
+
+_WAIT_SECONDS = 20.0
+
+
+class MessageLists:
+    """One tenant's. The manager's store has the originals; the caller may always send its whole history."""
+
+    def __init__(self, manager: CompactManager) -> None:
+        self._manager = manager
+        self._siblings = Siblings(manager)
+
+    async def fitted(self, asked: schemas.MessagesIn) -> dict[str, Any]:
+        """What to send to the model, as `schemas.MessagesOut` says it."""
+        messages = asked.messages
+        format = by_name(asked.format) if asked.format else recognize(messages)
+        model = asked.model or self._manager.config.model
+        manager = self._siblings.of(model, asked.preset or "", format.name, asked.window)
+        session = session_of(asked.session, None, messages)
+        known = (asked.tools, asked.system)
+        if (seen := asked.observed) is not None and seen.messages <= len(messages):
+            usage = {"input_tokens": seen.input_tokens}
+            with suppress(CompactError):  # a count that cannot be used is no reason to refuse
+                await manager.aobserve(session, messages[: seen.messages], usage, *known)
+        prepared = await manager.aprepare(session, messages, *known, wait=_WAIT_SECONDS)
+        return {
+            "messages": list(prepared.messages),
+            "kept": _kept(messages, prepared.messages),
+            "tools": prepared.tools,
+            "session": session,
+            "format": format.name,
+            "compacted": prepared.was_compacted or prepared.was_pruned,
+            "tokens": {
+                "before": prepared.tokens.before,
+                "after": prepared.tokens.final,
+                "window": manager.window,
+            },
+        }
+
+    async def close(self) -> None:
+        await self._manager.aclose()
+
+
+def _kept(given: Sequence[Any], made: Sequence[Any]) -> list[int | None]:
+    places = {id(message): at for at, message in enumerate(given)}
+    return [places.get(id(message)) for message in made]
