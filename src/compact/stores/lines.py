@@ -11,9 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, select
+from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select
 
 from compact.stores.schema import OPEN, line_segments, messages, sessions
+
+# Built once: every message that is stored asks both.
+_AT = select(messages.c.line, messages.c.position).where(
+    messages.c.session_id == bindparam("session"), messages.c.chain == bindparam("chain")
+)
+_TAKEN = select(messages.c.id).where(
+    messages.c.session_id == bindparam("session"),
+    messages.c.line == bindparam("line"),
+    messages.c.position == bindparam("position"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +57,12 @@ def place(
 
 
 def _at(connection: Connection, session_id: int, chain: bytes) -> Row[Any, Any] | None:
-    found = select(messages.c.line, messages.c.position).where(
-        messages.c.session_id == session_id, messages.c.chain == chain
-    )
-    return connection.execute(found).first()
+    return connection.execute(_AT, {"session": session_id, "chain": chain}).first()
 
 
 def _taken(connection: Connection, session_id: int, line: int, position: int) -> bool:
-    there = select(messages.c.id).where(
-        messages.c.session_id == session_id, messages.c.line == line, messages.c.position == position
-    )
-    return connection.execute(there).first() is not None
+    where = {"session": session_id, "line": line, "position": position}
+    return connection.execute(_TAKEN, where).first() is not None
 
 
 def _holding(connection: Connection, session: Row[Any], message: Row[Any, Any]) -> int:

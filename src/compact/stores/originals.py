@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, select, update
 
 from compact.core.view import START, links
 from compact.model.message import Message
@@ -22,6 +22,15 @@ _BATCH = 200
 """Rows written at a time."""
 _PAGE_BYTES = 4_000_000
 """About so much is held in memory when a session is read."""
+
+# Built once: a chat asks for it several times a turn, and building it takes longer than running it.
+_END = (
+    on_current_line(messages.c.position, messages.c.chain)
+    .where(sessions.c.tenant == bindparam("tenant"), sessions.c.name == bindparam("name"))
+    .order_by(None)
+    .order_by(line_segments.c.start.desc(), messages.c.position.desc())
+    .limit(1)
+)
 
 
 class SqlOriginals:
@@ -104,10 +113,8 @@ class SqlOriginals:
 
     def end(self, session_id: str) -> tuple[int, bytes]:
         """Where the current line ends: the position of the next message, and the chain hash so far."""
-        last = on_current_line(messages.c.position, messages.c.chain).where(*self._rows.named(session_id))
-        last = last.order_by(None).order_by(line_segments.c.start.desc(), messages.c.position.desc()).limit(1)
         with self._database.reading() as connection:
-            row = connection.execute(last).first()
+            row = connection.execute(_END, {"tenant": self._rows.tenant, "name": session_id}).first()
         return (0, START) if row is None else (int(row.position) + 1, bytes(row.chain))
 
     def since_last_compaction(self, session_id: str) -> list[Message]:

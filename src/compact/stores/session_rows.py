@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from compact.errors import StoreError
@@ -14,6 +14,12 @@ from compact.stores.database import Database
 from compact.stores.schema import sessions
 
 _LONGEST_ID = 1_000
+# Built once, since every write begins with it. For PostgreSQL; SQLite has one writer anyway and ignores it.
+_LOCKED = (
+    select(sessions)
+    .where(sessions.c.tenant == bindparam("tenant"), sessions.c.name == bindparam("name"))
+    .with_for_update()
+)
 
 
 class SessionRows:
@@ -35,15 +41,14 @@ class SessionRows:
                 f"A session id must have 1 to {_LONGEST_ID} characters, this one has {len(session_id)}. "
                 f"Nothing was stored; {'use a shorter id' if session_id else 'name one'}."
             )
-        # PostgreSQL; SQLite has one writer anyway and ignores it.
-        wanted = select(sessions).where(*self.named(session_id)).with_for_update()
-        row = connection.execute(wanted).first()
+        key = {"tenant": self.tenant, "name": session_id}
+        row = connection.execute(_LOCKED, key).first()
         if row is not None:
             return row
         now = self.clock()
-        fresh = {"tenant": self.tenant, "name": session_id, "created_at": now, "updated_at": now}
+        fresh = {**key, "created_at": now, "updated_at": now}
         connection.execute(self.insert_absent(sessions).values(**fresh))
-        return connection.execute(wanted).one()
+        return connection.execute(_LOCKED, key).one()
 
     def insert_absent(self, table: Any) -> Any:
         """An insert that leaves a row alone that is there already."""
