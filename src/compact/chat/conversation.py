@@ -157,11 +157,13 @@ class Conversation:
 
     def retry(self) -> Exchange:
         """Ask for another reply to the last message; the earlier one stays until a new one is there."""
+        self.problems += self.catch_up()
         position = self._last_question()
         return Exchange(self, self.turns[position], at=position)
 
     def edit(self, position: int, content: Any) -> Exchange:
         """Send another message in place of the one at `position`; what followed it is left behind."""
+        self.problems += self.catch_up()
         if not 0 <= position < len(self.turns) or self.turns[position].get("role") != "user":
             raise NotFound(
                 f"Message {position} is none of yours, so it cannot be edited. Nothing was changed."
@@ -211,15 +213,21 @@ class Conversation:
 
     def catch_up(self) -> list[Notice]:
         """Take in what another door has added to this session meanwhile."""
-        log = self.log
         # Whatever needs the store reports that it cannot be read.
         with suppress(CompactError):
-            if log.catch_up() or log.came_in:
-                came, log.came_in = log.came_in, 0
-                self.reset()
-                if came:
-                    text = f"The session went on elsewhere: {came:,} message{'s' * (came != 1)} came in."
-                    return [Notice(Severity.INFO, Topic.CAME_IN, text)]
+            self.log.catch_up()
+        return self.caught_up()
+
+    def caught_up(self) -> list[Notice]:
+        """Look at the session anew where storing a turn found what another door had added."""
+        if not self.log.changed:
+            return []
+        with suppress(CompactError):
+            self.reset()
+            came, self.log.came_in, self.log.changed = self.log.came_in, 0, False
+            if came:
+                text = f"The session went on elsewhere: {came:,} message{'s' * (came != 1)} came in."
+                return [Notice(Severity.INFO, Topic.CAME_IN, text)]
         return []
 
     def compacted(self, before: int, after: int) -> list[Notice]:

@@ -111,12 +111,15 @@ class Exchange:
 
     def _accepted(self) -> Flow:
         conversation = self.conversation
-        yield from (yield NeedWork(conversation.catch_up))
-        self._asked = yield NeedWork(lambda: conversation.log.asked(self.question, self._at))
-        yield from (yield NeedWork(conversation.catch_up))
+        yield from (yield NeedWork(self._ask))
         self._preflight.state = conversation.state
         position = len(conversation.turns) if self._at is None else self._at
         yield Accepted(self.question, position)
+
+    def _ask(self) -> list[Notice]:
+        """Store the question behind whatever another door has added meanwhile."""
+        self._asked = self.conversation.log.asked(self.question, self._at)
+        return self.conversation.caught_up()
 
     def _steps(self) -> Generator[ChatEvent | Need, Any, Finish]:
         """Model calls until the reply calls no more tools."""
@@ -254,7 +257,7 @@ class Exchange:
             if "usage" in answer and not notices:
                 conversation.manager.observe(log.id, self._asked, answer["usage"])
             conversation.usage = log.keep(fresh, at)
-            notices += conversation.catch_up()
+            notices += conversation.caught_up()
             if not log.title:
                 log.name(text_of(self.question))
         except CompactError as problem:

@@ -60,6 +60,8 @@ class TurnLog:
         """Settings that are stored with the first message: a session that was only looked at is none."""
         self.came_in = 0
         """Turns that other doors added and that no notice has reported yet."""
+        self.changed = False
+        """Another door changed the session, and its conversation has not looked at it anew yet."""
         self._load()
 
     def _load(self) -> None:
@@ -103,6 +105,7 @@ class TurnLog:
         known, draft = self._stored, self.draft
         self._load()
         self.came_in += max(0, self._stored - known)
+        self.changed = True
         self.turns += waiting
         self.draft = draft  # a question that waits there is the other's
         return True

@@ -39,9 +39,13 @@ class Presence:
             running = {"id": turn.id, "position": turn.position, "until": time.time() + _SECONDS}
             self._put(session_id, {"turn": running})
 
-    def ended(self, session_id: str, usage: Usage | None) -> None:
-        """No turn runs any more; `usage` is how full the window is now."""
-        self._put(session_id, {"turn": None, **({"usage": usage.model_dump()} if usage else {})})
+    def used(self, session_id: str, usage: Usage) -> None:
+        """How full the window is now."""
+        self._put(session_id, {"usage": usage.model_dump()})
+
+    def ended(self, session_id: str, usage: Usage) -> None:
+        """No turn runs any more."""
+        self._put(session_id, {"turn": None, "usage": usage.model_dump()})
 
     def _put(self, session_id: str, changes: Mapping[str, Any]) -> None:
         thread = self._store.session(session_id)

@@ -52,15 +52,19 @@ class SessionEvents:
             if detail is not None:
                 self._store.add_event(event.session_id, EventName.DOOR, detail)
 
-    def store(self, session_id: str, data: Mapping[str, Any]) -> int:
-        """Keep an event; blocks as long as the store does."""
-        number = self._store.add_event(session_id, EventName.DOOR, data)
+    def store(
+        self, session_id: str, *events: Mapping[str, Any], beside: Callable[[], None] = lambda: None
+    ) -> None:
+        """Keep events and what `beside` stores, all or none; blocks as long as the store does."""
+        with self._store.exclusively(session_id):
+            for data in events:
+                self._store.add_event(session_id, EventName.DOOR, data)
+            beside()
         self.on_stored(session_id)
         self._loop.call_soon_threadsafe(self.ring, session_id)
-        return number
 
-    async def astore(self, session_id: str, data: Mapping[str, Any]) -> int:
-        return await asyncio.to_thread(self.store, session_id, data)
+    async def astore(self, session_id: str, *events: Mapping[str, Any]) -> None:
+        await asyncio.to_thread(self.store, session_id, *events)
 
     def ring(self, session_id: str) -> None:
         """Something is new in this session; called in the loop."""

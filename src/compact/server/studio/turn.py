@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from compact.chat.conversation import Conversation
@@ -16,6 +17,7 @@ from compact.model.event import EventName
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
 from compact.server.studio.presence import RENEW_SECONDS, Presence, RunningTurn
+from compact.server.studio.schemas import Usage
 from compact.server.studio.session_events import SessionEvents
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.ui_stream import UiStream, notice_part, usage_part
@@ -46,6 +48,8 @@ class Turn:
         self._presence = presence
         self._ui = UiStream()
         self._compacted = False
+        self._announced: Usage | None = None
+        """How full the window was when that was stored last."""
 
     def start(self) -> asyncio.Task[None]:
         self.task = asyncio.get_running_loop().create_task(self._run())
@@ -105,11 +109,11 @@ class Turn:
             self.live.add(chunk)
 
     async def _stored(self, event: Stored) -> None:
-        usage = shown_usage(self._conversation, event.usage).model_dump()
-        part = usage_part(usage)
+        usage = shown_usage(self._conversation, event.usage)
+        part = usage_part(usage.model_dump())
         last = event.position + len(event.turns) - 1
-        await self._keep({"type": "message", "data": {"position": event.position, "last_position": last}})
-        await self._keep(part)
+        message = {"type": "message", "data": {"position": event.position, "last_position": last}}
+        await self._keep(message, part, usage=usage)
         self.live.add(part)
         self._metrics.messages_stored += len(event.turns)
 
@@ -120,16 +124,27 @@ class Turn:
                 await asyncio.to_thread(self._presence.announce, self._conversation.id, running)
 
     def _ended(self) -> None:
-        conversation = self._conversation
+        conversation, shared = self._conversation, self._presence.shared
         if self._compacted:
             # Whoever sees the end of a reply finds what the engine said of it stored.
             conversation.manager.flush(_FLUSH_SECONDS)
-        self._presence.ended(conversation.id, shown_usage(conversation))
-        if self._presence.shared:
+        usage = shown_usage(conversation)
+        if shared or usage != self._announced:
+            self._presence.ended(conversation.id, usage)
+        if shared:
             # Whoever follows from another process learns of the end at once.
             self._events.store(conversation.id, {"type": "session", "data": {"id": conversation.id}})
 
-    async def _keep(self, data: Any) -> None:
+    async def _keep(self, *events: Any, usage: Usage | None = None) -> None:
         with contextlib.suppress(Exception):
             # The reply goes on where an announcement cannot be stored.
-            await self._events.astore(self._conversation.id, data)
+            await asyncio.to_thread(self._announce, events, usage)
+
+    def _announce(self, events: Sequence[Any], usage: Usage | None) -> None:
+        """In one transaction: a turn has few, each costs as much as all that is in it."""
+        if usage is None:
+            self._events.store(self._conversation.id, *events)
+            return
+        own_id = self._conversation.id
+        self._events.store(own_id, *events, beside=lambda: self._presence.used(own_id, usage))
+        self._announced = usage

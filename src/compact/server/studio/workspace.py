@@ -210,7 +210,7 @@ class Workspace:
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
-            exchange = await asyncio.to_thread(_caught_up, entry.conversation, make)
+            exchange = await asyncio.to_thread(make, entry.conversation)
             turn = entry.turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
             turn.start().add_done_callback(lambda _: self._background(self._ahead(entry, turn)))
             return turn.live
