@@ -7,7 +7,13 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["support.spec_plugin", "support.postgres", "support.local_model"]
+pytest_plugins = [
+    "support.spec_plugin",
+    "support.long_runs",
+    "support.process_state",
+    "support.postgres",
+    "support.local_model",
+]
 
 # The same examples on every run and every machine; a failure prints the blob that reproduces it.
 # HYPOTHESIS_PROFILE=explore looks for new examples instead.

@@ -16,6 +16,7 @@ import httpx2
 import pytest
 
 from compact import CompactConfig, CompactManager
+from support.agents_runs import traced_by
 from support.raw import pairs, user
 from support.trace_service import span, trace_service
 
@@ -33,23 +34,14 @@ def shape(tree: dict[str, Any]) -> list[tuple[int, str, str]]:
 
 
 def test_the_agents_sdks_own_exporter_shows_the_whole_tree(client: httpx2.Client) -> None:
-    from agents.tracing import (
-        agent_span,
-        custom_span,
-        function_span,
-        generation_span,
-        get_trace_provider,
-        set_trace_processors,
-        trace,
-    )
+    from agents.tracing import agent_span, custom_span, function_span, generation_span, trace
     from agents.tracing.processors import BackendSpanExporter, BatchTraceProcessor
 
     exporter = BackendSpanExporter(api_key="any", endpoint=f"{client.base_url}/v1/traces/ingest")
     processor = BatchTraceProcessor(exporter)
-    set_trace_processors([processor])
     try:
-        get_trace_provider().set_disabled(False)
         with (
+            traced_by(processor),
             trace("Parcels", group_id="session-7", metadata={"customer": "ada"}) as made,
             agent_span("coder"),
         ):
@@ -61,7 +53,6 @@ def test_the_agents_sdks_own_exporter_shows_the_whole_tree(client: httpx2.Client
                 failing.set_error({"message": "no such file", "data": None})
         processor.force_flush()
     finally:
-        set_trace_processors([])
         processor.shutdown()
         exporter.close()
 

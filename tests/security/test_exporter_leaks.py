@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import set_trace_processors, trace
+from agents import trace
 
 from compact import CompactConfig, CompactManager
 from compact.model.event import Event, EventName
@@ -21,6 +21,7 @@ from compact.tracing.agents_sdk import AgentsSdkSpans
 from compact.tracing.console import ConsoleExporter
 from compact.tracing.queue import Complaints
 from compact.tracing.stored import StoredEvents
+from support.agents_runs import traced_by
 from support.ariadne import MANY
 from support.wire_servers import serving
 from unit.tracing.test_agents_sdk import Collected
@@ -69,9 +70,8 @@ def carrying(case: Case, dice: random.Random) -> Iterator[tuple[EventName, dict[
 @pytest.fixture
 def spans() -> Iterator[Collected]:
     processor = Collected()
-    set_trace_processors([processor])
-    yield processor
-    set_trace_processors([])
+    with traced_by(processor):
+        yield processor
 
 
 @pytest.mark.spec("S4.15")

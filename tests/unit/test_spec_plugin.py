@@ -10,13 +10,15 @@ from support.spec_plugin import read_ids
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = ["-p", "support.spec_plugin"]
+PLUGIN = ["-p", "support.spec_plugin", "-p", "xdist.plugin"]
 
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
-    pytester.makeini("[pytest]\nmarkers = spec: requirement\nasyncio_default_fixture_loop_scope = function\n")
+    # The others have nothing to do here, and some take a second of each process to load.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makeini("[pytest]\nmarkers = spec: requirement\n")
     return pytester
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from agents import agent_span, set_trace_processors, trace
+from agents import agent_span, trace
 from agents.tracing import Span, Trace, TracingProcessor
 
 from compact import CompactConfig, CompactManager
 from compact.tracing.agents_sdk import AgentsSdkSpans
+from support.agents_runs import traced_by
 
 
 class Collected(TracingProcessor):
@@ -40,9 +41,8 @@ class Collected(TracingProcessor):
 @pytest.fixture
 def collected() -> Iterator[Collected]:
     processor = Collected()
-    set_trace_processors([processor])
-    yield processor
-    set_trace_processors([])
+    with traced_by(processor):
+        yield processor
 
 
 def history(turns: int) -> list[dict[str, Any]]:
