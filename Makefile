@@ -22,7 +22,7 @@ CHROMIUM ?= /usr/bin/chromium
 # Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
-.PHONY: help setup web web-check browser run chat test quick test-model test-otel test-frameworks check format spec bench lock clean
+.PHONY: help setup web web-check browser run chat test quick test-otel test-frameworks check format spec bench lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -78,11 +78,6 @@ test: setup web browser  ## all tests, with coverage
 
 quick: setup  ## the tests of the engine room alone, in under a minute
 	@$(BIN)/python -m pytest -n $(WORKERS) -q tests/unit/core tests/unit/engine tests/unit/formats tests/unit/summarizers
-
-# The small model reads some 130 tokens a second: minutes for a run through three of its windows.
-test-model: setup  ## an agent's run and a chat through three windows of a real model, every token read by it
-	@COMPACT_TEST_MODEL=1 $(BIN)/python -m pytest tests/e2e/test_agents_real_model.py \
-		tests/e2e/test_terminal_local_model.py -q
 
 # A receiver of 650 MB in an environment of its own: not among the tests of every day.
 test-otel: setup  ## export to Arize Phoenix and query it back; installs it into .venv-otel first

@@ -1,13 +1,12 @@
 """One conversation of three windows in a real terminal, answered by the real local model.
 
-The model reads some 130 tokens a second, so in the suite most of the conversation comes from files, which it
-is sent only where a trim has left them. `make test-model` lets it read every word.
+The model reads some 130 tokens a second, so most of the conversation comes from files, which it is sent only
+where a trim has left them.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,6 @@ from support import terminal as terminals
 from support.terminal import Terminal, chatting
 from unit.counters.sample_texts import SENTENCES
 
-AT_80 = "Context at 80% capacity. Consider /clear or /save."
 TRIMMED = "Context trimmed. Kept first 2 and last 10 turns."
 OPTIONS = ("--model", "local", "--system", "Answer in one short sentence.", "--preset", "window")
 # The model finds no end where it is asked for no answer.
@@ -92,37 +90,3 @@ def test_three_windows_with_a_real_model(tmp_path: Path) -> None:
         ]
         terminal.enter("/quit")
         assert terminal.ended() == 0
-
-
-@pytest.mark.skipif(not os.environ.get("COMPACT_TEST_MODEL"), reason="takes minutes: make test-model")
-@pytest.mark.spec("S1.1", "S1.2", "S1.7", "S1.9", "S1.11")
-@pytest.mark.spec("S1.6", part="terminal")
-def test_three_windows_of_which_the_model_reads_every_word(tmp_path: Path) -> None:
-    rng = random.Random(6)
-    sent: list[str] = []
-    told = warned = trims = 0
-    due = False
-    with chatting(tmp_path, *OPTIONS, *SHORT, "long", columns=100) as terminal:
-        while told < 3 * local.WINDOW:
-            words = (prose(rng, 280), f"Note {len(sent)}")
-            sent.append("\n".join(words))
-            told += COUNT(sent[-1])
-            said = terminal.paste(*words)
-            said = said[said.rindex(words[-1]) :]
-            # A turn that lands at 80 % is told of, and the message after it is the one that trims.
-            assert (TRIMMED in said) == due, said
-            due = AT_80 in said
-            trims, warned = trims + (TRIMMED in said), warned + due
-        turns = exported(terminal, tmp_path)
-        terminal.enter("/quit")
-        assert terminal.ended() == 0
-    assert trims >= 4 and warned - trims in (0, 1)
-    assert [turn["content"] for turn in turns if turn["role"] == "user"] == sent
-    read = list(assert_whole(turns))
-    assert len(read) == len(sent), "every message was answered by the model"
-    # Each prompt holds the one before it and what was added, but for those that were trimmed.
-    shrunk = 0
-    for before, after, added in zip(read[:-1], read[1:], sent[1:], strict=True):
-        shrunk += after < before
-        assert after < before or after - before >= COUNT(added)
-    assert shrunk == trims

@@ -67,11 +67,11 @@ class LocalChatModel:
 
     model = MODEL
     label = LABEL
-    window = WINDOW
 
-    def __init__(self, *, extra: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, *, window: int = WINDOW, extra: Mapping[str, Any] | None = None) -> None:
         if problem := missing():
             raise problem
+        self.window = window
         self._extra = {**_SAMPLING, **(extra or {})}
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -105,7 +105,7 @@ class LocalChatModel:
             self._log = TemporaryFile()  # noqa: SIM115 (closed by close())
             server = Path(__file__).with_name("_local_server.py")
             self._process = subprocess.Popen(
-                [sys.executable, str(server), str(weights()), str(self._port), str(WINDOW)],
+                [sys.executable, str(server), str(weights()), str(self._port), str(self.window)],
                 stdin=subprocess.PIPE,
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
