@@ -12,13 +12,13 @@ from compact.engine.drivers import arun, run
 from compact.engine.queries import Recalled
 from compact.engine.reader import Call
 from compact.engine.validation import check_asked, check_patience, check_session
-from compact.errors import ConfigError
+from compact.errors import ConfigError, StoreError
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
 from compact.model.plan import Plan
 from compact.model.policy import Policy
 from compact.model.record import Record
-from compact.ports import Archive, Format, Store
+from compact.ports import Archive, Deletes, Format, Store
 from compact.tracing.stream import AnyExporter
 from compact.wiring import Shared, assemble, share
 
@@ -263,9 +263,13 @@ class CompactManager:
     def delete(self, session_id: str) -> bool:
         """Delete the session's originals and records; returns whether there were any. Archives stay."""
         check_session(session_id)
+        store = self._engine.store
+        if not isinstance(store, Deletes):
+            raise StoreError(
+                f"{type(store).__name__} has no delete_session, so it cannot delete. Nothing was deleted."
+            )
         self._engine.reader.forget(session_id)
-        delete = getattr(self._engine.store, "delete_session", None)
-        return bool(delete(session_id)) if delete is not None else False
+        return bool(store.delete_session(session_id))
 
     def reload(self, session_id: str) -> None:
         """Forget what this process holds of the session in memory; the next call reads the store again."""

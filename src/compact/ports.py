@@ -89,6 +89,15 @@ class Store(Protocol):
         ...
 
 
+@runtime_checkable
+class Deletes(Protocol):
+    """A store that can delete; with others `manager.delete` is refused."""
+
+    def delete_session(self, session_id: str) -> bool:
+        """Remove a session with its messages, records and events; returns whether it was there."""
+        ...
+
+
 @value
 class RecordState:
     """What a session's records come to, without reading them."""
@@ -195,7 +204,7 @@ class Thread:
 
 
 @runtime_checkable
-class Threads(Protocol):
+class Threads(Deletes, Protocol):
     """A store that front doors can stand on: lists of sessions, spaces, events, exclusive use."""
 
     def session(self, session_id: str) -> Thread | None: ...
@@ -221,10 +230,6 @@ class Threads(Protocol):
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         """Make a session, or change what is given. `space=""` takes it out of its space."""
-        ...
-
-    def delete_session(self, session_id: str) -> bool:
-        """Remove a session with its messages, records and events; returns whether it was there."""
         ...
 
     def put_space(

@@ -15,6 +15,7 @@ from compact.counters.margin import Margined
 from compact.engine.drivers import Ports
 from compact.engine.prepare import Engine
 from compact.engine.size_cache import SizeCache
+from compact.engine.validation import check_ports
 from compact.formats import by_name, register
 from compact.model.event import EventName
 from compact.model.policy import Rest
@@ -98,6 +99,7 @@ def share(
 ) -> Shared:
     """Everything that holds a thread, a file or a connection: made once for a manager and its siblings."""
     environ = os.environ if environ is None else environ
+    check_ports(store, archive, exporters)
     redactor = redactor_for(config)
     archive = archive if archive is not None else archive_for(config, redactor)
     store = store if store is not None else store_for(config)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from compact.errors import FormatError
+from compact.errors import ConfigError, FormatError
+from compact.ports import Archive, Exporter, Store
 
 
 def check_session(session_id: Any) -> None:
@@ -35,6 +36,33 @@ def check_asked(messages: Any, tools: Any, system: Any, context: Any) -> None:
         _refuse("system", "text or a list of text blocks", system)
     if not (context is None or isinstance(context, str)):
         _refuse("context", "text", context)
+
+
+def check_ports(store: Any, archive: Any, exporters: Any) -> None:
+    """Refuse now what would fail in the middle of a conversation."""
+    if store is not None:
+        _check_port("store", "store", store, _methods(Store))
+    if archive is not None:
+        _check_port("archive", "archive", archive, _methods(Archive))
+    if not isinstance(exporters, Collection):
+        raise ConfigError(f"exporters must be a list, not {type(exporters).__name__}.", "exporters")
+    for number, exporter in enumerate(exporters):
+        own = () if callable(exporter) else _methods(Exporter)
+        _check_port(f"exporters[{number}]", "exporter", exporter, own)
+
+
+def _check_port(path: str, kind: str, given: Any, methods: Sequence[str]) -> None:
+    if isinstance(given, type):
+        raise ConfigError(f"{path}: {given.__name__} is a class. Pass an object of it.", path)
+    missing = [name for name in methods if not callable(getattr(given, name, None))]
+    if missing:
+        raise ConfigError(
+            f"{path}: {type(given).__name__} is no {kind}. It has no {', '.join(missing)}.", path
+        )
+
+
+def _methods(port: type) -> list[str]:
+    return [name for name in vars(port) if not name.startswith("_")]
 
 
 def _is_array(value: Any) -> bool:

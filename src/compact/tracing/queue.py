@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from contextvars import Context, copy_context
 from threading import Condition, Lock, Thread
@@ -44,7 +44,7 @@ class EventQueue:
         complaints: Complaints,
     ) -> None:
         self._exporters = exporters
-        self._exports = [export_of(exporter) for exporter in exporters]
+        self._exports = [Export(exporter) for exporter in exporters]
         self._redacted, self._warn, self._complaints = redacted, warn, complaints
         self._size = size
         self._reset()
@@ -177,9 +177,10 @@ class EventQueue:
                 continue
             for export in self._exports:
                 try:
-                    context.run(export, event)
+                    if export.wants(event):
+                        context.run(export.call, event)
                 except BaseException as error:
-                    self._complaints.failed(export, error)
+                    self._complaints.failed(export.call, error)
         self._call("flush")
 
     def _call(self, name: str) -> list[Any]:
@@ -200,9 +201,15 @@ class EventQueue:
         self._call("after_fork")
 
 
-def export_of(exporter: Any) -> Callable[[Event], None]:
-    export: Callable[[Event], None] = getattr(exporter, "export", exporter)
-    return export
+class Export:
+    """How an exporter is called, and for which events: all, unless it has `only_events`."""
+
+    def __init__(self, exporter: Any) -> None:
+        self.call: Callable[[Event], None] = getattr(exporter, "export", exporter)
+        self._only: Collection[str] | None = getattr(exporter, "only_events", None)
+
+    def wants(self, event: Event) -> bool:
+        return self._only is None or event.name in self._only
 
 
 class Complaints:

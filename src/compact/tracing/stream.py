@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from compact.model.event import Event, EventName
 from compact.ports import Clock, Exporter
-from compact.tracing.queue import Complaints, EventQueue, export_of
+from compact.tracing.queue import Complaints, EventQueue, Export
 from compact.tracing.redacting import Redacts, redacted_data
 
 # Numbers and words of our own, unless a caller's note is among them; these come with every preflight.
@@ -26,9 +26,9 @@ AnyExporter = Exporter | Callable[[Event], None]
 class EventStream:
     """Exporters are called by the queue's thread, so that none can hold a conversation up.
 
-    One with `immediate = True` is called at once, in the thread and context of whoever prepares; where it
-    has `only_events`, for those alone. All get redacted copies. `recent` holds the newest events, as they
-    are, for whoever looks in from the process.
+    One with `immediate = True` is called at once, in the thread and context of whoever prepares. One with
+    `only_events` is called for those alone. All get redacted copies. `recent` holds the newest events, as
+    they are, for whoever looks in from the process.
     """
 
     def __init__(
@@ -47,9 +47,7 @@ class EventStream:
         self._hidden = lru_cache(maxsize=1_000)(self._hidden_id)
         self.recent: deque[Event] = deque(maxlen=keep)
         _streams.add(self)
-        self._immediate = [
-            (export_of(each), getattr(each, "only_events", None)) for each in exporters if is_immediate(each)
-        ]
+        self._immediate = [Export(each) for each in exporters if is_immediate(each)]
         queued = [each for each in exporters if not is_immediate(each)]
         self._complaints = Complaints(str if redactor is None else redactor.text)
         self._queue: EventQueue | None = None
@@ -71,11 +69,11 @@ class EventStream:
             if self._queue is not None:
                 # Inside the lock: what is exported must come in the order of its numbers.
                 self._queue.put(event)
-        wanted = [export for export, names in self._immediate if names is None or name in names]
+        wanted = [export for export in self._immediate if export.wants(event)]
         if wanted:
             self._export_now(event, wanted)
 
-    def _export_now(self, event: Event, exports: Sequence[Callable[[Event], None]]) -> None:
+    def _export_now(self, event: Event, exports: Sequence[Export]) -> None:
         try:
             event = self.redacted(event)
         except Exception as error:
@@ -83,9 +81,9 @@ class EventStream:
             return
         for export in exports:
             try:
-                export(event)
+                export.call(event)
             except Exception as error:
-                self._complaints.failed(export, error)
+                self._complaints.failed(export.call, error)
 
     def redacted(self, event: Event) -> Event:
         """What may leave the process; what stays in it stays as it is."""

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from compact import CompactConfig, CompactManager, InsufficientBudget, SessionBusy
-from compact.errors import FormatError, MalformedMessage
+from compact.errors import ConfigError, FormatError, MalformedMessage, StoreError
 from compact.formats import FORMAT_NAMES, by_name, register
 from compact.formats.openai_chat import OpenAIChat
 from compact.model.event import EventName, Reason
 from compact.model.message import Message
 from compact.model.outcome import Compacted, Passed, Unchanged
 from compact.stores.memory import MemoryStore
+from compact.testing.scripted import CollectingExporter
 from support.raw import Desk, pairs, protected, summaries, system, user
 
 HISTORY = [system(), *pairs(36), user("new")]
@@ -94,6 +95,44 @@ def test_warn_emits_and_delete_removes() -> None:
     }
     assert desk.manager.delete("s") and not desk.manager.delete("s")
     assert desk.manager.records("s") == ()
+
+
+class Smallest:
+    """A store with the methods of the `Store` port and no more."""
+
+    def __init__(self) -> None:
+        kept = MemoryStore()
+        self.append, self.originals, self.find = kept.append, kept.originals, kept.find
+        self.commit, self.records, self.lease = kept.commit, kept.records, kept.lease
+
+
+def test_a_store_that_cannot_delete_is_not_taken_for_an_empty_one() -> None:
+    desk = Desk(store=Smallest())
+    desk.preflight(HISTORY)
+    with pytest.raises(StoreError, match="delete_session"):
+        desk.manager.delete("s")
+    assert len(desk.manager.records("s")) == 1
+
+
+class HalfAStore:
+    def append(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"store": object()}, "store: object is no store. It has no append, originals, find"),
+        ({"store": HalfAStore()}, "It has no originals, find, commit, records, lease"),
+        ({"store": MemoryStore}, "store: MemoryStore is a class. Pass an object of it"),
+        ({"archive": object()}, "archive: object is no archive. It has no write"),
+        ({"exporters": [print, object()]}, r"exporters\[1\]: object is no exporter"),
+        ({"exporters": [CollectingExporter]}, r"exporters\[0\]: CollectingExporter is a class"),
+        ({"exporters": print}, "exporters must be a list"),
+    ],
+)
+def test_what_is_no_port_is_refused_at_once(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        CompactManager(CompactConfig(**PLAIN), **given)
 
 
 async def test_append_stores_and_sends_nothing() -> None:

@@ -133,6 +133,25 @@ def test_an_immediate_one_is_called_in_place_the_others_in_a_thread_with_the_cal
     assert events.flush(30) and told[1] == ("compact-events", "in a request")
 
 
+@pytest.mark.parametrize("immediate", [True, False])
+def test_an_exporter_with_only_events_gets_those_alone(immediate: bool) -> None:
+    seen: list[EventName] = []
+
+    class Warnings:
+        only_events = frozenset({EventName.WARNING})
+
+        def __init__(self) -> None:
+            self.immediate = immediate
+
+        def export(self, event: Event) -> None:
+            seen.append(event.name)
+
+    events = stream(Warnings())
+    emit(events, 2)
+    events.emit("s", EventName.WARNING, {"message": "The window is small."})
+    assert events.flush(30) and seen == [EventName.WARNING]
+
+
 def test_closing_delivers_what_waits_and_closes_exporters_once() -> None:
     calls: list[str] = []
 
