@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from compact.errors import FormatError
 from compact.formats.answers import calling, own_results
 from compact.formats.fields import as_mapping, described
+from compact.formats.nesting import unreadable
 from compact.model.message import (
     CompactionMarker,
     File,
@@ -136,6 +137,13 @@ class SourceFormat(ABC):
         return fields
 
     def decode(self, item: Any, index: int) -> tuple[Message, ...]:
+        try:
+            return self._decoded(item, index)
+        except (LookupError, AttributeError, TypeError, ValueError) as error:
+            # `fragments` may take for granted what its format always has.
+            raise unreadable(item, index, self.name, error) from error
+
+    def _decoded(self, item: Any, index: int) -> tuple[Message, ...]:
         fields = self.fields_of(item, index)
         fragments = self.fragments(fields, index)
         name = fields.get("name")

@@ -38,6 +38,14 @@ def nesting_refusal(messages: Any, tools: Any = None, system: Any = None) -> For
     return None
 
 
+def unreadable(item: Any, index: int, format: str, error: Exception) -> MalformedMessage:
+    """The refusal of a message that a format failed to read with this error."""
+    if isinstance(item, Mapping) and (problem := _problem(item)):
+        return MalformedMessage(index, f"it {problem}")
+    said = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else str(error)
+    return MalformedMessage(index, f"it cannot be read as {format}: {said or type(error).__name__}")
+
+
 def _problem(value: Any) -> str:
     if is_too_deep(value):
         return f"is nested more than {DEEPEST} levels deep, or it holds itself"

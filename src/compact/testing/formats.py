@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from compact.errors import MalformedMessage
+from compact.errors import CompactError, MalformedMessage
 from compact.model.message import (
     CompactionMarker,
     Message,
@@ -65,6 +65,19 @@ def without_steps(messages: Sequence[Message], call_ids: set[str]) -> list[Messa
         if not call_ids & touched:
             left.append(message)
     return left
+
+
+def _broken(value: Any) -> Iterator[Any]:
+    """Copies of a message with one field gone, or with one value of another kind."""
+    if isinstance(value, Mapping):
+        for key in value:
+            yield {name: held for name, held in value.items() if name != key}
+            for other in (*_broken(value[key]), None, 7, "x", ["x"], {"x": 1}):
+                yield {**value, key: other}
+    elif isinstance(value, list):
+        for at, held in enumerate(value):
+            for other in (*_broken(held), None, 7, "x"):
+                yield [*value[:at], other, *value[at + 1 :]]
 
 
 class FormatContract:
@@ -195,6 +208,21 @@ class FormatContract:
             assert not any(message.protected for message in unmarked), other
         assert not any(message.protected for message in plain)
         assert [message.digest for message in marked] == [message.digest for message in plain]
+
+    def test_a_message_that_lacks_something_is_read_or_refused_with_its_index(self) -> None:
+        """Without any one of its fields, at any depth, or with another kind of value in its place."""
+        format = self.make_format()
+        for item in self.sample():
+            if isinstance(item, Mapping):
+                for broken in _broken(item):
+                    try:
+                        format.decode(broken, 5)
+                    except MalformedMessage as error:
+                        assert error.index == 5
+                    except CompactError as error:
+                        raise AssertionError(f"{broken!r} was refused without its index: {error}") from error
+                    except Exception as error:
+                        raise AssertionError(f"{broken!r} raised {error!r}, not MalformedMessage") from error
 
     def test_what_is_no_message_is_refused_with_its_index(self) -> None:
         format = self.make_format()
