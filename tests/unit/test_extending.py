@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from compact.policies import PRESETS, rule
+
 SOURCE = (Path(__file__).parents[2] / "docs" / "EXTENDING.md").read_text(encoding="utf-8")
 
 
@@ -66,3 +68,18 @@ def test_every_path_of_the_table_exists() -> None:
     for path in re.findall(r"`([a-z_/]+\.py)`", SOURCE):
         if "NAME" not in path and not path.endswith("support.py"):
             assert (root / path).exists() or (root.parents[1] / path).exists(), path
+
+
+def test_presets_are_listed_in_one_place() -> None:
+    """A line of code that names three of them would be a second list."""
+    source = Path(__file__).parents[2] / "src" / "compact"
+    for path in source.rglob("*.py"):
+        if path.parent.name != "policies":
+            for line in path.read_text(encoding="utf-8").splitlines():
+                named = [name for name in PRESETS if re.search(rf"\b{name}\b", line)]
+                assert len(named) < 3 or line.lstrip().startswith("#"), f"{path}: {line}"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_says_its_rule_in_one_sentence(name: str) -> None:
+    assert rule(name).endswith(".") and len(rule(name)) <= 100

@@ -7,6 +7,7 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context
+from compact.policies import PRESETS
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
@@ -48,7 +49,7 @@ def add_settings(parser: ArgumentParser) -> None:
     group.add_argument(
         "--config", metavar="PATH", help="configuration file (default: compact.yaml, if there)"
     )
-    group.add_argument("--preset", metavar="NAME", help="budget, chat, window, agent or rolling")
+    group.add_argument("--preset", metavar="NAME", help=f"one of {', '.join(PRESETS)}")
     group.add_argument("--model", metavar="NAME", help="model whose window and tokenizer count")
     group.add_argument(
         "--window",

@@ -1,12 +1,18 @@
-"""The five presets. Each file is a preset's numbers and its rule in prose; the core does the work."""
+"""The presets. Each file is a preset's numbers and its rule in prose; the core does the work.
+
+Every list of presets, in help, settings, chat and studio, is made from `PRESETS`.
+"""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from compact.errors import ConfigError
-from compact.model.policy import Policy
+
+if TYPE_CHECKING:
+    from compact.model.policy import Policy  # loads pydantic, which a list of names does not need
 
 PRESETS = ("budget", "chat", "window", "agent", "rolling")
 
@@ -19,3 +25,8 @@ def preset(name: str) -> Policy:
         raise ConfigError(f"preset must be one of {', '.join(PRESETS)} (got {name!r}).{hint}", "preset")
     policy: Policy = import_module(f"compact.policies.{name}").POLICY
     return policy
+
+
+def rule(name: str) -> str:
+    """What a preset does, in one sentence: the first line of its file."""
+    return (import_module(f"compact.policies.{name}").__doc__ or "").partition("\n")[0]

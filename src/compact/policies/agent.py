@@ -1,6 +1,9 @@
-"""Above 80 % of the window, or past what the reply needs, old tool outputs are cleared first: all beyond the
-newest 40k tokens of them, outside the last 2 turns. If that is not enough, a continuation summary goes in as
-a user-assistant pair right after the system prompt, and the last 2 turns stay."""
+"""Above 80 % old tool outputs are cleared; if that is not enough, a continuation summary.
+
+It also runs past what the reply needs. Cleared is all beyond the newest 40k tokens of outputs, outside the
+last 2 turns. The summary goes in as a user-assistant pair right after the system prompt, and the last 2 turns
+stay.
+"""
 
 from compact.model.policy import Placement, Policy
 

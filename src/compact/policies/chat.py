@@ -1,5 +1,7 @@
-"""At 80 % of the window, all but the last 6 messages become a summary that is kept with the conversation
-and reused until summary plus recent messages reach 80 % again."""
+"""At 80 % everything before the last 6 messages is summarized.
+
+The summary is kept with the conversation and reused until summary plus recent messages reach 80 % again.
+"""
 
 from compact.model.policy import Policy
 

@@ -1,5 +1,8 @@
-"""Once more than 6 turns are finished, the older ones fold into a rolling summary, a system message after the
-custom instructions. With a summary 4 turns live, and 2 more may gather before they fold down to 4 again."""
+"""After 6 turns older ones fold into a rolling summary.
+
+It is a system message after the custom instructions. With a summary 4 turns live, and 2 more may gather
+before they fold down to 4 again.
+"""
 
 from compact.model.policy import Placement, Policy
 

@@ -1,5 +1,8 @@
-"""At 80 % of the window, the first 2 and the last 10 turns stay and the ones between go; one marker, a user
-message, says how many have gone so far. A turn is one user or assistant message with its tool results."""
+"""At 80 % the middle is dropped: the first 2 and the last 10 turns stay.
+
+One marker, a user message, says how many have gone so far. A turn is one user or assistant message with its
+tool results.
+"""
 
 from compact.model.policy import Policy, Rest, TurnUnit
 

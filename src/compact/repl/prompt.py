@@ -136,7 +136,7 @@ class Prompt:
 
 
 def _presets() -> Sequence[str]:
-    from compact.policies import PRESETS  # loads pydantic, which the first prompt need not wait for
+    from compact.policies import PRESETS
 
     return tuple(PRESETS)
 

@@ -197,12 +197,15 @@ SAMPLES = {
 class PolicyContract:
     """What every policy must keep. `make_manager` gives a manager with a small window and this summarizer.
 
-    Windows of some 8,000 tokens make every sample but the short one overflow.
+    Windows of some 8,000 tokens make every sample but the short one overflow. A policy that is for models
+    only sets `needs_model`.
     """
+
+    needs_model = False
 
     formats: Sequence[str] = FORMATS
 
-    def make_manager(self, summarizer: EchoSummarizer) -> Manager:
+    def make_manager(self, summarizer: EchoSummarizer | None) -> Manager:
         raise NotImplementedError
 
     def _each(self, check: Callable[[Manager, EchoSummarizer, list[Raw], str], None]) -> None:
@@ -213,6 +216,11 @@ class PolicyContract:
                     check(self.make_manager(summarizer), summarizer, render(plan, format), format)
                 except AssertionError as error:
                     raise AssertionError(f"{name}, {format}: {error}") from error
+
+    def test_it_works_without_a_model(self) -> None:
+        """The embedded summarizer needs headings for the strategy: a row in its table."""
+        if not self.needs_model:
+            self.make_manager(None)
 
     def test_a_single_call(self) -> None:
         def check(manager: Manager, _: EchoSummarizer, messages: list[Raw], format: str) -> None:

@@ -10,7 +10,7 @@ from compact.chat.chats import Chats
 from compact.errors import CompactError, ConfigError
 from compact.manager import CompactManager
 from compact.models.limits import limits_for
-from compact.policies import PRESETS, preset
+from compact.policies import PRESETS, preset, rule
 from compact.ports import Threads
 from compact.server.http.limits import Seats
 from compact.server.http.problems import Problem
@@ -26,21 +26,6 @@ from compact.server.studio.settings import StudioSettings
 from compact.server.studio.workspace import Workspace
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
-
-_TITLES = {
-    "budget": "Budget",
-    "chat": "Chat",
-    "window": "Window",
-    "agent": "Agent",
-    "rolling": "Rolling",
-}
-_DESCRIPTIONS = {
-    "budget": "At 85 % the older part becomes one summary between pinned and recent messages.",
-    "chat": "At 80 % everything before the last 6 messages is summarized.",
-    "window": "At 80 % the middle is dropped: the first 2 and the last 10 messages stay.",
-    "agent": "Above 80 % old tool outputs are cleared; if that is not enough, a continuation summary.",
-    "rolling": "After 6 turns older ones fold into a rolling summary.",
-}
 
 
 class Studio:
@@ -202,8 +187,8 @@ def _preset(name: str) -> schemas.PresetInfo:
     policy = preset(name)
     return schemas.PresetInfo(
         name=name,
-        title=_TITLES.get(name, name.title()),
-        description=_DESCRIPTIONS.get(name, ""),
+        title=name.replace("_", " ").capitalize(),
+        description=rule(name),
         trigger_pct=policy.trigger_pct,
         policy=policy.model_dump(mode="json"),
     )
