@@ -22,8 +22,8 @@ from compact.engine.staging import Staged
 from compact.engine.system_prompt import Head, SystemPrompt
 from compact.engine.working_memory import WorkingMemory, originals_before_note
 from compact.errors import MalformedMessage
-from compact.formats import by_name
-from compact.formats.recognition import ANY, narrow, preferred
+from compact.formats import recognized, still_in
+from compact.formats.recognition import ANY, narrow
 from compact.model.plan import Limits
 from compact.model.record import ArchivedStep, Record, RecordKind
 from compact.model.summary import Evidence
@@ -176,8 +176,7 @@ class Session:
             self._histories = []
             history = None
         if history is None:
-            possible = ANY if named is not None else narrow(ANY, messages, 0)
-            self._format = named or by_name(preferred(possible))
+            self._format, possible = (named, ANY) if named is not None else recognized(messages)
             head = self.prompt.read_anew(messages, self._format)
             history = self._new(self._format, possible)
             if self._histories and self._histories[0].possible == possible:
@@ -221,10 +220,12 @@ class Session:
             return none
         known = count + len(history.caller.copies)
         if named is None and known < len(messages):
-            history.possible = narrow(history.possible, messages[known:], known)
-            if history.format.name != preferred(history.possible):
-                # Plain messages fit several formats; now one showed which it is.
+            possible = still_in(history.format, history.possible, messages[known:], known)
+            if not possible:
+                # Plain messages fit several formats; now one showed which it is. If none does, reading the
+                # list anew says what is wrong.
                 return none
+            history.possible = possible
         self._format = history.format
         return history, head
 
@@ -243,8 +244,10 @@ class Session:
                 best, shared = history, common
         if best is None:
             return None
-        # Not what the whole history was narrowed to: what differs may be in another format.
-        possible = best.possible if named is not None else narrow(ANY, messages[: head + shared], 0)
+        possible = best.possible
+        if named is None and best.format.name in ANY:
+            # Not what the whole history was narrowed to: what differs may be in another format.
+            possible = narrow(ANY, messages[: head + shared], 0)
         forked = self._new(best.format, possible)
         forked.fork_from(best, shared)
         return forked

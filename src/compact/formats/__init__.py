@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -10,7 +11,7 @@ from typing import Any, cast, overload
 
 from compact.errors import FormatError
 from compact.formats.fields import strip_meta
-from compact.formats.recognition import recognize_name
+from compact.formats.recognition import ANY, fits, narrow, preferred
 from compact.model.message import Message
 from compact.ports import Format
 
@@ -89,7 +90,66 @@ def register(format: Format) -> Format:
 
 def recognize(messages: Sequence[Any]) -> Format:
     """The format the messages are in; FormatError says what was seen when they are mixed or unknown."""
-    return _load(recognize_name(messages))
+    return recognized(messages)[0]
+
+
+def recognized(messages: Sequence[Any]) -> tuple[Format, frozenset[str]]:
+    """The format, and the names of all that these messages would fit.
+
+    The formats that share shapes are told apart by the tables of `recognition`. What fits none of them may
+    be in one that has no row there: each of those is asked.
+    """
+    try:
+        possible = narrow(ANY, messages, 0)
+    except FormatError:
+        asked = [format for format in without_table() if recognizes(format, messages[:1])]
+        for format in asked:
+            if recognizes(format, messages):
+                return format, frozenset({format.name})
+        if asked and not any(fits(messages[:1], name) for name in ANY):
+            raise _misfit(messages, asked[0]) from None
+        raise
+    return _load(preferred(possible)), possible
+
+
+def _misfit(messages: Sequence[Any], format: Format) -> FormatError:
+    index = next((at for at, item in enumerate(messages) if not recognizes(format, [item])), 0)
+    return FormatError(
+        f"The messages begin as {format.name}, but messages[{index}] does not fit that format. Nothing was "
+        "changed; convert them to one format first."
+    )
+
+
+def still_in(format: Format, possible: frozenset[str], new: Sequence[Any], first: int) -> frozenset[str]:
+    """What new messages leave possible of a conversation in that format; nothing, where it is in another now.
+
+    `first` is the index of the first new message.
+    """
+    if format.name not in ANY:
+        return possible if recognizes(format, new) else frozenset()
+    try:
+        left = narrow(possible, new, first)
+    except FormatError:
+        return frozenset()
+    return left if preferred(left) == format.name else frozenset()
+
+
+def without_table() -> Iterator[Format]:
+    """Formats that are asked themselves: ours, registered ones, and those that installed packages offer."""
+    yield from (_load(name) for name in FORMAT_NAMES if name not in ANY)
+    for name in entry_points(group=ENTRY_POINTS).names:
+        # One that cannot be loaded says so to whoever names it.
+        with suppress(Exception):
+            by_name(name)
+    yield from [format for name, format in _registered.items() if name not in _HOMES]
+
+
+def recognizes(format: Format, messages: Sequence[Any]) -> bool:
+    """What the format says; no, where it fails on what is not its own."""
+    try:
+        return bool(format.recognizes(messages))
+    except Exception:
+        return False
 
 
 def decode_all(messages: Sequence[Any], format: Format) -> list[Message]:

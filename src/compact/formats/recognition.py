@@ -109,11 +109,6 @@ def langchain_type(fields: Mapping[str, Any]) -> str | None:
     return kind if kind in LANGCHAIN_TYPES else None
 
 
-def recognize_name(messages: Sequence[Any]) -> str:
-    """The name of the format; raises FormatError that says what was seen when there is no one answer."""
-    return preferred(narrow(ANY, messages, 0))
-
-
 def preferred(possible: frozenset[str]) -> str:
     return next(name for name in PREFERENCE if name in possible)
 

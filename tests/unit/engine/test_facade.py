@@ -5,18 +5,19 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from compact import CompactConfig, CompactManager, InsufficientBudget, SessionBusy
 from compact.errors import ConfigError, FormatError, MalformedMessage, StoreError
-from compact.formats import FORMAT_NAMES, by_name, register
+from compact.formats import FORMAT_NAMES, by_name, recognize, register
+from compact.formats.base import Fragment, Place, SourceFormat, fragment
 from compact.formats.openai_chat import OpenAIChat
 from compact.model.event import EventName, Reason
-from compact.model.message import Message
+from compact.model.message import Message, Role, Text
 from compact.model.outcome import Compacted, Passed, Unchanged
 from compact.stores.memory import MemoryStore
 from compact.testing.scripted import CollectingExporter
@@ -232,8 +233,93 @@ def test_formats_register_through_an_entry_point(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("compact.formats.entry_points", entry_points)
     with pytest.raises(FormatError, match="postcards"):
         by_name("letters")
-    assert by_name("postcards") is by_name("postcards") and asked == ["compact.formats"] * 2
+    assert recognize([Note("user", "Hello")]).name in ("notes", "postcards")
+    assert by_name("postcards") is by_name("postcards") and set(asked) == {"compact.formats"}
     CompactManager(CompactConfig(**PLAIN), format="postcards").preflight("s", [Note("user", "Hello")])
+
+
+class Letters(SourceFormat):
+    """{"from": "user", "body": "…"}: what no format of ours looks like, but for a plain message at times."""
+
+    name = "letters"
+    provider = "openai"
+
+    def recognizes(self, messages: Sequence[Any]) -> bool:
+        return all("from" in message or message.keys() == {"role", "content"} for message in messages)
+
+    def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
+        role, text = fields.get("from") or fields.get("role"), fields.get("body") or fields.get("content")
+        return [fragment(Role(str(role)), [(Text(str(text)), Place("body"))])]
+
+    def rebuild(self, fields: Any, kept: Any, repeated: Any) -> dict[str, Any]:
+        return dict(fields)
+
+    def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
+        return {"from": role.value, "body": text}
+
+    def create_result(self, result: Any, call: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
+    """The format, known to this process for the length of a test."""
+    monkeypatch.setattr("compact.formats._registered", {})
+    return cast(Letters, register(Letters()))
+
+
+def letter(number: int) -> dict[str, Any]:
+    return {"from": ("user", "assistant")[number % 2], "body": f"Line {number}. " * 20}
+
+
+def test_a_registered_format_is_recognized(letters: Letters) -> None:
+    assert recognize([letter(0)]) is letters
+    assert recognize([{"role": "user", "content": "Hi."}, letter(1)]) is letters
+    assert recognize([{"role": "user", "content": "Hi."}]).name == "openai-chat"
+    with pytest.raises(FormatError, match="mix formats"):
+        recognize(
+            [
+                {"role": "user", "content": "Hi."},
+                {"role": "tool", "tool_call_id": "c", "content": "x"},
+                {"role": "user", "parts": []},
+            ]
+        )
+    for unknown in ([letter(0), {"body": "from nobody"}], [{"body": "from nobody"}], ["text"]):
+        with pytest.raises(FormatError):
+            recognize(unknown)
+
+
+def test_a_session_in_a_registered_format_goes_on_and_forks(letters: Letters) -> None:
+    config = CompactConfig(**PLAIN, max_context_tokens=4_000, policy={"hard_cap_buffer": 100})
+    manager = CompactManager(config)
+    history = [letter(n) for n in range(3)]
+    assert manager.preflight("s", history) == history
+    history += [letter(n) for n in range(3, 81)]
+    sent = manager.preflight("s", history)
+    assert len(sent) < len(history) and sent[-1] is history[-1] and all("from" in one for one in sent)
+    retried = [*history[:-1], {"from": "user", "body": "Something else."}]
+    assert manager.preflight("s", retried)[-1]["body"] == "Something else."
+    with pytest.raises(FormatError, match=r"begin as letters, but messages\[81\]"):
+        manager.preflight("s", [*history, {"type": "tool_result"}])
+    assert manager.preflight("s", history) == sent
+
+
+def test_a_session_of_plain_messages_turns_out_to_be_in_a_registered_format(letters: Letters) -> None:
+    manager = CompactManager(CompactConfig(**PLAIN))
+    begun = [{"role": "user", "content": "Hi."}]
+    assert manager.preflight("s", begun) == begun
+    assert manager.preflight("s", [*begun, letter(1)]) == [*begun, letter(1)]
+
+
+def test_a_format_that_fails_to_recognize_is_passed_over(letters: Letters) -> None:
+    class Careless(Letters):
+        name = "careless"
+
+        def recognizes(self, messages: Sequence[Any]) -> bool:
+            return bool(messages[0]["nobody has this"])
+
+    monkeypatched = register(Careless())
+    assert monkeypatched.name == "careless" and recognize([letter(0)]) is letters
 
 
 def test_what_is_no_format_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from compact.errors import FormatError, MalformedMessage
 from compact.formats import FORMAT_NAMES, FORMATS, by_name, recognize, strip_meta
-from compact.formats.recognition import ANY, narrow, preferred
+from compact.formats.recognition import ANY, PREFERENCE, narrow, preferred
 from unit.formats.samples import SAMPLES
 
 PLAIN = {"role": "user", "content": "Hi."}
@@ -133,7 +133,7 @@ def test_only_what_is_true_protects(meta: Any) -> None:
     assert not by_name("openai-chat").decode({**PLAIN, "meta": meta}, 0)[0].protected
 
 
-@pytest.mark.parametrize("name", FORMAT_NAMES)
+@pytest.mark.parametrize("name", PREFERENCE)
 def test_recognizing_only_what_is_new_gives_the_same_answer(name: str) -> None:
     sample = SAMPLES[name]()
     for cut in range(len(sample) + 1):

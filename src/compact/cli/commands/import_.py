@@ -17,7 +17,7 @@ from compact.cli.stored import add_store, opened
 from compact.cli.terminal import plural
 from compact.core.view import chain
 from compact.errors import FormatError
-from compact.formats import by_name
+from compact.formats import by_name, recognizes, without_table
 from compact.formats.recognition import ANY, narrow, preferred
 from compact.model.message import Message, Role
 from compact.ports import Format
@@ -74,13 +74,9 @@ def run(context: Context) -> ExitCode:
 
 def checked(path: Path, named: str | None) -> Format:
     """The file's format; FormatError says where it is wrong."""
-    possible = ANY
     with path.open("rb") as stream:
-        if named is None:
-            for number, item in lines(stream, path):
-                possible = narrow(possible, [item], number)
-            stream.seek(0)
-        format = by_name(named or preferred(possible))
+        format = by_name(named) if named is not None else _recognized(stream, path)
+        stream.seek(0)
         count = 0
         for number, item in lines(stream, path):
             format.decode(item, number)
@@ -88,6 +84,21 @@ def checked(path: Path, named: str | None) -> Format:
     if count == 0:
         raise FormatError(f"{path} holds no message. Nothing was stored.")
     return format
+
+
+def _recognized(stream: BinaryIO, path: Path) -> Format:
+    """The format of the lines, which are read one by one: a file may be larger than memory."""
+    possible = ANY
+    try:
+        for number, item in lines(stream, path):
+            possible = narrow(possible, [item], number)
+        return by_name(preferred(possible))
+    except FormatError:
+        for format in without_table():
+            stream.seek(0)
+            if all(recognizes(format, [item]) for _, item in lines(stream, path)):
+                return format
+        raise
 
 
 def lines(stream: BinaryIO, path: Path) -> Iterator[tuple[int, Any]]:
