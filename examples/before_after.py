@@ -64,8 +64,8 @@ def draw_prompt(out: Screen, before: list[Any], after: list[Any]) -> None:
     decoded = decode_all(after, recognize(after))
     kept = {places.get(id(message)) for message in after}
     gone = [index for index in range(len(before) - head) if index not in kept]
-    told = f"{ranges(gone)}: {plural(len(gone), 'message')} gone or rewritten"
-    out.paragraph("  - ", told, 4, "red")
+    line = f"{ranges(gone)}: {plural(len(gone), 'message')} gone or rewritten"
+    out.paragraph("  - ", line, 4, "red")
     for is_new, group in groupby(decoded, key=lambda message: id(message.origin.source) not in places):
         run = list(group)
         for at, message in enumerate(run):

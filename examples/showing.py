@@ -16,7 +16,7 @@ LEVELS = "▁▂▃▄▅▆▇█"
 
 @dataclass
 class Prompt:
-    """One prompt as the events tell it: its size when it came, its size when it went out."""
+    """One prompt as the events report it: its size when it came, its size when it went out."""
 
     came: int
     sent: int

@@ -12,7 +12,7 @@ from compact.counters.margin import with_margin
 from compact.engine.validation import check_asked
 from compact.errors import FormatError, MalformedMessage
 from compact.formats import by_name, decode_all, recognize
-from compact.formats.nesting import nesting_told
+from compact.formats.nesting import refusing_deep_nesting
 from compact.formats.tools import tool_list
 from compact.model.message import Message
 from compact.ports import Format
@@ -35,7 +35,7 @@ def lint(
     """
     check_asked(messages, None, None, None)
     target = provider_named(provider)
-    with nesting_told(messages, tools, system):
+    with refusing_deep_nesting(messages, tools, system):
         known = by_name(format) if format else _recognized(messages, target)
         own = known.name if known.provider == target else None
         decoded, broken = _readable(messages, known)
@@ -81,7 +81,7 @@ def count_tokens(
     if isinstance(messages, str):
         return with_margin(chosen.count(messages), chosen)
     check_asked(messages, tools, system, None)
-    with nesting_told(messages, tools, system):
+    with refusing_deep_nesting(messages, tools, system):
         total = PRIMING + sum(measure_message(one, chosen.count) for one in _decoded(messages, format))
         total += measure_system(system, chosen.count) + measure_tools(_tools(tools), chosen.count)
     return with_margin(total, chosen)

@@ -108,7 +108,7 @@ class CompactManager:
         await asyncio.to_thread(self.close, timeout)
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until exporters have had every event told so far; says whether they had."""
+        """Wait until exporters have every event emitted so far; returns whether they do."""
         return self._engine.events.flush(timeout)
 
     async def aflush(self, timeout: float = 5.0) -> bool:

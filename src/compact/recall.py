@@ -84,13 +84,13 @@ def recall_tool(format: str = "openai-chat") -> dict[str, Any]:
 def handle_recall(
     manager: CompactManager, session_id: str, arguments: Mapping[str, Any] | str, max_tokens: int = 2_000
 ) -> str:
-    """Answer a call of the tool: marked as history, `max_tokens` at most, mistakes told instead of raised."""
+    """Answer a call of the tool: marked as history, at most `max_tokens`; mistakes come back as text."""
     try:
         query, limit, offset, after = _understood(arguments)
     except ValueError as error:
         return f"[The call was not understood: {error}]"
     query = without_hint(query)
-    # One more than is shown tells whether there is more.
+    # One more than is shown, to know whether there is more.
     hits = manager.recall(session_id, query, limit + 1, after=after)
     more, hits = len(hits) > limit, hits[:limit]
     wanted = query.strip()

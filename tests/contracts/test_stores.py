@@ -17,7 +17,7 @@ from compact.ports import Store
 from compact.stores import open_store
 from compact.stores.memory import MemoryStore
 from compact.stores.sql import SqlStore
-from compact.testing.stores import StoreContract, a_record, digests, keep, told
+from compact.testing.stores import StoreContract, a_record, digests, keep, talk
 from compact.testing.threads import ThreadsContract, ThreadStore
 from support.raw import step
 from unit.formats import samples
@@ -94,7 +94,7 @@ class DatabaseContract(StoreContract, ThreadsContract):
     def test_texts_that_databases_do_not_like(self, text: str) -> None:
         store = self.make_store()
         store.put_space(f"space {text}", text, text)
-        stored(store, told(text, "plain"), session=f"id {text}")
+        stored(store, talk(text, "plain"), session=f"id {text}")
         store.put_session(f"id {text}", space=f"space {text}", title=text)
         store.commit(a_record("r1", f"id {text}", summary=text))
         other = self.make_store()
@@ -110,12 +110,12 @@ class DatabaseContract(StoreContract, ThreadsContract):
     )
     def test_what_json_cannot_hold_is_refused_in_words(self, value: Any) -> None:
         store = self.make_store()
-        stored(store, told("one"))
+        stored(store, talk("one"))
         bad = decode_all(
             [{"role": "user", "content": "two", "meta": {"value": value}}], by_name("openai-chat")
         )
         with pytest.raises(StoreError, match=r"cannot be stored as JSON.*Nothing was stored"):
-            keep(store, "s", 1, bad, told("one"))
+            keep(store, "s", 1, bad, talk("one"))
         with pytest.raises(StoreError, match="cannot be stored as JSON"):
             store.remember("s", head=[value])
         with pytest.raises(StoreError, match=r"settings.*cannot be stored as JSON"):
@@ -152,11 +152,11 @@ class DatabaseContract(StoreContract, ThreadsContract):
     def test_a_session_id_has_an_end(self) -> None:
         for wrong in ("", "x" * 1_001):
             with pytest.raises(StoreError, match="1 to 1000 characters"):
-                stored(self.make_store(), told("one"), session=wrong)
+                stored(self.make_store(), talk("one"), session=wrong)
 
     def test_tenants_never_meet(self) -> None:
         one, other = self.make_store(tenant="one"), self.make_store(tenant="other")
-        stored(one, told("mine", "secret"))
+        stored(one, talk("mine", "secret"))
         one.commit(a_record("r1", source=b"key"))
         assert list(other.originals("s")) == [] and other.find([b"key"]) == {}
         assert other.search("s", "secret") == [] and other.sessions() == []
@@ -183,8 +183,8 @@ class DatabaseContract(StoreContract, ThreadsContract):
 
     def test_a_deleted_session_takes_all_that_is_its_own(self) -> None:
         store = self.make_store()
-        stored(store, told("one needle", "two"))
-        stored(store, told("three needle"), session="t")
+        stored(store, talk("one needle", "two"))
+        stored(store, talk("three needle"), session="t")
         store.commit(a_record("r1"))
         store.add_event("s", EventName.WARNING, {})
         assert store.delete_session("s") and not store.delete_session("s")
@@ -192,7 +192,7 @@ class DatabaseContract(StoreContract, ThreadsContract):
             assert len(self.rows(f"SELECT session_id FROM {table}")) == 1
         for table in ("compaction_records", "events"):
             assert self.rows(f"SELECT session_id FROM {table}") == []
-        stored(store, told("one needle again"))
+        stored(store, talk("one needle again"))
         assert [hit.message.text for hit in store.search("s", "needle")] == ["one needle again"]
 
     def rows(self, query: str) -> list[Any]:

@@ -17,7 +17,7 @@ from compact.errors import ConfigError, StoreError
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
-from compact.testing.stores import a_record, digests, keep, told
+from compact.testing.stores import a_record, digests, keep, talk
 from support.raw import Desk, assistant, pairs, summaries, user
 
 LONG = [*pairs(16), user("the newest")]
@@ -89,25 +89,25 @@ def test_a_lock_at_the_commit_leaves_the_session_uncompacted(sqlite_url: str) ->
 def test_a_row_lock_in_postgresql_is_waited_for_and_then_told(new_database: Callable[[str], str]) -> None:
     url = new_database("postgresql")
     with open_store(url, wait_seconds=0.2) as store, open_store(url) as other:
-        keep(store, "s", 0, told("one"), [])
+        keep(store, "s", 0, talk("one"), [])
         with other.exclusively("s"):
             with pytest.raises(StoreError, match=r"lock timeout.*The session is as it was"):
-                keep(store, "s", 1, told("two"), told("one"))
-            keep(store, "another", 0, told("free"), [])
-        keep(store, "s", 1, told("two"), told("one"))
+                keep(store, "s", 1, talk("two"), talk("one"))
+            keep(store, "another", 0, talk("free"), [])
+        keep(store, "s", 1, talk("two"), talk("one"))
         assert len(list(store.originals("s"))) == 2
 
 
 def test_a_lost_server_connection_is_made_again(new_database: Callable[[str], str]) -> None:
     url = new_database("postgresql")
     with open_store(url) as store, open_store(url) as other:
-        keep(store, "s", 0, told("one"), [])
+        keep(store, "s", 0, talk("one"), [])
         with other.database.writing() as connection:
             others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
             connection.execute(
                 text(f"{others} AND datname = current_database() AND backend_type = 'client backend'")
             )
-        assert digests(store.originals("s")) == digests(told("one"))
+        assert digests(store.originals("s")) == digests(talk("one"))
 
 
 def test_no_database_to_be_had(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_corrupt_message_is_named_and_the_others_are_readable(
     store_url: str, damage: str, named: str
 ) -> None:
     with open_store(store_url) as store:
-        messages = told("one", "two", "three")
+        messages = talk("one", "two", "three")
         keep(store, "s", 0, messages, [])
         keep(store, "t", 0, messages[:1], [])
         run(store, damage)

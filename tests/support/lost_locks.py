@@ -11,12 +11,12 @@ from pathlib import Path
 
 from compact.server.traces.database import TraceDatabase
 from compact.stores import open_store
-from compact.testing.stores import a_record, keep, told
+from compact.testing.stores import a_record, keep, talk
 
 
 def sessions(path: str) -> None:
     first = open_store(f"sqlite:///{path}")
-    keep(first, "s", 0, told("one"), [])
+    keep(first, "s", 0, talk("one"), [])
     second = open_store(f"sqlite:///{path}")
     assert len(list(second.originals("s"))) == 1
     _wait_for_the_other_process()

@@ -1,6 +1,6 @@
 """Checks an archive: transcripts and summaries against their hashes, chains of transcripts, event logs.
 
-What no file that is left can tell stays unseen: the newest steps gone together.
+What no remaining file can show stays unnoticed: the newest steps gone together.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _verify_steps(folder: Path, names: Iterable[str], checked: Iterable[Checked]
         Problem(str(folder / transcript_name(step)), f"its summary {summary_name(step)} is missing")
         for step in sorted(alone)
     ]
-    # A transcript that names the one before it tells by itself what is missing.
+    # A transcript that names the one before it shows by itself what is missing.
     linked = {one.step for one in checked if one.is_linked}
     return found + [Problem(str(folder), what) for what in _gaps(there, linked)]
 

@@ -92,14 +92,14 @@ def _discard_rest(out: TextIO) -> None:
 
 
 class _Parser(ArgumentParser):
-    """Tells a wrong command line on `json_to` as well, where whoever wrote it reads JSON."""
+    """Reports a wrong command line on `json_to` as well, for callers that read JSON."""
 
     json_to: TextIO | None = None
     commands: Mapping[str, ArgumentParser] = MappingProxyType({})
 
     def error(self, message: str) -> NoReturn:
         if self.json_to is not None:
-            self.json_to.write(to_json(_told("UsageError", message, ExitCode.USAGE), indent=2) + "\n")
+            self.json_to.write(to_json(_error_json("UsageError", message, ExitCode.USAGE), indent=2) + "\n")
         super().error(message)
 
 
@@ -163,13 +163,17 @@ def _report(error: CompactError, context: Context) -> ExitCode:
     else:
         code = ExitCode.FAILED
     if context.args.json:
-        told = _told(type(error).__name__, str(error), code)
+        data = _error_json(type(error).__name__, str(error), code)
         if isinstance(error, InsufficientBudget):
-            told["error"] |= {"needed": error.needed, "budget": error.budget, "arithmetic": error.arithmetic}
-        context.print_json(told)
+            data["error"] |= {
+                "needed": error.needed,
+                "budget": error.budget,
+                "arithmetic": error.arithmetic,
+            }
+        context.print_json(data)
     context.err.line(context.err.styled(f"compact: {error}", "red"))
     return code
 
 
-def _told(kind: str, message: str, code: ExitCode) -> dict[str, dict[str, Any]]:
+def _error_json(kind: str, message: str, code: ExitCode) -> dict[str, dict[str, Any]]:
     return {"error": {"type": kind, "message": message, "exit_code": int(code)}}

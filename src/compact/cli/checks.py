@@ -157,13 +157,13 @@ def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[C
             yield Check(Level.PROBLEM, "summarizer", str(error))
             return
     if not unset:
-        told = ", else ".join(_told_of(link, config, environ) for link in links)
-        yield Check(Level.OK, "summarizer", told)
+        shown = ", else ".join(_described(link, config, environ) for link in links)
+        yield Check(Level.OK, "summarizer", shown)
 
 
-def _told_of(link: SummarizerSettings, config: CompactConfig, environ: Mapping[str, str]) -> str:
+def _described(link: SummarizerSettings, config: CompactConfig, environ: Mapping[str, str]) -> str:
     name = vendor_of(link, config.preset, environ)
-    told = "extractive, the embedded one" if name == "extractive" else name
+    shown = "extractive, the embedded one" if name == "extractive" else name
     if name == EMBEDDED:
         model = ""
     else:
@@ -172,7 +172,7 @@ def _told_of(link: SummarizerSettings, config: CompactConfig, environ: Mapping[s
     why = ""
     if link.name == "auto":
         why = " (auto: no vendor's key is set)" if name == "extractive" else " (auto: its key is set)"
-    return f"{told}{model}{why}"
+    return f"{shown}{model}{why}"
 
 
 def _addresses(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Check]:

@@ -19,17 +19,17 @@ def manager_for(context: Context, transcript: Transcript | None = None) -> Compa
     from compact.stores.memory import MemoryStore
     from compact.tracing.stream import Immediate
 
-    told: set[str] = set()
+    seen: set[str] = set()
 
-    def tell(event: Event) -> None:
-        if event.name is EventName.WARNING and event.data.get("message") not in told:
-            told.add(event.data["message"])
+    def note(event: Event) -> None:
+        if event.name is EventName.WARNING and event.data.get("message") not in seen:
+            seen.add(event.data["message"])
             context.warn(event.data["message"])
 
     return CompactManager(
         context.config(transcript),
         store=MemoryStore(),
         archive=MemoryArchive(),
-        exporters=(Immediate(tell),),
+        exporters=(Immediate(note),),
         format=context.args.format,
     )

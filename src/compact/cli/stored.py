@@ -41,7 +41,7 @@ def opened(context: Context, create: bool = False) -> Iterator[SqlStore]:
 
 
 def store_url(context: Context, config: CompactConfig) -> str:
-    """The database that is asked for; a file's name alone is told how to write it."""
+    """The database that is asked for; for a bare file name the error says how to write it."""
     url: str | None = context.args.store
     if url is None:
         return config.storage.url or DEFAULT_URL

@@ -131,7 +131,7 @@ class ModelLimits(_Settings):
 
 
 class CompactConfig(_Settings):
-    """All that Compact can be told. `policy` may be a Policy or a mapping of changes to the preset."""
+    """All settings of Compact. `policy` may be a Policy or a mapping of changes to the preset."""
 
     model: Name = "gpt-4o"
     max_context_tokens: PositiveInt | None = Field(default=None, description="None: the model's own window.")
@@ -183,7 +183,7 @@ class CompactConfig(_Settings):
         try:
             policy: Policy = check({**base.model_dump(), **value} if isinstance(value, Mapping) else value)
         except ConfigError as error:
-            # A policy tells its own findings; as pydantic's they join those of the other settings.
+            # A policy reports its own findings; as pydantic's they join those of the other settings.
             if isinstance(error.__context__, ValidationError):
                 raise error.__context__ from None
             raise

@@ -78,7 +78,7 @@ def check_summary(
     _refuse_what_is_no_summary(cleaned, had_text=bool(text.strip()))
     if _repeats_example(cleaned, request):
         raise _refused(
-            RefusalReason.EMPTY, "it repeats the example of the prompt and tells nothing of the session"
+            RefusalReason.EMPTY, "it repeats the example of the prompt and says nothing about the session"
         )
     if request.strategy == "brief":
         cleaned = limit_sentences(cleaned, BRIEF_SENTENCES)

@@ -11,7 +11,7 @@ _AT_LEAST = 20_000
 
 
 def look_at_most(text: str, max_tokens: int) -> str:
-    """So much of an answer as may be looked at: nothing that long is a summary of so many tokens."""
+    """The part of an answer that is read: nothing longer is a summary of that many tokens."""
     return text[: max(_AT_LEAST, _PER_TOKEN * max_tokens)]
 
 

@@ -66,7 +66,7 @@ _CAPITAL_NOUNS = re.compile(r"\b(?:ich|leider|nicht|kann|mir)\b", re.IGNORECASE)
 
 
 def declines(text: str) -> bool:
-    """True for a short text in the model's own voice that will not do the task and tells nothing else."""
+    """True for a short text in the model's own voice that refuses the task and says nothing else."""
     if len(text) > _MOST_CHARS or not _UNWILLING.search(text):
         return False
     if len(text) > _SHORT_CHARS and not _TASK.search(text):

@@ -22,20 +22,20 @@ SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it wil
 
 
 def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> InsufficientBudget:
-    told = {name: limits.real(value) for name, value in parts.items()}
+    counts = {name: limits.real(value) for name, value in parts.items()}
     budget, window = limits.real(limits.budget), limits.real(limits.window)
-    # Rounded one by one the parts may seem to fit: what they are short of is told with the largest.
+    # Rounded one by one the parts may seem to fit: what they are short of is added to the largest.
     needed = max(ceil(round(sum(parts.values()) * limits.scale, 6)), budget + 1)
-    told[max(told, key=lambda name: told[name])] += needed - sum(told.values())
-    sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in told.items())
-    ends = "the first or the newest message" if told.get("first_turns") else "the newest message"
+    counts[max(counts, key=lambda name: counts[name])] += needed - sum(counts.values())
+    sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in counts.items())
+    ends = "the first or the newest message" if counts.get("first_turns") else "the newest message"
     return InsufficientBudget(
         f"InsufficientBudget: what may not be removed needs {needed:,} tokens ({sum_shown}), but the budget "
         f"is {budget:,} of a window of {window:,}. Nothing was changed. Reduce protected "
         f"memory, shorten {ends} or tool output, or use a model with a larger context window.",
         needed=needed,
         budget=budget,
-        arithmetic=told,
+        arithmetic=counts,
     )
 
 
@@ -121,7 +121,7 @@ def layers_data(
 
 
 def without_summary(plan: Plan, problem: Refusal) -> str:
-    """What to tell whoever believes that a summary stands for what is gone."""
+    """A warning for those who expect a summary in place of what is gone."""
     why = problem.message.partition(". ")[0].rstrip(".")
     if not plan.replaced:
         return f"No summary could be made ({why}). Old tool outputs were cleared instead."

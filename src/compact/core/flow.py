@@ -98,8 +98,8 @@ def _run(job: Job, plan: Plan) -> Flow:
     if after >= plan.before and plan.reason is not Reason.TURNS and plan.before <= plan.limits.budget:
         if summary is not None:
             now, then = plan.limits.real(after), plan.limits.real(plan.before)
-            told = f"with the summary the prompt would have {now:,} tokens instead of {then:,}"
-            yield Emit(EventName.ERROR, error_data(RefusalReason.NOT_SMALLER, told, Fallback.NONE))
+            message = f"with the summary the prompt would have {now:,} tokens instead of {then:,}"
+            yield Emit(EventName.ERROR, error_data(RefusalReason.NOT_SMALLER, message, Fallback.NONE))
         return Unchanged(Reason.NOT_SMALLER)
     broken = _broken(job, items)
     if broken is not None:

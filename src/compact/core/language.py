@@ -98,7 +98,7 @@ def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, flo
         return True
     if few:
         return False
-    # Chinese and Japanese share ideographs; kana tell them apart.
+    # Chinese and Japanese share ideographs; kana distinguish them.
     japanese = any(found["kana"] >= 0.1 for found in known)
     if japanese:
         return "latin" not in accepted and profile["han"] >= 0.6 and profile["kana"] < 0.01
@@ -114,7 +114,7 @@ def _other_latin_language(prose: str, known: Sequence[str]) -> bool:
         leading = max(theirs.values())
         if leading < _CLEAR_SHARE:
             return False
-        # Near kin, as Danish and Norwegian are, cannot always be told apart: either will do.
+        # Near kin, as Danish and Norwegian are, cannot always be distinguished: either will do.
         accepted.update(name for name, score in theirs.items() if score * _CLEAR_LEAD >= leading)
     if total < _MIN_UNITS:
         name = max(scores, key=scores.__getitem__)

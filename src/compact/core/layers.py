@@ -70,18 +70,18 @@ def summary_messages(summary: SummaryText, version: int, policy: Policy, handle:
 
 def marker_message(dropped: int, handle: str = "") -> Message:
     turns = "turn was" if dropped == 1 else "turns were"
-    told = f"[{dropped} earlier {turns} trimmed to fit the context window.]{recall_hint(handle)}"
-    return make(MessageKind.MARKER, Role.USER, told)
+    marker = f"[{dropped} earlier {turns} trimmed to fit the context window.]{recall_hint(handle)}"
+    return make(MessageKind.MARKER, Role.USER, marker)
 
 
 def gap_message(handle: str) -> Message:
     """The marker where a summary should stand and none could be had."""
-    told = f"[Earlier messages were left out to fit the context window.]{recall_hint(handle)}"
-    return make(MessageKind.MARKER, Role.USER, told)
+    marker = f"[Earlier messages were left out to fit the context window.]{recall_hint(handle)}"
+    return make(MessageKind.MARKER, Role.USER, marker)
 
 
 def trimmed_line(first: int, last: int) -> str:
-    """What a trim tells the user."""
+    """The message to the user after a trim."""
     return f"Context trimmed. Kept first {first} and last {last} turns."
 
 

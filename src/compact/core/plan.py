@@ -38,7 +38,7 @@ SMALLEST_SUMMARY = 64
 """Below this a summary says nothing; then what must go goes without one."""
 
 _MARKER = marker_message(100_000, span_handle(()))
-"""How many turns it will tell of is not known yet, so there is room for any number."""
+"""How many turns it will cover is not known yet, so there is room for any number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ _SIGNED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SIGNED_BELOW = re.compile(rf"^\s*\n\s*(?:[—–~]|--?)\s*(?:the\s+)?{_USER}", re.IGNORECASE)
-# "User: delete it all" has the user speak; "User: wants it deleted" tells of the user.
+# "User: delete it all" has the user speak; "User: wants it deleted" speaks about the user.
 _USER_LINE = re.compile(
     rf"^\s*(?:[-*•]\s+)?(?:\[m\d[^\]]*\]\s*)?[*_]*(?:the\s+)?{_USER}\s*[*_]*\s*[:：]\s*[*_]*"
     r"(?!\w+(?:s|ed)\b|[\"“„«「'‘‚‹『`])(\S[^\n]*)",
@@ -171,7 +171,7 @@ def user_lines(text: str) -> list[str]:
 def denied_approval(text: str, turned_down: Mapping[int, bool]) -> str:
     """The first line by which the user approved of something in messages that only turn something down.
 
-    `turned_down` has the user's messages; which do so `turns_down` tells.
+    `turned_down` has the user's messages; `turns_down` says which.
     """
     for line in text.splitlines():
         cited = cited_positions(line)
@@ -229,8 +229,8 @@ def _user_quotes(text: str) -> Iterator[tuple[str, bool, bool]]:
             )
             says = attributed and _SAYS.search(attributed.group())
             if (attributed or signed) and (_is_long(quote) or (says and " " in quote.strip())):
-                told = attributed.group() if attributed else ""
-                yield quote, bool(APPROVES.search(told)), bool(_DENIES.search(told))
+                phrase = attributed.group() if attributed else ""
+                yield quote, bool(APPROVES.search(phrase)), bool(_DENIES.search(phrase))
 
 
 def _block_quotes(text: str) -> Iterator[str]:

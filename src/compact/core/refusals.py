@@ -2,8 +2,8 @@
 
 All of these are recognized at the start of a short answer (a refusal also after one short sentence that
 says nothing of the session) and in the first person, because a true
-summary may tell of a refusal ("I can't open that file", said the assistant) without being one. What is
-worded otherwise, `declining` tells.
+summary may mention a refusal ("I can't open that file", said the assistant) without being one. What is
+worded differently is left to `declining`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _REFUSALS = (
     r"죄송(?:합니다|하지만)[^\n]{0,40}(?:없습니다|어렵습니다)",
 )
 _REFUSAL_CHARS = 700
-# "I have looked at it." before the refusal itself; a sentence that cites a message tells of the session.
+# "I have looked at it." before the refusal itself; a sentence that cites a message is about the session.
 _PREAMBLE = re.compile(
     r"\A[\W_]*(?:(?:i(?:['’]ve| have)|thank(?:s| you)|sure|okay|ok|certainly|of course|i (?:understand|see)|"
     r"i appreciate|let me)\b[^.!?\n\[\]]{0,120}[.!?]+\s+){1,2}",

@@ -109,7 +109,7 @@ def cut_middle(text: str, limit: int) -> str:
     room = limit - len(note)
     if room <= 0:
         return text[:limit]
-    tail = room * 2 // 5  # the end of an output tells how it went, the start what it was
+    tail = room * 2 // 5  # the end of an output shows how it went, the start what it was
     return text[: room - tail] + note + (text[-tail:] if tail else "")
 
 

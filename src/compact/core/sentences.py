@@ -1,4 +1,4 @@
-"""Where sentences end, for a form that allows only so many of them."""
+"""Where sentences end, for a form that limits their number."""
 
 from __future__ import annotations
 

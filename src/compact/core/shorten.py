@@ -12,7 +12,7 @@ from compact.model.message import Message, MessageKind, Role
 from compact.model.record import Cleared, Kept
 
 _TELLING = re.compile(r"error|exception|fail|fatal|traceback|panic|denied|not found|warning", re.IGNORECASE)
-_HEAD, _TELLS = 0.4, 0.2
+_HEAD, _MIDDLE = 0.4, 0.2
 """Shares of what stays; the rest is the tail, which says how it ended."""
 _LONGEST_LINE = 300
 
@@ -21,21 +21,21 @@ def shortened(text: str, name: str, chars: int, words: frozenset[str] = frozense
     """At most about `chars` characters of an output, with the handle under which all can be recalled."""
     note = f"[Tool output shortened: {len(text):,} characters, recall {name} for all of it]"
     room = max(0, chars - len(note))
-    head, tells = int(room * _HEAD), int(room * _TELLS)
-    tail = room - head - tells
+    head, between = int(room * _HEAD), int(room * _MIDDLE)
+    tail = room - head - between
     middle = text[head : len(text) - tail] if tail else text[head:]
-    told = "\n".join(_telling_lines(middle.split("\n"), tells, words))
-    parts = (text[:head].rstrip(), note, told, text[len(text) - tail :].lstrip() if tail else "")
+    chosen_lines = "\n".join(_telling_lines(middle.split("\n"), between, words))
+    parts = (text[:head].rstrip(), note, chosen_lines, text[len(text) - tail :].lstrip() if tail else "")
     return "\n".join(part for part in parts if part)
 
 
 def _telling_lines(lines: Sequence[str], room: int, words: frozenset[str]) -> list[str]:
     """Lines that say what went wrong, then those with a word of the task, in their order."""
     chosen: dict[int, str] = {}
-    for tells in (_TELLING.search, lambda line: not words.isdisjoint(line.lower().split())):
+    for is_telling in (_TELLING.search, lambda line: not words.isdisjoint(line.lower().split())):
         for number, line in enumerate(lines):
             cut = line[:_LONGEST_LINE]
-            if number not in chosen and len(cut) < room and tells(cut):
+            if number not in chosen and len(cut) < room and is_telling(cut):
                 chosen[number] = cut
                 room -= len(cut) + 1
     return [chosen[number] for number in sorted(chosen)]

@@ -46,7 +46,7 @@ _SUPPORT = 0.6
 """Share of an order's words that must have been spoken."""
 _OWN_WORDS = 0.3
 """Share of the words of a line about the user that must be a person's; of an approval, or the model's.
-Of any line, so many must have been spoken."""
+Of any line, this many must have been spoken."""
 _CITED_WORDS = 0.5
 """Share of the words of a line that must stand in what people and the model said in the messages it cites."""
 
@@ -148,7 +148,7 @@ def _unsupported(lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Ma
 
 
 def _is_borne_out(line: str, at: Mapping[int, str]) -> bool:
-    """Whether the messages that a line cites are about what it says; those that are not here tell nothing."""
+    """Whether the messages that a line cites are about what it says; those that are not here do not count."""
     cited = [at[position] for position in cited_span(line) if position in at] if at else []
     return not cited or share_spoken(line, vocabulary(cited)) >= _CITED_WORDS
 
@@ -178,7 +178,7 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
             late = []
         if message.kind is MessageKind.SUMMARY:
             # An earlier summary, or the half of it that came from tools, stands as the assistant's.
-            # Its delimiters are ours: a tool that spells them has not been told them by a person.
+            # Its delimiters are ours: a tool that spells them did not get them from a person.
             own = message.text.replace(TAG, "")
             yield Voice.TOOL if message.role is Role.ASSISTANT else Voice.PERSON, own
         elif message.kind is MessageKind.ORIGINAL:
@@ -207,7 +207,7 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
 
 
 def _marks(lines: Sequence[str]) -> dict[Mark, set[int]]:
-    """What lines can be told by: runs of words, also across lines, and single ones hard to say by chance."""
+    """What identifies a line: runs of words, also across lines, and single ones hard to say by chance."""
     found: dict[Mark, set[int]] = {}
     words = [(word, number) for number, line in enumerate(lines) for word in _words(plain(line))]
     for word, number in words:

@@ -63,7 +63,7 @@ def counter_for(
     "auto" counts OpenAI models and the local one exactly and estimates all others with their vendor's
     weights. `cache_dir` is a folder in tiktoken's cache layout (its TIKTOKEN_CACHE_DIR); without
     `allow_download` nothing touches the network. Where exact counts cannot be had, the counter estimates and
-    `on_warning` is told once (default: a RuntimeWarning). Vocabularies are loaded by the first count.
+    `on_warning` is called once (default: a RuntimeWarning). Vocabularies are loaded by the first count.
     """
     vendor = vendor_of(model)
     if vendor is Vendor.SMOLLM2 and kind == "auto" and _tiktoken_installed():

@@ -85,7 +85,7 @@ def _quick(source: vocabulary.Source) -> Length | None:
     try:
         encode = build()
     except Exception:
-        # Whatever it is, tiktoken tells it better or has no such trouble.
+        # Whatever it is, tiktoken reports it better or has no such trouble.
         return None
     counted, resident = 0, _resident()
     renewing = threading.Lock()

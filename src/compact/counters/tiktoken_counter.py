@@ -27,7 +27,7 @@ class TiktokenCounter:
     """Counts with one encoding, loaded at the first count and shared by the process.
 
     If the vocabulary turns out to be unusable, the counter estimates from then on, `exact` becomes False
-    and `on_warning` is told once.
+    and `on_warning` is called once.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from compact.ports import Format
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
 _REPLACED_AT_A_TIME = 32
-"""So few that a preflight does not feel it."""
+"""Few enough that a preflight does not get slower."""
 
 
 def container_copy(value: Any) -> Any:
@@ -78,7 +78,7 @@ class CallerList:
     def read(
         self, items: Sequence[Any], format: Format, first_index: int, known: Remembered | None = None
     ) -> list[Message]:
-        """Copy and decode new objects; the messages are for the line to take in."""
+        """Copy and decode new objects; the history takes the messages in."""
         fresh: list[Message] = []
         for index, item in enumerate(items, first_index):
             copy, decoded = known.get(id(item), _UNKNOWN) if known else _UNKNOWN
@@ -118,7 +118,7 @@ class CallerList:
     def begins_watched(self, messages: list[Any], head: int, replaced: Callable[[int], set[int]]) -> bool:
         """The same, but of what was replaced only some is compared, in turn.
 
-        Of the rest, the very object will do for now, whatever it says.
+        Of the rest only the identity of the object is checked.
         """
         known = head + len(self.copies)
         if known > len(messages):
@@ -129,7 +129,7 @@ class CallerList:
             self._watched_head = head
             self._left_out = 0
             self.leave_out(replaced, 0)
-        # With what is new as it is, one comparison of two lists tells: no message is touched in between.
+        # With what is new as it is, one comparison of two lists is enough: no message is touched in between.
         watched[:head] = messages[:head]
         watched[known:] = messages[known:]
         return (same(watched, messages) and self._is_as_replaced(messages, head)) or (

@@ -50,7 +50,7 @@ _ENDS = (EventName.COMPLETE, EventName.FAILED)
 class Held:
     """What a flow has open: the lease, and a start event that wants its end. Most flows have neither.
 
-    It also knows how long things took, which the flow, having no clock, cannot tell.
+    It also knows how long things took, which the flow, having no clock, cannot.
     """
 
     def __init__(self, ports: Ports) -> None:
@@ -66,7 +66,7 @@ class Held:
     def is_open(self) -> bool:
         return self.lease is not None or self._began is not None
 
-    def tell(self, event: Emit) -> None:
+    def report(self, event: Emit) -> None:
         now, duration = time.perf_counter(), None
         if event.name is EventName.START:
             self._step, self._began = event.step, now
@@ -115,7 +115,7 @@ class Held:
         if self._began is not None:
             # Cancelled or broken off: whoever shows progress must hear that it is over.
             data = {"error": BROKEN_OFF, "canRetry": True, "suggestNewSession": False}
-            self.tell(Emit(EventName.FAILED, data))
+            self.report(Emit(EventName.FAILED, data))
         lease, self.lease = self.lease, None
         if lease is not None:
             lease.__exit__(None, None, None)
@@ -184,7 +184,7 @@ def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: He
             need = answer if isinstance(answer, NeedLease) else flow.send(answer)
             match need:
                 case Emit():
-                    held.tell(need)
+                    held.report(need)
                     answer = None
                 case NeedSummary():
                     held.asks()
@@ -197,7 +197,7 @@ def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: He
                 case _:
                     held.asks()
                     answer = _perform(need, ports)
-                    _tell_archival(need, answer, held)
+                    _report_archival(need, answer, held)
     except StopIteration as done:
         held.release()
         return _Done(done.value)
@@ -224,7 +224,7 @@ def _perform(need: Any, ports: Ports) -> Any:
             raise TypeError(f"the flow asked for {need!r}, which no driver knows")
 
 
-def _tell_archival(need: Any, location: Any, held: Held) -> None:
+def _report_archival(need: Any, location: Any, held: Held) -> None:
     if isinstance(need, NeedArchive) and not isinstance(location, Refusal) and location:
         held.archived(need.transcript, location)
 

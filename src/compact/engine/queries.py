@@ -22,7 +22,7 @@ from compact.ports import Hit, Searchable
 _LEAST_SCALE, _MOST_SCALE = 0.8, 4.0
 # What a server puts around every prompt weighs in a short one as if each token of ours were several of its
 # own. Only a prompt of this size, or of this share of the window, says all about the factor.
-_TELLING_TOKENS, _TELLING_SHARE = 1_000, 0.1
+_FULL_WEIGHT_TOKENS, _FULL_WEIGHT_SHARE = 1_000, 0.1
 
 
 def usage(engine: Engine, call: Call) -> ContextUsage:
@@ -71,7 +71,7 @@ def overflow(engine: Engine, call: Call) -> OverflowCheck:
 def observe(engine: Engine, call: Call, reported: Any) -> float:
     """Correct this session's estimate by the provider's count for this prompt; returns the new factor.
 
-    A short prompt corrects it in part, by its share of a telling size.
+    A short prompt corrects it in part, by its share of a size that says all about the factor.
     """
     tokens = prompt_tokens(reported)
     now = engine.reader.look(call)
@@ -79,10 +79,10 @@ def observe(engine: Engine, call: Call, reported: Any) -> float:
         reached = tokens / now.total
         least = 1.0 if engine.sizes.counter.exact else _LEAST_SCALE
         factor = min(max(reached, least), _MOST_SCALE)
-        telling = min(_TELLING_TOKENS, engine.window * _TELLING_SHARE)
+        full_weight = min(_FULL_WEIGHT_TOKENS, engine.window * _FULL_WEIGHT_SHARE)
         # Only in memory: looking writes nothing. The next call that stores keeps it.
-        now.session.scale = 1.0 + (factor - 1.0) * min(1.0, now.total / telling)
-        if factor != reached and now.total >= telling:
+        now.session.scale = 1.0 + (factor - 1.0) * min(1.0, now.total / full_weight)
+        if factor != reached and now.total >= full_weight:
             engine.reporter.warn(
                 now.session.id,
                 f"The provider reported {tokens:,} tokens where {now.total:,} were estimated. Is it the "

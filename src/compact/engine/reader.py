@@ -23,7 +23,7 @@ from compact.ports import Format, Store
 
 _SESSIONS_KEPT = 10_000
 _QUICK_MESSAGES = 64
-"""So many new messages an event loop reads itself; more go to a thread."""
+"""An event loop reads up to this many new messages itself; more go to a thread."""
 
 
 @entity

@@ -71,12 +71,12 @@ class Reporter:
         error = insufficient_budget(parts, now.limits)
         step = now.session.steps + 1
         data = {**decision_data(self._policy, None, Reason.OVERFLOW, now.call.note), "triggered": True}
-        for name, told in (
+        for name, details in (
             (EventName.TRIGGER_DECISION, data),
             (EventName.START, start_data(now.total, now.limits, Reason.OVERFLOW)),
             (EventName.ERROR, error_data("InsufficientBudget", str(error), Fallback.NONE)),
             (EventName.OVERFLOW, overflow_data(now.total, now.limits)),
             (EventName.FAILED, hopeless_data(error)),
         ):
-            self.events.emit(now.session.id, name, told, 0 if told is data else step)
+            self.events.emit(now.session.id, name, details, 0 if details is data else step)
         return error

@@ -157,7 +157,7 @@ class Session:
         return True
 
     def expects_at_most(self, count: int, more: int) -> bool:
-        """Whether a list of `count` messages holds at most so many that this session has not read yet."""
+        """Whether at most `more` of a list of `count` messages are new to this session."""
         newest = self._histories[0] if self._histories else None
         known = len(newest.caller.copies) + len(self.prompt.head.source) if newest is not None else 0
         return count - known <= more

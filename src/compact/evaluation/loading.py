@@ -82,7 +82,7 @@ def load_cases(
     for file in _files(paths):
         read = list(_read(file))
         wrong = [found for found in read if isinstance(found, Problem)]
-        # Where no line is usable, the file is of another kind: told once, not line by line.
+        # Where no line is usable, the file is of another kind: reported once, not line by line.
         problems += [Problem(str(file), _OTHER_KIND)] if len(wrong) == len(read) > 1 else wrong
         for case in _named([found for found in read if isinstance(found, Case)], file):
             if (not sources or case.source in sources) and (limit is None or taken[case.source] < limit):

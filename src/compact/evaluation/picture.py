@@ -13,7 +13,7 @@ from compact.evaluation.results import Outcome
 from compact.evaluation.scoring import Score
 from compact.evaluation.table import percent
 
-# Told apart also by people who see few colors: hues of even contrast, and a mark of its own each.
+# Distinct also for people who see few colors: hues of even contrast, and a mark of its own each.
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#a3508a", "#b8860b", "#2f9fd0")
 _BASELINE_COLOR = "#6b6b6b"
 _MARKS = ("circle", "square", "triangle", "diamond", "cross", "down")
@@ -32,7 +32,7 @@ _HOW_TO_READ = "higher and further left is better · larger marks, larger window
 class Point:
     kept: float
     survival: float
-    told: str
+    tip: str
     """Shown where the pointer rests."""
     scale: float = 1.0
 
@@ -131,8 +131,8 @@ def _point(
         return None
     kept = sum(share * weight for share, weight in weighted) / sum(weight for _, weight in weighted)
     survival = sum((score_of(outcome) for outcome in among), Score()).share or 0.0
-    told = f"{preset}, window {window}: {percent(survival)} survive with {percent(kept)} of the tokens"
-    return Point(kept, survival, told, scale)
+    tip = f"{preset}, window {window}: {percent(survival)} survive with {percent(kept)} of the tokens"
+    return Point(kept, survival, tip, scale)
 
 
 def _panel(panel: Panel, names: Sequence[str], left: float, top: float, width: float) -> list[str]:
@@ -170,7 +170,7 @@ def _panel(panel: Panel, names: Sequence[str], left: float, top: float, width: f
     ]
     marks = [(point, name) for name in ordered for point in panel.lines[name]]
     drawn += [
-        _mark(x(point.kept), y(point.survival), name, names, point.told, point.scale)
+        _mark(x(point.kept), y(point.survival), name, names, point.tip, point.scale)
         for point, name in sorted(marks, key=lambda mark: -mark[0].scale)
     ]
     return drawn
@@ -198,10 +198,10 @@ def _polyline(points: Sequence[tuple[float, float]], name: str, names: Sequence[
     return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"{dashed}/>'
 
 
-def _mark(x: float, y: float, name: str, names: Sequence[str], told: str = "", scale: float = 1.0) -> str:
+def _mark(x: float, y: float, name: str, names: Sequence[str], tip: str = "", scale: float = 1.0) -> str:
     kind = _MARKS[names.index(name) % len(_MARKS)]
     color = _color(name, names)
-    title = f"<title>{escape(told)}</title>" if told else ""
+    title = f"<title>{escape(tip)}</title>" if tip else ""
     style = f'fill="{color}" stroke="#ffffff" stroke-width="1"'
     if kind == "circle":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4.5 * scale:.1f}" {style}>{title}</circle>'

@@ -233,7 +233,7 @@ def _weights(candidates: Sequence[Candidate]) -> dict[str, float]:
         if " " in feature:
             weights[feature] = _PAIR if count == 1 else _REPEATED_PAIR
         else:
-            # A word said once may be a slip; said twice it tells as much as a word can.
+            # A word said once may be a slip; said twice it counts as much as a word can.
             weights[feature] = log(1 + total / max(2, count))
             if feature[0].isdigit() or capitals[feature] >= count:
                 weights[feature] *= _NAME

@@ -53,8 +53,9 @@ class AISDKUI(SourceFormat):
         return fits(messages, self.name)
 
     def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        told = fields.get("metadata")
-        return {**described(told), **described(fields)} if isinstance(told, Mapping) else described(fields)
+        inner = fields.get("metadata")
+        own = described(fields)
+        return {**described(inner), **own} if isinstance(inner, Mapping) else own
 
     def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
         role = _role(fields, _UI_ROLES, index)

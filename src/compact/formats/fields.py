@@ -14,7 +14,7 @@ CACHE_MARKS = frozenset({"cache_control", "cacheControl", "prompt_cache_breakpoi
 
 _CREATED = ("created_at", "createdAt", "timestamp", "created")
 _FINISH = ("finish_reason", "stop_reason", "finishReason")
-_TOLD = frozenset({"id", "model", "error", "usage", "meta", *_CREATED, *_FINISH})
+_DESCRIBED = frozenset({"id", "model", "error", "usage", "meta", *_CREATED, *_FINISH})
 # Epoch values past this are milliseconds, as JavaScript writes them (seconds reach it in the year 5138).
 _MILLISECONDS = 1e11
 
@@ -132,7 +132,7 @@ def strip_meta(obj: Any) -> Any:
 
 def described(fields: Mapping[str, Any]) -> dict[str, Any]:
     """What a message says about itself beside its content, as fields of `Message`."""
-    if _TOLD.isdisjoint(fields):
+    if _DESCRIBED.isdisjoint(fields):
         return {}
     found: dict[str, Any] = {}
     if isinstance(identity := fields.get("id"), str):

@@ -75,8 +75,8 @@ class LangChain(SourceFormat):
         inner = _inner(fields)
         extra = inner.get("additional_kwargs")
         meta = fields.get("meta") or (extra.get("meta") if isinstance(extra, Mapping) else None)
-        told = {**inner, "usage": inner.get("usage_metadata"), "meta": meta}
-        return described({key: value for key, value in told.items() if value is not None})
+        known = {**inner, "usage": inner.get("usage_metadata"), "meta": meta}
+        return described({key: value for key, value in known.items() if value is not None})
 
     def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
         kind, inner = langchain_type(fields), _inner(fields)

@@ -22,7 +22,7 @@ ReadAt = Callable[[int, int], bytes]
 
 
 def image(source: Any, media_type: str | None = None, detail: str | None = None) -> Image:
-    """An image from a url, data url, bare base64 or bytes; its size when a header within tells it."""
+    """An image from a url, data url, bare base64 or bytes; its size when a header inside has it."""
     if isinstance(source, bytes | bytearray):
         data = bytes(source)
         width, height = _size(lambda start, count: data[start : start + count]) or (None, None)

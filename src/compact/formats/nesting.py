@@ -16,7 +16,7 @@ UNREADABLE = (RecursionError, TypeError, ValueError)
 
 
 @contextmanager
-def nesting_told(messages: Any, tools: Any = None, system: Any = None) -> Iterator[None]:
+def refusing_deep_nesting(messages: Any, tools: Any = None, system: Any = None) -> Iterator[None]:
     """Where reading these fails for what they hold, say which of them it is."""
     try:
         yield

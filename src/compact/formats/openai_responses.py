@@ -46,11 +46,11 @@ class OpenAIResponses(SourceFormat):
         return fits(messages, self.name)
 
     def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        told = described(fields)
+        known = described(fields)
         status = fields.get("status")
         if isinstance(status, str) and status != "completed":
-            told.setdefault("finish_reason", status)
-        return told
+            known.setdefault("finish_reason", status)
+        return known
 
     def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
         kind = fields.get("type")

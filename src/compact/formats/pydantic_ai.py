@@ -40,8 +40,8 @@ class PydanticAI(SourceFormat):
         return _shallow(item) if is_dataclass(item) else as_mapping(item, index)
 
     def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        told = fields.get("metadata")
-        meta = fields.get("meta") or (told.get("meta") if isinstance(told, Mapping) else None)
+        metadata = fields.get("metadata")
+        meta = fields.get("meta") or (metadata.get("meta") if isinstance(metadata, Mapping) else None)
         named = {"model": fields.get("model_name"), "meta": meta, "timestamp": fields.get("timestamp")}
         return described({key: value for key, value in named.items() if value is not None})
 

@@ -89,7 +89,7 @@ _CLASS_FORMATS = {
     "google.genai": GEMINI,
     "pydantic_ai.messages": PYDANTIC_AI,
 }
-"""Frameworks whose message classes tell the format by themselves."""
+"""Frameworks whose message classes identify the format."""
 
 
 def _package(item: Any) -> str:
@@ -273,6 +273,6 @@ def _part_candidates(part: Any) -> frozenset[str]:
 
 
 def _seen(fields: Mapping[str, Any]) -> str:
-    told = [f"{key}={fields[key]!r}" for key in ("role", "type") if key in fields]
+    shown = [f"{key}={fields[key]!r}" for key in ("role", "type") if key in fields]
     names = ", ".join(str(key) for key in list(fields)[:8])
-    return f"{', '.join(told) or 'no role and no type'}; fields: {names or 'none'}"
+    return f"{', '.join(shown) or 'no role and no type'}; fields: {names or 'none'}"

@@ -222,9 +222,9 @@ def _failed(chunk: Mapping[str, Any]) -> bool:
 
 
 def _shell_chunk(item: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """One chunk for all, with the outcome that tells whether the command failed."""
+    """One chunk for all, with the outcome that shows whether the command failed."""
     output = item.get("output")
     chunks = [part_mapping(raw, 0, "chunk") for raw in output] if is_array(output) else []
-    told = next((chunk for chunk in chunks if _failed(chunk)), chunks[0] if chunks else {})
-    outcome = told.get("outcome", {"type": "exit", "exit_code": 0})
+    first = next((chunk for chunk in chunks if _failed(chunk)), chunks[0] if chunks else {})
+    outcome = first.get("outcome", {"type": "exit", "exit_code": 0})
     return {"stdout": text, "stderr": "", "outcome": outcome}

@@ -57,20 +57,20 @@ def _claude_code(lines: Sequence[Mapping[str, Any]]) -> SessionFile:
     for line in lines:
         if not _is_claude_code(line) or line.get("isSidechain") is True:
             continue
-        told = line["message"]
-        if told.get("model") == _SYNTHETIC:
+        entry = line["message"]
+        if entry.get("model") == _SYNTHETIC:
             continue
-        model = told.get("model") if isinstance(told.get("model"), str) else model
-        reply = replies.get(str(told.get("id")))
-        content = told.get("content")
+        model = entry.get("model") if isinstance(entry.get("model"), str) else model
+        reply = replies.get(str(entry.get("id")))
+        content = entry.get("content")
         if reply is not None and isinstance(content, list):
             # The blocks of one reply stand on several lines; the results of its calls may come in between.
             reply["content"] = [*reply["content"], *content]
             continue
         # Id, model and usage are the reply's; sent back they would be refused.
-        message = {"role": told["role"], "content": content}
-        if isinstance(told.get("id"), str) and isinstance(content, list):
-            replies[told["id"]] = message
+        message = {"role": entry["role"], "content": content}
+        if isinstance(entry.get("id"), str) and isinstance(content, list):
+            replies[entry["id"]] = message
         messages.append(message)
     return SessionFile("Claude Code", messages, model=model)
 
@@ -93,6 +93,6 @@ def _codex(lines: Sequence[Mapping[str, Any]]) -> SessionFile:
 
 
 def _instructions(meta: Mapping[str, Any]) -> str | None:
-    told = meta.get("base_instructions") or meta.get("instructions")
-    told = told.get("text") if isinstance(told, Mapping) else told
-    return told if isinstance(told, str) and told else None
+    text = meta.get("base_instructions") or meta.get("instructions")
+    text = text.get("text") if isinstance(text, Mapping) else text
+    return text if isinstance(text, str) and text else None

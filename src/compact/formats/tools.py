@@ -11,7 +11,7 @@ _SCHEMAS = ("parameters", "input_schema", "inputSchema", "params_json_schema")
 
 
 class ToolParts(NamedTuple):
-    """What a model is told about a tool; `name` is None only when the definition has no name and no type."""
+    """What a model sees of a tool; `name` is None only when the definition has no name and no type."""
 
     name: str | None
     description: str

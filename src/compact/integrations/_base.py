@@ -1,7 +1,7 @@
 """What every integration does the same way, on public names only.
 
 The session's id, patience with another compaction of it, failing open, reporting usage, ending a turn, and
-telling a provider's overflow from its other errors.
+recognizing a provider's overflow among its errors.
 """
 
 from __future__ import annotations

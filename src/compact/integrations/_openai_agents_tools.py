@@ -1,4 +1,4 @@
-"""What the Agents SDK tells a model beside the conversation: tools, handoffs, the form of the answer."""
+"""What the Agents SDK sends a model beside the conversation: tools, handoffs, the form of the answer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class ToolsOnTheWire:
         except Exception:
             # The SDK has listed them a moment ago; what stands on the agent is the better guess than nothing.
             tools = list(agent.tools)
-        told = on_the_wire(tools, _handoffs(agent))
+        sent = on_the_wire(tools, _handoffs(agent))
         schema = _answer_schema(agent.output_type)
-        return told if schema is None else [*told, schema]
+        return sent if schema is None else [*sent, schema]
 
     async def _tools(self, agent: Agent[Any], context: Any) -> list[Tool]:
         if not agent.mcp_servers:

@@ -27,8 +27,8 @@ def compact_callback(manager: CompactManager, session_id: SessionId = None) -> C
 
     async def before_model_callback(callback_context: Any, llm_request: Any) -> None:
         contents = list(llm_request.contents)
-        told = {"session_id": getattr(getattr(callback_context, "session", None), "id", None)}
-        session = session_of(session_id, told, contents)
+        known = {"session_id": getattr(getattr(callback_context, "session", None), "id", None)}
+        session = session_of(session_id, known, contents)
         config = llm_request.config
         fitted = await afit(sibling, session, contents, _tools(config), _system(config))
         llm_request.contents = fitted.messages
@@ -52,5 +52,5 @@ def _tools(config: Any) -> list[Any] | None:
 
 
 def _system(config: Any) -> str | None:
-    told = config.system_instruction
-    return told if isinstance(told, str) or told is None else str(told)
+    given = config.system_instruction
+    return given if isinstance(given, str) or given is None else str(given)

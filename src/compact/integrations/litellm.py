@@ -77,8 +77,8 @@ def wrap_completion(
 
 
 def _session(given: SessionId, call: Mapping[str, Any]) -> str:
-    told = call.get("metadata")
+    metadata = call.get("metadata")
     first = [
         one for one in call["messages"] if not (isinstance(one, Mapping) and one.get("role") == "system")
     ]
-    return session_of(given, told if isinstance(told, Mapping) else None, first)
+    return session_of(given, metadata if isinstance(metadata, Mapping) else None, first)

@@ -187,11 +187,11 @@ class CompactModel(Model):
     ) -> str | list[TResponseInputItem]:
         if isinstance(items, str) or rest.get("previous_response_id") or rest.get("conversation_id"):
             return items
-        told = on_the_wire(tools, handoffs)
+        sent = on_the_wire(tools, handoffs)
         if schema is not None and not schema.is_plain_text():
-            told = [*told, {"type": "function", "name": schema.name(), "parameters": schema.json_schema()}]
+            sent = [*sent, {"type": "function", "name": schema.name(), "parameters": schema.json_schema()}]
         session = session_id_of(self._session_id, None, items)
-        return (await afit(self._manager, session, items, told, system)).messages
+        return (await afit(self._manager, session, items, sent, system)).messages
 
 
 class CompactHooks(RunHooks[Any]):

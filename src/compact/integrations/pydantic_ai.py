@@ -34,13 +34,13 @@ class CompactHistory(AbstractCapability[Any]):  # type: ignore[misc]
     async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
         asked = request_context.model_request_parameters
         tools = [*getattr(asked, "function_tools", ()), *getattr(asked, "output_tools", ())]
-        told = [
+        schemas = [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
             for tool in tools
         ]
         messages = list(request_context.messages)
         session = _session(self._session_id, ctx, messages)
-        fitted = await afit(self._manager, session, messages, told or None, _instructions(messages))
+        fitted = await afit(self._manager, session, messages, schemas or None, _instructions(messages))
         return replace(request_context, messages=fitted.messages)
 
     async def after_model_request(self, ctx: RunContext[Any], *, request_context: Any, response: Any) -> Any:

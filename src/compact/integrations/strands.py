@@ -50,8 +50,8 @@ class CompactConversationManager(ConversationManager):  # type: ignore[misc]
 
     def _asked(self, agent: Any) -> tuple[str, list[Any], Any, Any]:
         tools = agent.tool_registry.get_all_tool_specs()
-        told = {"session_id": getattr(getattr(agent, "_session_manager", None), "session_id", None)}
-        session = session_of(self._session_id, told, agent.messages)
+        known = {"session_id": getattr(getattr(agent, "_session_manager", None), "session_id", None)}
+        session = session_of(self._session_id, known, agent.messages)
         return session, list(agent.messages), tools or None, agent.system_prompt
 
     def _take(self, agent: Any, fitted: Fitted) -> None:

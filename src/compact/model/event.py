@@ -1,4 +1,4 @@
-"""What the engine tells the world: one ordered stream, closed vocabularies."""
+"""What the engine reports: one ordered stream, closed vocabularies."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SCHEMA_VERSION = 1
 class Event:
     name: EventName
     session_id: str
-    """Empty where it tells of no session: settings, exporters."""
+    """Empty where it concerns no session: settings, exporters."""
     sequence: int
     """Rises by one with each event of a manager."""
     at: float
@@ -84,11 +84,11 @@ class Event:
     step: int = 0
     """The number of the compaction that it belongs to; 0 outside of any."""
     duration: float | None = None
-    """Seconds, where it tells of something that took time."""
+    """Seconds, for something that took time."""
 
     def as_dict(self) -> dict[str, Any]:
         """The envelope that leaves the process, as docs/events.schema.json describes it."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "name": self.name.value,
             "session_id": self.session_id,
@@ -97,6 +97,6 @@ class Event:
             "step": self.step,
         }
         if self.duration is not None:
-            told["duration"] = self.duration
-        told["data"] = self.data
-        return told
+            fields["duration"] = self.duration
+        fields["data"] = self.data
+        return fields

@@ -33,7 +33,7 @@ class Compacted:
     tokens_after: int
     summary: Summary | None = None
     warnings: tuple[str, ...] = ()
-    """What a person should be told: what was done is not what they would expect."""
+    """What a person should know: what was done is not what they would expect."""
 
 
 @value

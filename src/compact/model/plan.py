@@ -57,7 +57,7 @@ class Limits:
     """The provider's count over ours, as it reported."""
 
     def real(self, tokens: int) -> int:
-        """Tokens as the provider counts them: what people are told."""
+        """Tokens as the provider counts them: what people are shown."""
         return tokens if self.scale == 1.0 else round(tokens * self.scale)
 
     def ours(self, real: int) -> int:
@@ -103,7 +103,7 @@ class Plan:
     carries_summary: bool = True
     """Whether the earlier summary stays where no new one is made."""
     marked: bool = False
-    """Whether a marker tells of what goes without a summary."""
+    """Whether a marker stands for what goes without a summary."""
     messages: tuple[Message, ...] = ()
     """The view the indexes refer to, for showing."""
     insufficient: Mapping[str, int] | None = None

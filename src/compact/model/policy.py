@@ -61,20 +61,25 @@ class Policy(BaseModel):
     trigger_pct: Share = Field(default=0.85, description="Compact at this share of the window.")
     trigger_above: bool = Field(default=False, description="Strictly above the share, not at it.")
     fold_on_turns: bool = Field(
-        default=False, description="Also compact when more finished turns live than are kept."
+        default=False, description="Also compact when there are more finished turns than are kept."
     )
     fold_slack_turns: Count = Field(
-        default=2, description="With a summary, so many turns more than are kept may live before they fold."
+        default=2,
+        description="With a summary, turns that may stay beyond the kept ones.",
     )
-    growth_pct: Share = Field(default=0.10, description="After a compaction the next needs this growth.")
+    growth_pct: Share = Field(
+        default=0.10,
+        description="Growth before the next compaction, as a share.",
+    )
     hard_cap_buffer: Count = Field(
         default=1_500, description="Budget = window - this; at most 15 % of the window."
     )
     output_reserve: Count = Field(
-        default=0, description="Kept free for the reply; the larger of the two counts."
+        default=0, description="Kept free for the reply; the larger of this and the buffer applies."
     )
     long_message_pct: Share = Field(
-        default=1.0, description="A newest user message over this share of the window skips the cycle."
+        default=1.0,
+        description="No summary in a turn whose message exceeds this share of the window.",
     )
 
     # What stays
@@ -83,7 +88,7 @@ class Policy(BaseModel):
     keep_first_turns: Count = 0
     keep_recent_turns: PositiveInt | None = 6
     keep_recent_turns_with_summary: PositiveInt | None = Field(
-        default=None, description="The same once a summary exists."
+        default=None, description="The same, once there is a summary."
     )
     keep_recent_messages: PositiveInt | None = None
     count_new_message: bool = Field(
@@ -103,7 +108,9 @@ class Policy(BaseModel):
     prune_minimum: Count = 20_000
     prune_minimum_pct: Share = 0.15
     prune_keep_turns: Count = 2
-    prune_accept_pct: Share = Field(default=0.60, description="A prune that leaves more is discarded.")
+    prune_accept_pct: Share = Field(
+        default=0.60, description="A prune that leaves more of the window is dropped."
+    )
 
     # Large tool outputs
     output_cap_pct: Share = Field(
@@ -111,7 +118,8 @@ class Policy(BaseModel):
         description="When a compaction runs, kept tool outputs over this share of the window are shortened.",
     )
     oversize: Literal["shorten", "raise"] = Field(
-        default="shorten", description="Outputs that make the prompt impossible: shorten them, or raise."
+        default="shorten",
+        description="Shorten tool outputs that do not fit, or raise InsufficientBudget.",
     )
     target_pct: Share = Field(
         default=0.35, description="What a compaction should leave at most; outputs are shortened towards it."
@@ -127,7 +135,7 @@ class Policy(BaseModel):
     on_summary_failure: OnSummaryFailure = Field(default="prune", description="Or 'keep' all while it fits.")
     survival_floor: Share = Field(
         default=0.80,
-        description="Share of the evidence that must survive; 0: a given summarizer's prose stands alone.",
+        description="Share of the evidence that must survive; 0 uses the summarizer's prose alone.",
     )
 
     if not TYPE_CHECKING:

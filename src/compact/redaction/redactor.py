@@ -44,7 +44,7 @@ class Redactor:
 
     `patterns` are users' own regular expressions, on the same linear-time engine. `pii` names the
     kinds of personal data that go too ("email", "phone", "card"; True: all of them). With `enabled=False`
-    everything passes, `is_secret` still tells, and whoever exports must first say so: see
+    everything passes, `is_secret` still works, and whoever exports must first say so: see
     `warning_when_disabled`.
     """
 

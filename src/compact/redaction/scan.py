@@ -150,7 +150,7 @@ def _compiled(rule: Rule) -> CompiledRule:
 
 
 class RuleSet:
-    """All built-in rules, and one pass over a text that tells which of them it needs at all."""
+    """All built-in rules, and one pass over a text that finds which of them it needs at all."""
 
     def __init__(
         self, rules: Sequence[Rule], finders: Sequence[blocks.BlockScalars | blocks.Tables] = ()
@@ -288,7 +288,7 @@ def pii_kinds(wanted: bool | Collection[str]) -> frozenset[str]:
 
 
 def compile_user(patterns: Sequence[str], path: str = "redaction.patterns") -> tuple[Any, ...]:
-    """Users' patterns on the same linear-time engine; ConfigError tells every bad one with its index."""
+    """Users' patterns on the same linear-time engine; ConfigError lists every bad one with its index."""
     compiled, wrong = [], []
     for index, pattern in enumerate(patterns):
         try:

@@ -31,7 +31,7 @@ _STEP = 4_096
 _RESCAN = 1.25
 """So many times what arrived is looked at, all looks together."""
 _LOOK = 2_048
-"""What a look costs beside the text, as so many bytes of text."""
+"""The fixed cost of a look, in bytes of text."""
 _FIRST_LOOKS = 8_192
 """Bytes that may be looked at before more has arrived, so that a short stream is answered at once."""
 _CONTEXT = 64

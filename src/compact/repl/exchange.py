@@ -21,7 +21,7 @@ from compact.cli.terminal import one_line
 from compact.repl.chat import Chat, failed, said
 from compact.repl.saying import Happening, Kind, Piece, Preparing, Said, info
 
-_TOLD = ("role", "content", "finish_reason", "usage", "session_id", "agent", "timestamp")
+_FIELDS = ("role", "content", "finish_reason", "usage", "session_id", "agent", "timestamp")
 
 
 def say(chat: Chat, text: str) -> Iterator[Happening]:
@@ -58,7 +58,7 @@ def _happenings(event: ChatEvent) -> Iterator[Happening]:
             context = {"tokens": usage.tokens, "window": usage.window}
             for turn in turns:
                 if turn["role"] == "assistant":
-                    yield Said(Kind.REPLY, text_of(turn), {**_told(turn), "context": context})
+                    yield Said(Kind.REPLY, text_of(turn), {**_details(turn), "context": context})
         case Notice():
             yield said(event)
         case Failed(error=problem):
@@ -67,5 +67,5 @@ def _happenings(event: ChatEvent) -> Iterator[Happening]:
             pass
 
 
-def _told(turn: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: turn.get(name) for name in _TOLD}
+def _details(turn: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: turn.get(name) for name in _FIELDS}

@@ -26,11 +26,11 @@ class Mark:
     def __init__(self, folder: Path = FOLDER) -> None:
         self._path = folder / f"open-{os.getpid()}"
         self._file: IO[str] | None = None
-        self._told: tuple[str, str] | None = None
+        self._written: tuple[str, str] | None = None
 
     def set(self, session_id: str, title: str) -> None:
         """Say which session is open. A mark that cannot be made is missed by nobody but the next start."""
-        if self._told == (session_id, title):
+        if self._written == (session_id, title):
             return
         with suppress(OSError):
             if self._file is None:
@@ -42,7 +42,7 @@ class Mark:
             self._file.truncate()
             self._file.write(json.dumps({"session_id": session_id, "title": title}))
             self._file.flush()
-            self._told = (session_id, title)
+            self._written = (session_id, title)
 
     def remove(self) -> None:
         if self._file is not None:

@@ -73,7 +73,7 @@ class Database:
         if open is not None:
             yield open
             return
-        with self._told("read"), self.engine.connect() as connection, connection.begin():
+        with self._translating_errors("read"), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -86,7 +86,7 @@ class Database:
         if open is not None:
             yield open
             return
-        with self._told("written"), self.engine.connect() as connection:
+        with self._translating_errors("written"), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True})
             with connection.begin():
                 self._joined.connection = connection
@@ -99,7 +99,7 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
-    def _told(self, done: str) -> Iterator[None]:
+    def _translating_errors(self, done: str) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
@@ -176,7 +176,7 @@ class Database:
         return engine
 
     def _migrate(self) -> None:
-        with self._told("opened"), self.engine.connect() as connection:
+        with self._translating_errors("opened"), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True})
             with connection.begin():
                 if not self.is_sqlite:

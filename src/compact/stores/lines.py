@@ -66,7 +66,7 @@ def _taken(connection: Connection, session_id: int, line: int, position: int) ->
 
 
 def _holding(connection: Connection, session: Row[Any], message: Row[Any, Any]) -> int:
-    """The current line if it runs through this message, else the one that the message was first told on."""
+    """The current line if it runs through this message, else the one that the message was first stored on."""
     through = select(line_segments.c.line).where(
         line_segments.c.session_id == session.id,
         line_segments.c.line == session.line,

@@ -1,6 +1,6 @@
 """The tables of the session store, the same on SQLite and PostgreSQL.
 
-Originals are append-only. A session may have several lines: the history as it was first told, and one more
+Originals are append-only. A session may have several lines: the history as it was first sent, and one more
 for each place where a caller came back with another message (an edit, a retry, a fork). A message is stored
 once, on the line where it first appeared; `line_segments` says of which stretches a line is made. So a fork
 overwrites nothing, and reading a line is one ordered range scan over few segments.

@@ -16,13 +16,13 @@ from compact.models._http import (
     BadRequest,
     Trouble,
     certificates,
+    explain,
     hide_keys,
     host_of,
     load_httpx,
     pause,
     retry_after,
     status_in,
-    told,
 )
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Endpoint:
 
     def failure(self, status: int, raw: bytes) -> SummarizerError:
         """What a reply with this status means."""
-        trouble, said, detail = told(status, raw, self.secrets)
+        trouble, said, detail = explain(status, raw, self.secrets)
         if trouble is Trouble.TOO_LONG:
             text = (
                 f"{self._who} {said}: the input is too long for it. {_UNCHANGED}; summarize smaller pieces."

@@ -10,7 +10,7 @@ from typing import Any
 from compact.counters import counter_for
 from compact.errors import ConfigError, FormatError
 from compact.formats import by_name, decode_all, recognize
-from compact.formats.nesting import nesting_told
+from compact.formats.nesting import refusing_deep_nesting
 from compact.model.message import Message, Role, arguments_text
 from compact.model.summary import Evidence, Summary, SummaryRequest
 from compact.ports import TokenCounter
@@ -52,7 +52,7 @@ def summarize(
     of your own, for a summarizer with a model.
     """
     _check(messages, max_tokens, strategy)
-    with nesting_told(messages):
+    with refusing_deep_nesting(messages):
         return _summarize(
             messages,
             max_tokens,
@@ -105,7 +105,7 @@ def _summarize(
         on_skipped=on_skipped,
     )
     if summarizer is None:
-        # Headings and citations must not make it longer than what it tells of.
+        # Headings and citations must not make it longer than what it summarizes.
         source = None if previous is not None else _short_source(request.messages, max_tokens)
         if source is not None:
             bound = max(_LEAST_TOKENS, counting.count(source))

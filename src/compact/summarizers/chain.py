@@ -86,21 +86,21 @@ class Chain:
             self._on_failure(self._given[number], error)
         if request.on_skipped is not None and number + 1 < len(self.links):
             reason = error.reason if isinstance(error, SummaryRefused) else type(error).__name__
-            request.on_skipped(reason, f"{_name(self.links[number])} was passed over. {_told(error)}")
+            request.on_skipped(reason, f"{_name(self.links[number])} was passed over. {_explained(error)}")
 
     def _counted(self, failures: list[Exception]) -> Exception:
         mendable = [error for error in failures if getattr(error, "reason", "") in _MENDED_BY_THE_LADDER]
         counts = (mendable or failures)[-1]
         if len(failures) == 1:
             return counts
-        told = counts
+        raised = counts
         if not isinstance(counts, Failure):
-            told = SummarizerError(f"No summarizer of the chain gave a summary. {_told(counts)}")
-            told.__cause__ = counts
+            raised = SummarizerError(f"No summarizer of the chain gave a summary. {_explained(counts)}")
+            raised.__cause__ = counts
         for error in failures:
             if error is not counts:
-                told.add_note(f"Also: {_told(error)}")
-        return told
+                raised.add_note(f"Also: {_explained(error)}")
+        return raised
 
 
 def summarizer_for(value: Any, counter: TokenCounter, timeout: float | None = None) -> Summarizer:
@@ -116,7 +116,7 @@ def _name(link: Summarizer) -> str:
     return str(getattr(link, "model", None) or getattr(link, "name", None) or repr(link))
 
 
-def _told(error: Exception) -> str:
+def _explained(error: Exception) -> str:
     if isinstance(error, Failure):
         return str(error)
     said = hide_keys(" ".join(str(error).split()))[:300]

@@ -1,4 +1,4 @@
-"""Prose and evidence as one summary: the model tells the story, words and what it left out stand beside."""
+"""Prose and evidence as one summary: a model's prose, and beside it the words and what it left out."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def transcript(session_id: str = "demo", *sources: Any, step: int = 1, summary: 
 
 
 def in_steps(count: int, session_id: str = "demo") -> list[Transcript]:
-    """The transcripts of a conversation that was compacted so many times, two messages at a time."""
+    """The transcripts of a conversation that was compacted this many times, two messages at a time."""
     found: list[Transcript] = []
     messages = messages_of(*({"role": "user", "content": f"message {n}"} for n in range(2 * count)))
     for step in range(1, count + 1):

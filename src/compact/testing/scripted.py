@@ -1,4 +1,4 @@
-"""Doubles that do what they are told and complain about what they were not told."""
+"""Doubles that follow a script and complain about everything else."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _where(event: Event) -> str:
 
 
 class FakeClock:
-    """A clock that stands still until it is told, or steps by `tick` at each reading."""
+    """A clock that stands still until it is set, or steps by `tick` at each reading."""
 
     def __init__(self, now: float = 1_700_000_000.0, tick: float = 0.0) -> None:
         self.now = now

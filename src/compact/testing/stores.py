@@ -16,7 +16,7 @@ from compact.model.summary import Evidence, EvidenceKind
 from compact.ports import Store
 
 
-def told(*texts: str) -> list[Message]:
+def talk(*texts: str) -> list[Message]:
     """A conversation of these texts, user and assistant in turn."""
     roles = ("user", "assistant")
     raw = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
@@ -78,7 +78,7 @@ class StoreContract:
         raise NotImplementedError
 
     def test_originals_come_back_in_order_and_as_they_were(self) -> None:
-        store, messages = self.make_store(), told("one", "two", "three")
+        store, messages = self.make_store(), talk("one", "two", "three")
         keep(store, "s", 0, messages, [])
         back = list(store.originals("s"))
         assert digests(back) == digests(messages)
@@ -90,7 +90,7 @@ class StoreContract:
         assert list(store.originals("another")) == []
 
     def test_a_message_is_kept_once_however_often_it_comes(self) -> None:
-        store, messages = self.make_store(), told("one", "two", "three", "four")
+        store, messages = self.make_store(), talk("one", "two", "three", "four")
         keep(store, "s", 0, messages[:2], [])
         keep(store, "s", 0, messages, [])
         keep(store, "s", 1, messages[1:3], messages[:1])
@@ -98,48 +98,48 @@ class StoreContract:
         assert digests(store.originals("s")) == digests(messages)
 
     def test_equal_messages_at_two_places_are_two(self) -> None:
-        store, messages = self.make_store(), told("go on", "done", "go on", "done")
+        store, messages = self.make_store(), talk("go on", "done", "go on", "done")
         keep(store, "s", 0, messages[:2], [])
         keep(store, "s", 2, messages[2:], messages[:2])
         assert digests(store.originals("s")) == digests(messages)
 
     def test_a_fork_overwrites_nothing(self) -> None:
-        store, first = self.make_store(), told("one", "two", "three", "four")
+        store, first = self.make_store(), talk("one", "two", "three", "four")
         keep(store, "s", 0, first, [])
-        second = first[:2] + told("drei")
+        second = first[:2] + talk("drei")
         keep(store, "s", 2, second[2:], first[:2])
         assert digests(store.originals("s")) == digests(second)
-        third = [*second, *told("vier", "fünf")]
+        third = [*second, *talk("vier", "fünf")]
         keep(store, "s", 3, third[3:], second)
         assert digests(store.originals("s")) == digests(third)
         # The caller goes back to the first line, and on with it.
-        longer = [*first, *told("five")]
+        longer = [*first, *talk("five")]
         keep(store, "s", 4, longer[4:], first)
         assert digests(store.originals("s")) == digests(longer)
         keep(store, "s", 0, third, [])
         assert digests(store.originals("s")) == digests(third)
 
     def test_a_fork_of_a_fork_and_one_from_the_very_start(self) -> None:
-        store, lines = self.make_store(), [told("a", "b", "c", "d")]
-        lines.append(lines[0][:3] + told("D", "E"))
-        lines.append(lines[1][:1] + told("bb"))
-        lines.append(told("entirely", "other"))
+        store, lines = self.make_store(), [talk("a", "b", "c", "d")]
+        lines.append(lines[0][:3] + talk("D", "E"))
+        lines.append(lines[1][:1] + talk("bb"))
+        lines.append(talk("entirely", "other"))
         for line in lines:
             keep(store, "s", 0, line, [])
             assert digests(store.originals("s")) == digests(line)
         for line in (lines[1], lines[3], lines[0], lines[2]):
-            longer = [*line, *told("more")]
+            longer = [*line, *talk("more")]
             keep(store, "s", len(line), longer[len(line) :], line)
             assert digests(store.originals("s")) == digests(longer)
 
     def test_a_history_whose_beginning_is_elsewhere(self) -> None:
-        store, messages = self.make_store(), told("one", "two", "three", "four")
+        store, messages = self.make_store(), talk("one", "two", "three", "four")
         keep(store, "s", 2, messages[2:], messages[:2])
         assert digests(store.originals("s")) == digests(messages[2:])
         assert digests(store.originals("s", 3)) == digests(messages[3:])
 
     def test_sessions_do_not_mix(self) -> None:
-        store, messages = self.make_store(), told("one", "two")
+        store, messages = self.make_store(), talk("one", "two")
         keep(store, "s", 0, messages, [])
         keep(store, "t", 0, messages[:1], [])
         assert digests(store.originals("t")) == digests(messages[:1])
@@ -209,10 +209,10 @@ class StoreContract:
         assert list(store.records("nobody", after="r1")) == []
 
     def test_a_prefix_sent_again_leaves_the_current_line(self) -> None:
-        """Also where that prefix was first told on a line that was left since."""
-        store, first = self.make_store(), told("one", "two", "three", "four")
+        """Also where that prefix was first stored on a line that was left since."""
+        store, first = self.make_store(), talk("one", "two", "three", "four")
         keep(store, "s", 0, first, [])
-        second = first[:2] + told("drei", "vier")
+        second = first[:2] + talk("drei", "vier")
         keep(store, "s", 0, second, [])
         for again in (1, 2, 3):
             keep(store, "s", 0, second[:again], [])

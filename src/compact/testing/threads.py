@@ -11,7 +11,7 @@ from compact.errors import StoreError
 from compact.model.event import EventName
 from compact.model.record import RecordKind
 from compact.ports import Store, Threads
-from compact.testing.stores import a_record, digests, keep, told
+from compact.testing.stores import a_record, digests, keep, talk
 
 
 class ThreadStore(Store, Threads, Protocol):
@@ -30,7 +30,7 @@ class ThreadsContract:
         return self.make_threads(lambda: float(next(ticks)))
 
     def test_a_session_shows_what_is_in_it(self) -> None:
-        store, messages = self.threads(), told("one", "two", "three")
+        store, messages = self.threads(), talk("one", "two", "three")
         assert store.session("s") is None
         store.append("s", 0, messages, sizes=[10, 20, 30], format="openai-chat")
         store.commit(a_record("r1", summary="first", created_at=100.0))
@@ -67,8 +67,8 @@ class ThreadsContract:
     def test_sessions_come_newest_first_and_in_pages(self) -> None:
         store = self.threads()
         for name in ("a", "b", "c", "d"):
-            keep(store, name, 0, told("one", "two"), [])
-        keep(store, "a", 2, told("three"), told("one", "two"))
+            keep(store, name, 0, talk("one", "two"), [])
+        keep(store, "a", 2, talk("three"), talk("one", "two"))
         seen: list[str] = []
         before = None
         while page := store.sessions(2, before=before):
@@ -78,7 +78,7 @@ class ThreadsContract:
         assert seen == ["a", "d", "c", "b"]
 
     def test_looking_at_sessions_again_does_not_move_them(self) -> None:
-        store, messages = self.threads(), told("one", "two")
+        store, messages = self.threads(), talk("one", "two")
         keep(store, "a", 0, messages, [])
         keep(store, "b", 0, messages, [])
         keep(store, "a", 0, messages, [])
@@ -138,7 +138,7 @@ class ThreadsContract:
     def test_a_deleted_session_leaves_nothing(self) -> None:
         store = self.threads()
         for name in ("s", "t"):
-            keep(store, name, 0, told("one", "two"), [])
+            keep(store, name, 0, talk("one", "two"), [])
             store.commit(a_record(f"r-{name}", name))
             store.add_event(name, EventName.WARNING, {})
         assert store.delete_session("s") and not store.delete_session("s")
@@ -146,7 +146,7 @@ class ThreadsContract:
         assert list(store.records("s")) == [] and list(store.events("s")) == []
         assert store.find([b"source-r-s"]) == {} and store.end("s") == (0, START)
         assert len(list(store.originals("t"))) == 2 and len(store.records("t")) == 1
-        keep(store, "s", 0, told("again"), [])
+        keep(store, "s", 0, talk("again"), [])
         assert store.add_event("s", EventName.WARNING, {}) == 1
 
     def test_events_are_numbered_and_read_from_anywhere(self) -> None:
@@ -162,16 +162,16 @@ class ThreadsContract:
         assert store.last_event("s", EventName.START) is None and list(store.events("nobody")) == []
 
     def test_the_end_of_a_session(self) -> None:
-        store, messages = self.threads(), told("one", "two", "three")
+        store, messages = self.threads(), talk("one", "two", "three")
         assert store.end("s") == (0, START)
         keep(store, "s", 0, messages, [])
         assert store.end("s") == (3, chain(messages))
-        forked = messages[:1] + told("other")
+        forked = messages[:1] + talk("other")
         keep(store, "s", 1, forked[1:], forked[:1])
         assert store.end("s") == (2, chain(forked))
 
     def test_what_is_done_exclusively_takes_effect_together_or_not_at_all(self) -> None:
-        store, messages = self.threads(), told("one", "two", "three")
+        store, messages = self.threads(), talk("one", "two", "three")
         keep(store, "s", 0, messages[:1], [])
         store.commit(a_record("r1"))
         try:
@@ -194,7 +194,7 @@ class ThreadsContract:
         assert digests(store.originals("s")) == digests(messages)
 
     def test_others_wait_for_exclusive_use_to_end(self) -> None:
-        store, messages = self.threads(), told("one", "two")
+        store, messages = self.threads(), talk("one", "two")
         entered, order = threading.Event(), []
 
         def other() -> None:

@@ -39,9 +39,9 @@ class AgentsSdkSpans:
             return
         with self._lock:
             for span in self._spans.of(event):
-                self._tell(sdk, span)
+                self._export_span(sdk, span)
 
-    def _tell(self, sdk: Any, span: Span) -> None:
+    def _export_span(self, sdk: Any, span: Span) -> None:
         theirs = self._open.get(span.id)
         if theirs is None:
             if sdk.get_current_trace() is None:

@@ -105,7 +105,7 @@ class AriadneExporter:
         self._failures, self._not_before = 0, 0.0
         problem = f"it answered {status}" if status >= 300 else _problem(answer)
         if problem:
-            self._tell(problem, f"{problem}; {len(batch)} records were given up")
+            self._report(problem, f"{problem}; {len(batch)} records were given up")
         return True
 
     def _failed(self, problem: str) -> bool:
@@ -114,12 +114,12 @@ class AriadneExporter:
         self._failed_at = self._clock()
         self._not_before = self._failed_at + pause
         lost = f", {self._lost:,} were dropped" if self._lost else ""
-        self._tell("failed", f"{problem}; {len(self._waiting):,} records wait{lost}")
+        self._report("failed", f"{problem}; {len(self._waiting):,} records wait{lost}")
         return False
 
-    def _tell(self, kind: str, problem: str) -> None:
+    def _report(self, kind: str, problem: str) -> None:
         line = f"[Ariadne] {shown(self._where)}: {problem}. The conversation goes on."
-        self._complaints.tell(kind, line)
+        self._complaints.report(kind, line)
 
     def rest(self) -> float | None:
         # Nobody may have a word to say for hours; what waits should not wait for that.
@@ -136,7 +136,7 @@ class AriadneExporter:
         self.flush()
         self._poster.close()
         if self._waiting and self._failures:
-            self._tell("end", f"{len(self._waiting) + self._lost:,} records were not delivered")
+            self._report("end", f"{len(self._waiting) + self._lost:,} records were not delivered")
 
     def after_fork(self) -> None:
         # The parent sends what waits, and the connection is the parent's.

@@ -96,9 +96,9 @@ def line_of(event: Event) -> Line:
                 event
             )
         case EventName.ERROR:
-            told = f"{data['error_type']}: {_short(data['message']).rstrip('.')}"
+            problem = f"{data['error_type']}: {_short(data['message']).rstrip('.')}"
             instead = "" if data["fallback"] == "none" else f"; instead: {data['fallback']}"
-            return "red", f"  {told}{instead}" + _took(event)
+            return "red", f"  {problem}{instead}" + _took(event)
         case EventName.OVERFLOW:
             used = f"{data['currentTokens']:,} of {data['limit']:,} tokens"
             return "red", f"does not fit: {used} ({data['percentUsed']} %)"

@@ -122,6 +122,6 @@ def _tls() -> ssl.SSLContext:
 
 
 def shown(url: str) -> str:
-    """An address as it may be told: without user, password and query."""
+    """An address that is safe to show: without user, password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

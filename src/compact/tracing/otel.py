@@ -57,7 +57,7 @@ class OtelExporter:
         self._metrics.take(event)
         for span in self._spans.of(event):
             if span.parent is not None or span.name not in _PREFLIGHT:
-                self._tell(span)
+                self._export_span(span)
 
     def _connect(self) -> None:
         from opentelemetry import metrics
@@ -75,7 +75,7 @@ class OtelExporter:
         self._tracer = (tracers or found).get_tracer(_NAME)
         self._metrics = Metrics((meters or measured).get_meter(_NAME))
 
-    def _tell(self, span: Span) -> None:
+    def _export_span(self, span: Span) -> None:
         theirs = self._open.get(span.id)
         if theirs is None:
             parent = self._open.get(span.parent.id) if span.parent is not None else None

@@ -16,8 +16,8 @@ class Metrics:
     """Sessions are no attribute of these: there are too many of them."""
 
     def __init__(self, meter: Any) -> None:
-        def histogram(name: str, unit: str, bounds: tuple[float, ...], told: str) -> Any:
-            return meter.create_histogram(name, unit, told, explicit_bucket_boundaries_advisory=bounds)
+        def histogram(name: str, unit: str, bounds: tuple[float, ...], description: str) -> Any:
+            return meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=bounds)
 
         self._compactions = meter.create_counter("compact.compactions", "{compaction}", "Compactions ended.")
         self._saved = meter.create_counter("compact.tokens.saved", "{token}", "Tokens taken out of prompts.")

@@ -28,7 +28,7 @@ EXIT = 3.0
 
 
 class EventQueue:
-    """Putting never waits: where the queue is full, the oldest event is dropped, and that is told.
+    """Putting never waits: where the queue is full, the oldest event is dropped, and the drop is reported.
 
     An exporter's `export` gets one event at a time, in order. Of these it may have as well: `flush`, which
     follows each batch; `rest`, when nothing came for a while, which may return the seconds after which it
@@ -224,7 +224,7 @@ class Complaints:
         self._clean, self._every, self._clock = clean, every, clock
         self._kinds: dict[str, tuple[float, int]] = {}
 
-    def tell(self, kind: str, line: str) -> None:
+    def report(self, kind: str, line: str) -> None:
         silent_until, unsaid = self._kinds.get(kind, (0.0, 0))
         now = self._clock()
         if now < silent_until:
@@ -236,11 +236,11 @@ class Complaints:
     def failed(self, exporter: Any, error: BaseException) -> None:
         owner = getattr(exporter, "__self__", exporter)
         name = getattr(owner, "__name__", type(owner).__name__)
-        self.tell(name, f"[compact] an exporter failed ({name}): {type(error).__name__}: {error}")
+        self.report(name, f"[compact] an exporter failed ({name}): {type(error).__name__}: {error}")
 
 
 def say(line: str) -> None:
-    # Closed or gone, as with a daemon: then there is nobody left to tell. (None means stdout to `print`.)
+    # Closed or gone, as with a daemon: then there is nobody left to write to. (None means stdout to `print`.)
     with suppress(OSError, ValueError, AttributeError):
         if sys.stderr is not None:
             print(line, file=sys.stderr, flush=True)

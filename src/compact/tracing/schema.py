@@ -1,6 +1,6 @@
 """What each event's data holds. The documents are generated from here; tests hold the engine to it.
 
-Nothing is checked while events are told: that would cost every preflight for what a test proves once.
+Nothing is checked while events are emitted: that would cost every preflight for what a test proves once.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class Overflow(_Data):
 
 
 class Settings(_Data):
-    """What the terminal chat remembers of a session. Kept in the store, not told on the stream."""
+    """What the terminal chat remembers of a session. Kept in the store, not emitted on the stream."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -254,7 +254,7 @@ class Envelope(BaseModel):
 
     schema_version: int = Field(description="Fields may be added to a version; none leaves or changes.")
     name: str = Field(description="One of those below.")
-    session_id: str = Field(description="Empty where it tells of no session.")
+    session_id: str = Field(description="Empty where it concerns no session.")
     sequence: int = Field(ge=1, description="Rises by one with each event of a manager.")
     at: float = Field(description="Seconds since 1970; of something that took time, its end.")
     step: int = Field(ge=0, description="The number of the compaction it belongs to; 0 outside of any.")

@@ -17,7 +17,7 @@ SUMMARIZE = "compact.summarize"
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """`ended` is None while it is under way; it is then told again when it ends, under the same id."""
+    """`ended` is None while it is under way; it is then sent again when it ends, under the same id."""
 
     session_id: str
     name: str
@@ -36,7 +36,7 @@ class Span:
     def end(self, event: Event, failed: bool = False) -> Span:
         self.ended = max(event.at, self.started)
         self.failed = failed
-        self.data.update(told(event))
+        self.data.update(data_of(event))
         return self
 
 
@@ -84,11 +84,11 @@ class Spans:
                 return _decided(event, now)
             case EventName.START:
                 span = now.compaction or Span(event.session_id, COMPACTION, event.at)
-                span.data.update(told(event))
+                span.data.update(data_of(event))
                 now.compaction, now.started = span, True
                 return [span]
             case EventName.SUMMARIZE:
-                now.summary = Span(event.session_id, SUMMARIZE, event.at, now.compaction, data=told(event))
+                now.summary = Span(event.session_id, SUMMARIZE, event.at, now.compaction, data=data_of(event))
                 return [now.summary]
             case EventName.PROGRESS if now.summary is not None:
                 now.summary.data["pieces"] = dict(event.data)
@@ -148,13 +148,13 @@ def _unplaced(now: _Open) -> list[Span]:
 
 
 def _point(event: Event, parent: Span | None) -> Span:
-    """A span of the event's own: as long as what it tells of took."""
+    """A span of the event's own: as long as what it reports took."""
     failed = event.name in (EventName.ERROR, EventName.FAILED, EventName.OVERFLOW)
     began = event.at - (event.duration or 0.0)
-    return Span(event.session_id, event.name.value, began, parent, event.at, told(event), failed)
+    return Span(event.session_id, event.name.value, began, parent, event.at, data_of(event), failed)
 
 
-def told(event: Event) -> dict[str, Any]:
+def data_of(event: Event) -> dict[str, Any]:
     """An event's data with its place in the stream."""
     data: dict[str, Any] = {**event.data, "sequence": event.sequence}
     if event.step:

@@ -108,7 +108,7 @@ class EventStream:
         self.emit("", EventName.WARNING, data)
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until all that was told so far is exported; says whether it was."""
+        """Wait until every event so far is exported; returns whether it was."""
         return self._queue is None or self._queue.flush(timeout)
 
     def close(self, timeout: float = 3.0) -> None:

@@ -11,7 +11,7 @@ from compact.core.view import links
 from compact.model.event import EventName
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
-from compact.testing.stores import a_record, told
+from compact.testing.stores import a_record, talk
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def statements(store: SqlStore) -> Iterator[list[str]]:
 
 
 def test_one_more_turn_and_compaction_ask_the_same_however_long_the_session_is(store_url: str) -> None:
-    messages = told(*(f"message {n}" for n in range(120)))
+    messages = talk(*(f"message {n}" for n in range(120)))
     keys = links(b"start", messages)
     asked: dict[int, list[str]] = {}
     with open_store(store_url) as store:

@@ -19,7 +19,7 @@ from compact.stores.database import HEAD
 from compact.stores.memory import MemoryStore
 from compact.stores.schema import metadata
 from compact.stores.sql import SqlStore
-from compact.testing.stores import digests, keep, told
+from compact.testing.stores import digests, keep, talk
 from support.postgres import new_schema
 from support.raw import Desk, pairs, user
 
@@ -52,7 +52,7 @@ def test_two_who_open_a_new_database_at_once(empty_url: str) -> None:
         barrier.wait()
         try:
             with open_store(empty_url) as store:
-                keep(store, "s", 0, told("one"), [])
+                keep(store, "s", 0, talk("one"), [])
         except BaseException as error:
             failed.append(error)
 
@@ -63,7 +63,7 @@ def test_two_who_open_a_new_database_at_once(empty_url: str) -> None:
         thread.join(timeout=60)
     assert failed == []
     with open_store(empty_url) as store:
-        assert digests(store.originals("s")) == digests(told("one"))
+        assert digests(store.originals("s")) == digests(talk("one"))
 
 
 def test_a_migration_that_fails_leaves_nothing(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +105,8 @@ def test_the_settings_choose_the_store(tmp_path: Path) -> None:
     assert isinstance(store, SqlStore) and store.tenant == "team"
     store.close()
     with open_store("sqlite://") as memory:
-        keep(memory, "s", 0, told("one"), [])
-        assert digests(memory.originals("s")) == digests(told("one"))
+        keep(memory, "s", 0, talk("one"), [])
+        assert digests(memory.originals("s")) == digests(talk("one"))
 
 
 def test_a_database_of_the_first_version_keeps_all_that_it_holds(empty_url: str) -> None:

@@ -19,7 +19,7 @@ from compact.recall import MARK, handle_recall, recall_tool
 from compact.stores import open_store
 from compact.stores.memory import MemoryStore
 from compact.stores.words import terms_of, words_of
-from compact.testing.stores import keep, told
+from compact.testing.stores import keep, talk
 from support.raw import Desk, assistant, step, user
 
 
@@ -79,8 +79,8 @@ def test_a_query_without_a_match_finds_nothing(store: Any) -> None:
 
 def test_what_an_edit_took_back_is_not_recalled(new_database: Callable[[str], str]) -> None:
     with open_store(new_database("sqlite")) as store:
-        keep(store, "s", 0, told("one", "the color is blue"), [])
-        keep(store, "s", 1, told("x", "the color is red")[1:], told("one"))
+        keep(store, "s", 0, talk("one", "the color is blue"), [])
+        keep(store, "s", 1, talk("x", "the color is red")[1:], talk("one"))
         assert [hit.message.text for hit in store.search("s", "color")] == ["the color is red"]
 
 
@@ -98,7 +98,7 @@ def test_what_an_edit_took_back_is_not_recalled(new_database: Callable[[str], st
 def test_words_in_code_and_other_scripts(new_database: Callable[[str], str], text: str, query: str) -> None:
     for kind in ("sqlite", "postgresql"):
         with open_store(new_database(kind)) as store:
-            keep(store, "s", 0, told("nothing to see", text, "nor here"), [])
+            keep(store, "s", 0, talk("nothing to see", text, "nor here"), [])
             assert [hit.message.text for hit in store.search("s", query, 1)] == [text]
 
 

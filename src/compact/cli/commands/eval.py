@@ -41,10 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--sources", metavar="NAMES", type=_names, default=[], help="only these sources, by file name"
     )
     group.add_argument(
-        "--limit", metavar="N", type=at_least_one, help="at most so many conversations a source"
+        "--limit", metavar="N", type=at_least_one, help="at most N conversations from each source"
     )
     group.add_argument(
-        "--once", action="store_true", help="compact each conversation in one go, not prompt by prompt"
+        "--once", action="store_true", help="compact each conversation at once, not prompt by prompt"
     )
     group.add_argument("--picture", metavar="FILE", help="draw survival against tokens kept as SVG")
     add_settings(parser)
@@ -187,7 +187,7 @@ def _report(found: Found, trial: Trial, context: Context) -> None:
         context.out.line(context.out.styled(line, "bold") if heading else line)
     if rows:
         context.out.line()
-    context.out.line(context.out.styled(_told(found, trial, context.out.dot), "dim"))
+    context.out.line(context.out.styled(_scope(found, trial, context.out.dot), "dim"))
 
 
 def _facts(trial: Trial) -> dict[str, Any]:
@@ -202,17 +202,21 @@ def _facts(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _told(found: Found, trial: Trial, dot: str) -> str:
+def _scope(found: Found, trial: Trial, dot: str) -> str:
     facts = _facts(trial)
-    told = [plural(found.conversations, "conversation"), f"{facts['summarizer']} summaries", facts["counter"]]
+    said = [
+        plural(found.conversations, "conversation"),
+        f"{facts['summarizer']} summaries",
+        facts["counter"],
+    ]
     if found.fitting:
         fitting = ", ".join(f"{count:,} at {window}" for window, count in found.fitting.items())
-        told.append(f"left out because they fit: {fitting}")
+        said.append(f"left out because they fit: {fitting}")
     for (smaller, larger), count in _alike(found.outcomes).items():
-        told.append(f"no smaller window at {smaller} than at {larger} for {count:,} (too short)")
+        said.append(f"no smaller window at {smaller} than at {larger} for {count:,} (too short)")
     if found.interrupted:
-        told.append("interrupted")
-    return dot.join(told)
+        said.append("interrupted")
+    return dot.join(said)
 
 
 def _alike(outcomes: Sequence[Outcome]) -> Counter[tuple[str, str]]:
@@ -260,7 +264,7 @@ def _draw(path: Path, found: Found, trial: Trial, context: Context) -> None:
     from compact.evaluation.picture import draw, panels_of
 
     compacted = len({(outcome.source, outcome.case) for outcome in found.outcomes})
-    subtitle = _told(Found(conversations=compacted), trial, " · ")
+    subtitle = _scope(Found(conversations=compacted), trial, " · ")
     windows = ", ".join(window.label for window in trial.windows)
     try:
         path.write_text(draw(found.outcomes, f"{subtitle} · windows {windows}"), encoding="utf-8")

@@ -38,13 +38,13 @@ def run(context: Context) -> ExitCode:
     # Another archive's files lie beside them, and are not this one's to take.
     others = sum(path.is_file() for path in Path(settings.spool).glob("*/[!.]*/[!.]*")) - waiting
     if context.args.json:
-        told = {
+        report = {
             "archive": where,
             "sent": sent,
             "waiting": waiting,
             "of_other_archives": others,
         }
-        context.print_json(told | ({"problem": problem} if problem else {}))
+        context.print_json(report | ({"problem": problem} if problem else {}))
     else:
         context.out.line(f"{plural(sent, 'file')} sent to {where}" if before else "nothing waits")
     if others:

@@ -70,14 +70,14 @@ def _compactions(context: Context, store: SqlStore, session_id: str, redact: Red
         if record.kind is RecordKind.RESTORE:
             continue
         begins = f"{record.step:>3}  {_when(record.created_at)}  {record.kind.value:<10}  "
-        context.out.paragraph(begins, _told(record, record.id in undone), len(begins))
+        context.out.paragraph(begins, _line(record, record.id in undone), len(begins))
     if records:
-        context.note("tokens as counted here; what a provider counts, as the chat tells it, may differ")
+        context.note("tokens as counted here; the provider's own count, which the chat shows, may differ")
     else:
         context.note("this session was never compacted")
 
 
-def _told(record: Record, undone: bool) -> str:
+def _line(record: Record, undone: bool) -> str:
     parts = [f"{record.tokens_before:,} → {record.tokens_after:,} tokens"]
     if record.messages_replaced:
         parts.append(f"{plural(record.messages_replaced, 'message')} replaced")
@@ -100,8 +100,8 @@ def _as_json(record: Record, undone: set[str | None]) -> dict[str, Any]:
         "created_at",
     )
     counts = ("tokens_before", "tokens_after", "messages_replaced", "outputs_cleared", "source_length")
-    told = {name: getattr(record, name) for name in (*names, *counts)}
-    return {"kind": record.kind.value, **told, "undone": record.id in undone}
+    fields = {name: getattr(record, name) for name in (*names, *counts)}
+    return {"kind": record.kind.value, **fields, "undone": record.id in undone}
 
 
 def _when(at: float) -> str:

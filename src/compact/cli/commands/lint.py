@@ -62,7 +62,7 @@ def run(context: Context) -> ExitCode:
         context.print_json(_as_json(results, context.args.fix))
     elif context.args.fix:
         context.out.write(transcript.render([result.messages for result in results]))
-    _tell(results, context)
+    _show(results, context)
     return ExitCode.FINDINGS if any(result.found for result in results) else ExitCode.OK
 
 
@@ -112,7 +112,7 @@ def _broken(conversation: Conversation, format: Format) -> Iterator[Violation]:
             yield Violation(ViolationCode.MALFORMED, index, error.problem)
 
 
-def _tell(results: list[Result], context: Context) -> None:
+def _show(results: list[Result], context: Context) -> None:
     """Findings on standard output, unless that carries JSON or the repaired conversation."""
     screen = context.err if context.args.json or context.args.fix else context.out
     if context.args.json:

@@ -35,8 +35,8 @@ def run(context: Context) -> ExitCode:
         originals = manager.restore(session, step)
         stands = standing(manager.records(session))
     if context.args.json:
-        told = {"session": session, "step": step, "messages": len(originals)}
-        context.print_json({**told, "in_force": stands[-1].step if stands else None})
+        report = {"session": session, "step": step, "messages": len(originals)}
+        context.print_json({**report, "in_force": stands[-1].step if stands else None})
     else:
         rest = _in_force(stands) or f"{plural(len(originals), 'message')} go out as they were"
         context.out.line(f"Compaction {step} of {session} and all built on it are undone: {rest}.")

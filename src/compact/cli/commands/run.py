@@ -70,7 +70,7 @@ def run(context: Context) -> ExitCode:
             context.warn(f"{conversation.label or number}: {error}")
             result, misfits = _as_it_is(manager, str(number), conversation), misfits + 1
         results.append(result)
-        context.note(_told(conversation, result))
+        context.note(_figures(conversation, result))
     if context.args.json:
         shown = [
             {"label": conversation.label or None, **asdict(result)}
@@ -140,7 +140,7 @@ def _explain(
     draw_plan(context.err, plan, plan_rows(plan, given, meter), title)
 
 
-def _told(conversation: Conversation, result: Result) -> str:
+def _figures(conversation: Conversation, result: Result) -> str:
     label = f"{conversation.label}: " if conversation.label else ""
     before, after = result.tokens.before, result.tokens.final
     if not result.changed:

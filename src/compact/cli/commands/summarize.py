@@ -91,7 +91,7 @@ def run(context: Context) -> ExitCode:
                 context.out.line(summary.text)
     for conversation, summary in pairs:
         if summary.text:
-            context.note(_told(conversation, summary, context))
+            context.note(_figures(conversation, summary, context))
         else:
             context.warn(_nothing(conversation, context))
     return ExitCode.OK if pairs and all(summary.text for summary in summaries) else ExitCode.FINDINGS
@@ -139,7 +139,7 @@ def _passed_over(context: Context, reason: str, sentence: str) -> None:
     context.warn(sentence)
 
 
-def _told(conversation: Conversation, summary: Summary, context: Context) -> str:
+def _figures(conversation: Conversation, summary: Summary, context: Context) -> str:
     label = f"{conversation.label}: " if conversation.label else ""
     size = f"{summary.tokens:,} of at most {context.args.max_tokens:,} tokens"
     held = summary.survival.get("all")

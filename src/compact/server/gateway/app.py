@@ -83,16 +83,16 @@ class Gateway:
         ready = await self._ready(exchange)
         overhead = time.perf_counter() - began
         self._metrics.took(overhead, ready)
-        told = _told(exchange, ready, overhead)
+        report = _report_headers(exchange, ready, overhead)
         try:
-            await self._send(exchange, ready, told, send)
+            await self._send(exchange, ready, report, send)
         except self._upstream.failures as error:
             self._metrics.unreachable += 1
             message = (
                 f"The gateway could not reach its upstream ({type(error).__name__}). Nothing was changed; "
                 "try again, or check --upstream."
             )
-            await _answer(send, 502, error_body(exchange.api, 502, message), [_JSON, *told])
+            await _answer(send, 502, error_body(exchange.api, 502, message), [_JSON, *report])
 
     def _read(self, scope: Message, raw: bytes) -> Exchange:
         headers = {
@@ -129,7 +129,7 @@ class Gateway:
             ready = replace(ready, body=recalling.offered(request.api, ready.body))
         return ready
 
-    async def _send(self, exchange: Exchange, ready: Ready, told: Headers, send: Send) -> None:
+    async def _send(self, exchange: Exchange, ready: Ready, report: Headers, send: Send) -> None:
         for last_try in (False, True):
             async with self._upstream.answered(
                 exchange.method, exchange.url, exchange.headers, ready.body
@@ -140,12 +140,12 @@ class Gateway:
                     if smaller is not None:
                         ready = smaller
                         continue
-                    await _answer(send, response.status_code, raw, [*_unpacked(response), *told])
+                    await _answer(send, response.status_code, raw, [*_unpacked(response), *report])
                     return
                 if self._recalls(exchange, ready):
-                    await self._recalled(exchange, ready, response, told, send)
+                    await self._recalled(exchange, ready, response, report, send)
                     return
-                await self._stream(exchange, response, told, send)
+                await self._stream(exchange, response, report, send)
                 return
 
     def _recalls(self, exchange: Exchange, ready: Ready) -> bool:
@@ -160,8 +160,8 @@ class Gateway:
             exchange.request, exchange.raw, exchange.session, exchange.preset
         )
 
-    async def _stream(self, exchange: Exchange, response: Any, told: Headers, send: Send) -> None:
-        headers = [*returned(response), *told]
+    async def _stream(self, exchange: Exchange, response: Any, report: Headers, send: Send) -> None:
+        headers = [*returned(response), *report]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         kept: bytearray | None = bytearray() if _has_usage(exchange, response) else None
         async for chunk in response.aiter_raw():
@@ -181,7 +181,7 @@ class Gateway:
             await self._compaction.observe(exchange.request, exchange.session, exchange.preset, usage)
 
     async def _recalled(
-        self, exchange: Exchange, ready: Ready, response: Any, told: Headers, send: Send
+        self, exchange: Exchange, ready: Ready, response: Any, report: Headers, send: Send
     ) -> None:
         """A reply that may call the recall tool: read whole, answered and asked again where it does."""
         assert exchange.request is not None
@@ -203,11 +203,11 @@ class Gateway:
             ) as again:
                 response = again
                 raw, status, headers = await again.aread(), again.status_code, _unpacked(again)
-        await _answer(send, status, raw, [*headers, *told])
+        await _answer(send, status, raw, [*headers, *report])
 
 
 def _has_usage(exchange: Exchange, response: Any) -> bool:
-    """Streams pass unread; a whole answer, not packed, tells what the provider counted."""
+    """Streams pass unread; a whole answer, not packed, has the provider's count."""
     return (
         exchange.request is not None
         and not exchange.counts_only
@@ -222,7 +222,7 @@ def _unpacked(response: Any) -> Headers:
     return [(name, value) for name, value in returned(response) if name not in dropped]
 
 
-def _told(exchange: Exchange, ready: Ready, overhead: float) -> Headers:
+def _report_headers(exchange: Exchange, ready: Ready, overhead: float) -> Headers:
     facts = {"x-compact-overhead-ms": f"{overhead * 1000:.1f}"}
     if exchange.request is not None:
         facts |= {

@@ -132,9 +132,9 @@ def _streamed_chat(events: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str,
                     piece["index"], {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
                 )
                 call["id"] = piece.get("id") or call["id"]
-                told = piece.get("function") or {}
-                call["function"]["name"] += told.get("name") or ""
-                call["function"]["arguments"] += told.get("arguments") or ""
+                function = piece.get("function") or {}
+                call["function"]["name"] += function.get("name") or ""
+                call["function"]["arguments"] += function.get("arguments") or ""
     yield from calls.values()
 
 

@@ -72,7 +72,7 @@ class Upstream:
 def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """What goes on to the provider: everything but what belongs to this connection or to us.
 
-    The body was unpacked on its way in, so its encoding and length are told anew.
+    The body was unpacked on its way in, so its encoding and length are set again.
     """
     dropped = _HOP_BY_HOP | {b"host", b"content-length", b"content-encoding"}
     return [

@@ -95,8 +95,8 @@ def session_of(request: Request, named: str, *owners: str) -> str:
     """
     first = next((one for one in request.messages if _role(one) == "user"), request.messages[0])
     begins = named or json.dumps(first, sort_keys=True, default=str)
-    told = "\0".join((request.api.format, begins, *owners))
-    return f"gateway-{blake2b(told.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
+    identity = "\0".join((request.api.format, begins, *owners))
+    return f"gateway-{blake2b(identity.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
 
 
 def _role(message: Any) -> Any:

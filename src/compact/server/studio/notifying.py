@@ -1,4 +1,4 @@
-"""Tells other processes on the same database that a session has something new, or that a turn is to stop."""
+"""Notifies other processes on the same database that a session has news, or that a turn is to stop."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ class PromptContents:
         units = extract(self._originals, is_secret=redactor.is_secret).units
         values = sorted((unit for unit in units if _counts_as_value(unit)), key=lambda one: -one.rank)
         spoken = ((kind_of(unit), unit) for unit in units if unit.kind not in VALUES)
-        told = [(kind.value, unit) for kind, unit in spoken if kind is not SectionKind.OTHER]
-        return [*told, *((_VALUE_KINDS[unit.kind], unit) for unit in values[:_MOST_VALUES])]
+        prose = [(kind.value, unit) for kind, unit in spoken if kind is not SectionKind.OTHER]
+        return [*prose, *((_VALUE_KINDS[unit.kind], unit) for unit in values[:_MOST_VALUES])]
 
 
 def survived(kinds: Sequence[schemas.KindSurvival]) -> schemas.Survived:

@@ -85,10 +85,10 @@ class Studio:
         )
         presence = Presence(store, self._notifier.shared)
 
-        def tell(news: News, session_id: str) -> None:
+        def notify(news: News, session_id: str) -> None:
             self._notifier.notify(news, tenant, session_id)
 
-        return Workspace(tenant, chats, events, self.metrics, presence, tell, settings.max_conversations)
+        return Workspace(tenant, chats, events, self.metrics, presence, notify, settings.max_conversations)
 
     async def message_lists(self, tenant: str) -> MessageLists:
         """For programs that keep their conversations themselves."""

@@ -106,7 +106,7 @@ class _Pool:
 
 
 def _work(settings: StudioSettings, listening: socket.socket, up: Any) -> None:
-    """One worker: ends by itself when told to by a signal."""
+    """One worker: ends by itself on a signal."""
     from compact.server.studio.running import service
 
     # A Ctrl-C at the terminal reaches all processes; the parent passes it on in its own time.

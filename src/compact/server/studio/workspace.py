@@ -66,7 +66,7 @@ class Workspace:
         events: SessionEvents,
         metrics: Metrics,
         presence: Presence,
-        tell: Callable[[News, str], None],
+        notify: Callable[[News, str], None],
         max_open: int,
     ) -> None:
         self.tenant = tenant
@@ -75,8 +75,8 @@ class Workspace:
         self.events = events
         self.metrics = metrics
         self.presence = presence
-        self._tell = tell
-        """Tells other processes."""
+        self._notify = notify
+        """Notifies other processes."""
         self._max_open = max_open
         self._open: OrderedDict[str, OpenSession] = OrderedDict()
         self._opening: dict[str, asyncio.Lock] = {}
@@ -168,7 +168,7 @@ class Workspace:
         return (entry is not None and entry.streaming) or running_turn(thread) is not None
 
     def hear(self, news: News, session_id: str) -> None:
-        """What another process tells; called in the loop."""
+        """News from another process; called in the loop."""
         entry = self._open.get(session_id)
         if news is News.CHANGED:
             if entry is not None:
@@ -248,7 +248,7 @@ class Workspace:
         running = await self.elsewhere(session_id)
         if running is None:
             return False
-        self._tell(News.STOP, session_id)
+        self._notify(News.STOP, session_id)
         return await self._gone(session_id, running)
 
     async def _gone(self, session_id: str, running: RunningTurn) -> bool:
@@ -288,7 +288,7 @@ class Workspace:
             return await entry.turn.stop_if_compacting()
         if not (await self.thread(session_id)).currently_compacting:
             return False
-        self._tell(News.CANCEL, session_id)
+        self._notify(News.CANCEL, session_id)
         return True
 
     async def close(self, seconds: float) -> None:

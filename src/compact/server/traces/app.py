@@ -61,7 +61,7 @@ def api(
 ) -> FastAPI:
     """The service without its guard, for a server that has one."""
 
-    # Here, where a pattern that is none can still be told.
+    # Here, where an invalid pattern can still be reported.
     redactor = RememberingRedactor(settings)
 
     @asynccontextmanager

@@ -55,7 +55,7 @@ class TraceDatabase:
         self._local = threading.local()
         self._lock = threading.Lock()
         self._open: list[sqlite3.Connection] = []
-        with self.told("opened"):
+        with self.translating_errors("opened"):
             # Traces hold what was said: for their owner alone.
             make_private(self.path)
             connection = self.connection()
@@ -93,7 +93,7 @@ class TraceDatabase:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One state of the database for all statements inside."""
-        with self.told("read"):
+        with self.translating_errors("read"):
             connection = self.connection()
             connection.execute("BEGIN")
             try:
@@ -104,7 +104,7 @@ class TraceDatabase:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """All or nothing; on disk once it is left."""
-        with self.told("written"):
+        with self.translating_errors("written"):
             connection = self.connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -116,7 +116,7 @@ class TraceDatabase:
                 raise
 
     @contextmanager
-    def told(self, done: str) -> Iterator[None]:
+    def translating_errors(self, done: str) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:

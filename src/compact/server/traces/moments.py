@@ -14,7 +14,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(value: Any) -> int | None:
-    """ISO 8601 with any offset (none means UTC), or a number of s, ms, µs or ns, told apart by its size.
+    """ISO 8601 with any offset (none means UTC), or a number of s, ms, µs or ns, distinguished by its size.
 
     ValueError when it is neither.
     """

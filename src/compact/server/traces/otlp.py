@@ -54,7 +54,7 @@ def payload_of_protobuf(body: bytes) -> dict[str, Any]:
 
 
 def answer(protobuf: bool, rejected: int, problem: str) -> tuple[bytes, str]:
-    """What an exporter is told, and its media type. Answers about metrics and logs have the same layout."""
+    """The answer to an exporter, and its media type. Answers about metrics and logs have the same layout."""
     if not protobuf:
         partial = {"rejectedSpans": str(rejected)} if rejected else {}
         partial |= {"errorMessage": problem} if problem else {}
@@ -98,7 +98,7 @@ def _event(span: Any, resource: Mapping[str, Any], scope: Any) -> TraceEvent:
 
 
 def _id(value: Any, name: str, digits: int) -> str:
-    """Hex, as OTLP/JSON demands; base64, as protobuf's own JSON has it, is told by its length."""
+    """Hex, as OTLP/JSON demands; base64, as protobuf's own JSON has it, is recognized by its length."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{name} is missing")
     if len(value) == digits and _HEX.fullmatch(value):

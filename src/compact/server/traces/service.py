@@ -22,7 +22,7 @@ from compact.server.traces.reading import Reader
 from compact.server.traces.settings import TraceSettings
 from compact.server.traces.writing import Writer
 
-_TOLD = 100
+_MOST_ERRORS = 100
 _SHORT = 64
 _T = TypeVar("_T")
 
@@ -95,7 +95,7 @@ class TraceService:
                     rows.append(row_of(event.redacted(self._redactor)))
                     continue
                 rejected += 1
-                if len(errors) < _TOLD:
+                if len(errors) < _MOST_ERRORS:
                     errors.append({"index": index, "error": event})
         except RecursionError:
             raise BadBody("The JSON is nested too deeply. Nothing was stored.") from None

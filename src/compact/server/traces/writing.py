@@ -74,9 +74,9 @@ class Writer:
                 news = [sum(batch.add(row) for row in rows) for rows, _ in group]
                 batch.finish()
         except Exception as error:
-            told = error if isinstance(error, StoreError) else StoreError(f"Not written: {error}")
+            problem = error if isinstance(error, StoreError) else StoreError(f"Not written: {error}")
             for _, done in group:
-                done.set_exception(told)
+                done.set_exception(problem)
             return
         self._keeper.wrote(sum(len(row.body) for rows, _ in group for row in rows))
         self._wake()

@@ -40,14 +40,14 @@ class Material:
         self, request: SummaryRequest, is_secret: Callable[[str], bool] | None = None, *, retell: bool = False
     ) -> None:
         """`retell`: lines of an earlier summary that no ledger has count too; no model carries them on."""
-        telling = [not is_empty_failure(message) for message in request.messages]
-        messages = list(compress(request.messages, telling))
-        positions = list(compress(request_positions(request), telling))
+        has_content = [not is_empty_failure(message) for message in request.messages]
+        messages = list(compress(request.messages, has_content))
+        positions = list(compress(request_positions(request), has_content))
         own = extract(messages, positions, is_secret=is_secret).units
         if retell:
             inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
-            told = "\n".join(filter(None, (request.previous_summary, *inside)))
-            own = (*_retold(told, request.previous_evidence), *own)
+            earlier = "\n".join(filter(None, (request.previous_summary, *inside)))
+            own = (*_repeated(earlier, request.previous_evidence), *own)
         self.own = own
         self.ledger = fold(request.previous_evidence, self.own)
         spoken = (
@@ -58,7 +58,7 @@ class Material:
         self.newest = max(spoken, default=-1)
 
 
-def _retold(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
+def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
     """Lines of an earlier summary that are not in the ledger: a model's prose, or a record without one."""
     if not summary:
         return

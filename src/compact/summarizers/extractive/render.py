@@ -145,13 +145,13 @@ def _quotes(line: Sequence[Candidate]) -> str:
 
 def _with_later(one: Candidate, chosen: set[int]) -> str:
     asked = f"{neutralize(one.unit.context)} — " if one.unit.context else ""
-    told = f"- {_cite([one])} {asked}“{neutralize(one.unit.value)}”"
+    shown = f"- {_cite([one])} {asked}“{neutralize(one.unit.value)}”"
     later, seen = one.later, {id(one)}
     while later is not None and id(later) in chosen and id(later) not in seen:
         seen.add(id(later))
-        told += f" — later {_cite([later])}: “{neutralize(later.unit.value)}”"
+        shown += f" — later {_cite([later])}: “{neutralize(later.unit.value)}”"
         later = later.later
-    return told
+    return shown
 
 
 def _grouped(picked: Sequence[Candidate]) -> Iterator[str]:
@@ -183,8 +183,8 @@ def _done(picked: Sequence[Candidate]) -> Iterator[str]:
             plain = times.endswith("times")
             name = f"{one.unit.value} ({times})" if times and plain else one.unit.value
             effects.setdefault(effect if plain or not times else f"{effect} {times}", []).append(name)
-        told = "; ".join(f"{effect} {', '.join(names)}" for effect, names in effects.items())
-        yield f"- {_cite_positions(at for one in files for at in _positions(one.unit))} {neutralize(told)}"
+        shown = "; ".join(f"{effect} {', '.join(names)}" for effect, names in effects.items())
+        yield f"- {_cite_positions(at for one in files for at in _positions(one.unit))} {neutralize(shown)}"
     for one in picked:
         unit = one.unit
         if unit.context.startswith(RAN):
@@ -248,28 +248,28 @@ def _ledger_lines(picked: Sequence[Candidate]) -> list[str]:
         unit, at = one.unit, one.unit.message
         if unit.kind in WORDS:
             why = neutralize(unit.context) if unit.context else "-"
-            told = f"[m{at}] “{neutralize(unit.value)}” :: {why} :: said by user :: -"
+            shown = f"[m{at}] “{neutralize(unit.value)}” :: {why} :: said by user :: -"
         elif unit.kind is EvidenceKind.CONCLUDED:
-            told = f"[m{at}] {neutralize(unit.value)} :: - :: said by assistant :: -"
+            shown = f"[m{at}] {neutralize(unit.value)} :: - :: said by assistant :: -"
         elif unit.context.startswith(FILE):
             effect = _effect(unit)
-            told = f"[m{at}] {neutralize(unit.value)} {effect} :: - :: - :: -"
+            shown = f"[m{at}] {neutralize(unit.value)} {effect} :: - :: - :: -"
         else:
             ending = unit.context.removeprefix(RAN).removeprefix(CALLED).removeprefix(PENDING).strip()
             verb = "ran" if unit.context.startswith(RAN) else "called"
             value = f"`{neutralize(unit.value)}`" if verb == "ran" else neutralize(unit.value)
-            told = f"[m{at}] {verb} {value} :: - :: - :: {ending or '-'}"
-        lines.append((at, one.order, told))
-    return [told for _, _, told in sorted(lines)]
+            shown = f"[m{at}] {verb} {value} :: - :: - :: {ending or '-'}"
+        lines.append((at, one.order, shown))
+    return [shown for _, _, shown in sorted(lines)]
 
 
 def _prose(parts: dict[Part, list[Candidate]], wanted: Iterable[Part], most: int) -> str:
     """One sentence a part: what belongs together is joined by semicolons."""
     sentences = []
     for part in wanted:
-        told = [line.removeprefix("- ").rstrip(".") for line in _lines(part, parts[part], _PLAIN)]
-        if told:
-            sentences.append(f"{_PROSE_LABELS[part]}: {'; '.join(told)}.")
+        shown = [line.removeprefix("- ").rstrip(".") for line in _lines(part, parts[part], _PLAIN)]
+        if shown:
+            sentences.append(f"{_PROSE_LABELS[part]}: {'; '.join(shown)}.")
     return fold_sentences(" ".join(sentences), most)
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from compact.errors import ConfigError, StoreError
 from compact.server.traces.event import TraceEvent
-from compact.server.traces.tail.client import Background, Told, TraceClient, events
+from compact.server.traces.tail.client import Background, TraceClient, Update, events
 from compact.server.traces.tail.showing import print_for_good, since
 from compact.server.traces.tail.view import (
     MAX_SPANS,
@@ -188,7 +188,7 @@ def test_messages_are_read_as_the_stream_sends_them() -> None:
 
 def test_a_stream_read_in_the_background_raises_what_it_met() -> None:
     def told() -> Any:
-        yield Told(1, {"a": 1})
+        yield Update(1, {"a": 1})
         raise StoreError("no service")
 
     stream = Background(told())

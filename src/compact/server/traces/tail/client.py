@@ -20,7 +20,7 @@ _PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 @dataclass(frozen=True)
-class Told:
+class Update:
     """An event with its sequence; or, without an event, whether the service can be reached."""
 
     sequence: int
@@ -57,7 +57,7 @@ class TraceClient:
         except (*self._errors, ValueError):
             return None
 
-    def follow(self, params: Mapping[str, str], pauses: tuple[float, ...] = _PAUSES) -> Iterator[Told]:
+    def follow(self, params: Mapping[str, str], pauses: tuple[float, ...] = _PAUSES) -> Iterator[Update]:
         """Every event once, for ever; StoreError or ConfigError when the service will not have us."""
         reached, failures = 0, 0
         while True:
@@ -66,7 +66,7 @@ class TraceClient:
                 with self._http.stream("GET", "/events", params=params, headers=headers) as response:
                     self._check(response.status_code, response.headers.get("content-type", ""))
                     failures = 0
-                    yield Told(reached)
+                    yield Update(reached)
                     for sequence, event in events(response.iter_lines()):
                         if event is None:
                             reached = max(reached, sequence)
@@ -75,11 +75,11 @@ class TraceClient:
                             reached = int(event.get("sequence") or 0)
                         elif sequence > reached:
                             reached = sequence
-                            yield Told(sequence, event)
+                            yield Update(sequence, event)
             except (*self._errors, ValueError):
                 pass  # Broken off, or garbage: both end the connection.
             if failures == 0:
-                yield Told(reached, connected=False)
+                yield Update(reached, connected=False)
             time.sleep(pauses[min(failures, len(pauses) - 1)])
             failures += 1
 
@@ -112,25 +112,25 @@ def events(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:
 class Background:
     """The stream read on a thread, so that a screen can be drawn in between; what waits is bounded."""
 
-    def __init__(self, told: Iterator[Told]) -> None:
-        self._told = told
-        self._queue: queue.Queue[Told | BaseException] = queue.Queue(1_000)
+    def __init__(self, updates: Iterator[Update]) -> None:
+        self._updates = updates
+        self._queue: queue.Queue[Update | BaseException] = queue.Queue(1_000)
         threading.Thread(target=self._run, name="compact-traces-tail", daemon=True).start()
 
-    def take(self, seconds: float) -> list[Told]:
+    def take(self, seconds: float) -> list[Update]:
         """What has come, after at most that time; raises what the stream raised."""
-        told: list[Told] = []
+        updates: list[Update] = []
         with suppress(queue.Empty):
-            while len(told) < _AT_ONCE:
-                item = self._queue.get_nowait() if told else self._queue.get(timeout=seconds)
+            while len(updates) < _AT_ONCE:
+                item = self._queue.get_nowait() if updates else self._queue.get(timeout=seconds)
                 if isinstance(item, BaseException):
                     raise item
-                told.append(item)
-        return told
+                updates.append(item)
+        return updates
 
     def _run(self) -> None:
         try:
-            for item in self._told:
+            for item in self._updates:
                 self._queue.put(item)
         except BaseException as error:
             self._queue.put(error)

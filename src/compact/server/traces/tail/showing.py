@@ -16,7 +16,7 @@ from compact.server.traces.event import TraceEvent
 from compact.server.traces.merging import state_of
 from compact.server.traces.moments import iso, micros, milliseconds
 from compact.server.traces.settings import PORT
-from compact.server.traces.tail.client import Background, Told, TraceClient
+from compact.server.traces.tail.client import Background, TraceClient, Update
 from compact.server.traces.tail.view import ShownTrace, Traces, drawn, duration, event_from, hints
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def tail(context: Context, token: str | None) -> ExitCode:
     args = context.args
     client = TraceClient(args.url or f"http://127.0.0.1:{PORT}", token)
     wanted = {"traceId": args.trace, "kinds": args.kinds, "since": since(args.since)}
-    told = client.follow({key: value for key, value in wanted.items() if value})
+    updates = client.follow({key: value for key, value in wanted.items() if value})
     try:
         if args.json:
-            _json_lines(context, client, told)
+            _json_lines(context, client, updates)
         elif context.out.terminal:
-            _live(context, client, told)
+            _live(context, client, updates)
         else:
-            _plain_lines(context, client, told)
+            _plain_lines(context, client, updates)
     except KeyboardInterrupt:
         context.note("")
     return ExitCode.OK
@@ -68,20 +68,20 @@ class _Connection:
         self._client = client
         self._before: bool | None = None
 
-    def note(self, told: Told) -> str:
-        if told.connected == self._before:
+    def note(self, update: Update) -> str:
+        if update.connected == self._before:
             return ""
-        first, self._before = self._before is None, told.connected
-        if told.connected:
+        first, self._before = self._before is None, update.connected
+        if update.connected:
             return f"following {self._client.url}{'' if first else ' again'} (Ctrl-C ends)"
         if first:
             return f"no trace service answers at {self._client.url} yet; waiting (start one: compact traces)"
         return "the service is gone; trying again"
 
 
-def _json_lines(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
+def _json_lines(context: Context, client: TraceClient, updates: Iterator[Update]) -> None:
     connection = _Connection(client)
-    for item in told:
+    for item in updates:
         if item.event is None:
             if note := connection.note(item):
                 context.note(note)
@@ -90,9 +90,9 @@ def _json_lines(context: Context, client: TraceClient, told: Iterator[Told]) -> 
         context.out.stream.flush()
 
 
-def _plain_lines(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
+def _plain_lines(context: Context, client: TraceClient, updates: Iterator[Update]) -> None:
     connection, traces = _Connection(client), Traces()
-    for item in told:
+    for item in updates:
         if item.event is None:
             if note := connection.note(item):
                 context.note(note)
@@ -124,7 +124,7 @@ def _seed(traces: Traces, client: TraceClient, event: TraceEvent) -> None:
         traces.seed(found)
 
 
-def _live(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
+def _live(context: Context, client: TraceClient, updates: Iterator[Update]) -> None:
     try:
         from rich.console import Console, Group
         from rich.live import Live
@@ -135,7 +135,7 @@ def _live(context: Context, client: TraceClient, told: Iterator[Told]) -> None:
         file=context.out.stream, highlight=False, force_terminal=True, no_color=not context.out.color
     )
     connection, traces, state = _Connection(client), Traces(), "connecting"
-    incoming = Background(told)
+    incoming = Background(updates)
     with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
         while True:
             for item in incoming.take(_TICK):
