@@ -16,6 +16,12 @@ from compact.model.summary import Summary, SummaryRequest
 from compact.model.value import value
 
 
+def missing_methods(given: Any, port: type) -> list[str]:
+    """What a port asks for and this object has not."""
+    asked = [name for base in reversed(port.__mro__) for name in vars(base) if not name.startswith("_")]
+    return [name for name in asked if not callable(getattr(given, name, None))]
+
+
 @runtime_checkable
 class TokenCounter(Protocol):
     """Counts text. `margin` says how much to add when the tokenizer is not the model's own (S2.5)."""
@@ -272,6 +278,12 @@ class Threads(Deletes, Protocol):
     def end(self, session_id: str) -> tuple[int, bytes]:
         """Where the current line ends: the position of the next message, and the chain hash so far."""
         ...
+
+
+class DoorStore(Store, Threads, Protocol):
+    """A store that was opened at a URL, for a chat, a server or a command."""
+
+    def close(self) -> None: ...
 
 
 class Archive(Protocol):

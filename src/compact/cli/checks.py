@@ -19,12 +19,13 @@ from compact.cli.measuring import Meter
 from compact.cli.session import manager_for
 from compact.config import CompactConfig, SummarizerSettings
 from compact.counters import counter_for
-from compact.errors import CompactError, ConfigError
+from compact.errors import CompactError, ConfigError, MissingExtra
 from compact.model.policy import Rest
 from compact.models import limits_for
 from compact.models.choose import sources
 from compact.models.limits import LimitsSource
 from compact.redaction.scan import compile_user
+from compact.stores import check_url
 from compact.summarizers.api import refuse_template
 from compact.summarizers.chain import EMBEDDED
 from compact.summarizers.templates import check_strategy
@@ -131,13 +132,13 @@ def _refusals(config: CompactConfig) -> Iterator[Check]:
         ("policy", partial(check_strategy, config.policy.strategy)),
         ("redaction", partial(compile_user, config.redaction.patterns)),
     ]
-    if config.storage.url is not None and _installed("sqlalchemy"):
-        from compact.stores.database import database_url
-
-        trials.append(("storage", partial(database_url, config.storage.url)))
+    if config.storage.url is not None:
+        trials.append(("storage", partial(check_url, config.storage.url)))
     for name, trial in trials:
         try:
             trial()
+        except MissingExtra:
+            continue  # told with the other extras
         except ConfigError as error:
             yield from (Check(Level.PROBLEM, name, line) for line in str(error).splitlines())
 
@@ -244,7 +245,7 @@ def _extras(config: CompactConfig) -> Iterator[Check]:
     links = (config.summarizer, *config.summarizer.fallbacks)
     needed: dict[str, bool] = {link.name: True for link in links}
     needed["s3"] = config.archive.adapter == "s3"
-    needed["sql"] = config.storage.url is not None
+    needed["sql"] = (config.storage.url or "").startswith(("sqlite", "postgres"))
     needed["postgres"] = (config.storage.url or "").startswith("postgres")
     present: list[str] = []
     absent: list[str] = []

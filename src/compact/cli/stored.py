@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from compact.cli.context import Context
@@ -14,8 +14,8 @@ from compact.errors import ConfigError, NotFound, StoreError
 if TYPE_CHECKING:
     from compact.config import CompactConfig
     from compact.manager import CompactManager
+    from compact.ports import DoorStore
     from compact.redaction import Redactor
-    from compact.stores.sql import SqlStore
 
 DEFAULT_URL = "sqlite:///.compact/sessions.db"
 
@@ -28,7 +28,7 @@ def add_store(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def opened(context: Context, create: bool = False) -> Iterator[SqlStore]:
+def opened(context: Context, create: bool = False) -> Iterator[DoorStore]:
     """The store; one that is not there is made only where something is to be put into it."""
     from compact.stores import open_store
 
@@ -36,7 +36,7 @@ def opened(context: Context, create: bool = False) -> Iterator[SqlStore]:
     url = store_url(context, config)
     if not create:
         _there(url)
-    with open_store(url, config.tenant) as store:
+    with closing(open_store(url, config.tenant)) as store:
         yield store
 
 
@@ -45,17 +45,25 @@ def store_url(context: Context, config: CompactConfig) -> str:
     url: str | None = context.args.store
     if url is None:
         return config.storage.url or DEFAULT_URL
-    scheme, found, _ = url.partition("://")
-    if not found:
+    if "://" not in url:
         # A word with an @ in it may be an address with a password.
         shown, file = ("", "sessions.db") if "@" in url or not url else (f" {url!r}", url)
         raise ConfigError(f"--store{shown} is not a database URL; try --store sqlite:///{file}", "store")
-    if not scheme.startswith(("sqlite", "postgres")):
-        raise ConfigError(f"--store must be a sqlite:/// or postgresql:// URL (got {scheme}://).", "store")
+    from compact.stores import check_url
+
+    check_url(url, "--store")
     return url
 
 
-def manager_on(context: Context, store: SqlStore) -> CompactManager:
+def shown_url(url: str) -> str:
+    """The URL as people may see it, without a password."""
+    scheme, found, rest = url.partition("://")
+    user, at, place = rest.rpartition("@")
+    name, password, _ = user.partition(":")
+    return f"{scheme}{found}{name}{':***' if password else ''}{at}{place}"
+
+
+def manager_on(context: Context, store: DoorStore) -> CompactManager:
     """A manager that reads and restores; it compacts nothing, so it needs no archive."""
     from compact.archives.memory import MemoryArchive
     from compact.manager import CompactManager
@@ -73,13 +81,12 @@ def redactor_of(context: Context) -> Redactor:
     return redactor
 
 
-def known(store: SqlStore, session_id: str) -> str:
+def known(context: Context, store: DoorStore, session_id: str) -> str:
     """The id, if the store has that session."""
     if store.session(session_id) is None:
         names = ", ".join(thread.session_id for thread in store.sessions(5)) or "none"
-        raise NotFound(
-            f"There is no session {session_id!r} in {store.database.shown}. The newest are: {names}."
-        )
+        place = shown_url(store_url(context, context.config()))
+        raise NotFound(f"There is no session {session_id!r} in {place}. The newest are: {names}.")
     return session_id
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from compact.errors import ConfigError, FormatError
-from compact.ports import Archive, Exporter, Store
+from compact.ports import Archive, Exporter, Store, missing_methods
 
 
 def check_session(session_id: Any) -> None:
@@ -41,28 +41,23 @@ def check_asked(messages: Any, tools: Any, system: Any, context: Any) -> None:
 def check_ports(store: Any, archive: Any, exporters: Any) -> None:
     """Refuse now what would fail in the middle of a conversation."""
     if store is not None:
-        _check_port("store", "store", store, _methods(Store))
+        _check_port("store", "store", store, Store)
     if archive is not None:
-        _check_port("archive", "archive", archive, _methods(Archive))
+        _check_port("archive", "archive", archive, Archive)
     if not isinstance(exporters, Collection):
         raise ConfigError(f"exporters must be a list, not {type(exporters).__name__}.", "exporters")
     for number, exporter in enumerate(exporters):
-        own = () if callable(exporter) else _methods(Exporter)
-        _check_port(f"exporters[{number}]", "exporter", exporter, own)
+        port = object if callable(exporter) else Exporter
+        _check_port(f"exporters[{number}]", "exporter", exporter, port)
 
 
-def _check_port(path: str, kind: str, given: Any, methods: Sequence[str]) -> None:
+def _check_port(path: str, kind: str, given: Any, port: type) -> None:
     if isinstance(given, type):
         raise ConfigError(f"{path}: {given.__name__} is a class. Pass an object of it.", path)
-    missing = [name for name in methods if not callable(getattr(given, name, None))]
-    if missing:
+    if missing := missing_methods(given, port):
         raise ConfigError(
             f"{path}: {type(given).__name__} is no {kind}. It has no {', '.join(missing)}.", path
         )
-
-
-def _methods(port: type) -> list[str]:
-    return [name for name in vars(port) if not name.startswith("_")]
 
 
 def _is_array(value: Any) -> bool:

@@ -12,7 +12,7 @@ from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record
 from compact.ports import Hit, RecordState, SessionMemory, Space, Thread
-from compact.stores.database import Database
+from compact.stores.database import Database, database_url
 from compact.stores.leases import SqlLeases
 from compact.stores.memories import SqlMemories
 from compact.stores.originals import SqlOriginals
@@ -46,6 +46,10 @@ class SqlStore:
         self._leases = SqlLeases(rows)
         self._memories = SqlMemories(rows)
         self._threads = SqlThreads(rows)
+
+    @staticmethod
+    def check_url(url: str) -> None:
+        database_url(url)
 
     def close(self) -> None:
         self._leases.stop()

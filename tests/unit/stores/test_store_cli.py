@@ -231,7 +231,7 @@ def test_a_store_or_a_session_that_is_not_there(compact: Compact, session: list[
     [
         ("nope.db", "--store 'nope.db' is not a database URL; try --store sqlite:///nope.db"),
         ("", "try --store sqlite:///sessions.db"),
-        ("mysql://host/x", "--store must be a sqlite:/// or postgresql:// URL (got mysql://)"),
+        ("mysql://host/x", "--store must begin with sqlite:// or postgresql:// (got mysql://)"),
         ("me:secret-word@host/x", "--store is not a database URL"),
     ],
 )

@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(context: Context) -> ExitCode:
     redactor = redactor_of(context)
     with opened(context) as store:
-        session = known(store, context.args.session)
+        session = known(context, store, context.args.session)
         objects = (redactor.value(as_plain(item)) for item in objects_of(store.originals(session)))
         if context.args.output is None:
             count = _write(objects, context.out)

@@ -16,7 +16,7 @@ from compact.cli.terminal import one_line, plural
 from compact.model.record import Record, RecordKind
 
 if TYPE_CHECKING:
-    from compact.stores.sql import SqlStore
+    from compact.ports import DoorStore
 
 Redact = Callable[[str], str]
 
@@ -37,11 +37,11 @@ def run(context: Context) -> ExitCode:
         if context.args.session is None:
             _sessions(context, store, redact)
         else:
-            _compactions(context, store, known(store, context.args.session), redact)
+            _compactions(context, store, known(context, store, context.args.session), redact)
     return ExitCode.OK
 
 
-def _sessions(context: Context, store: SqlStore, redact: Redact) -> None:
+def _sessions(context: Context, store: DoorStore, redact: Redact) -> None:
     threads = [
         replace(thread, title=redact(thread.title), summary=thread.summary and redact(thread.summary))
         for thread in store.sessions(context.args.limit)
@@ -57,7 +57,7 @@ def _sessions(context: Context, store: SqlStore, redact: Redact) -> None:
         context.note("no sessions yet")
 
 
-def _compactions(context: Context, store: SqlStore, session_id: str, redact: Redact) -> None:
+def _compactions(context: Context, store: DoorStore, session_id: str, redact: Redact) -> None:
     records = [
         replace(record, note=redact(record.note), summary=redact(record.summary))
         for record in store.records(session_id)

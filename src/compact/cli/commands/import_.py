@@ -23,7 +23,7 @@ from compact.model.message import Message, Role
 from compact.ports import Format
 
 if TYPE_CHECKING:
-    from compact.stores.sql import SqlStore
+    from compact.ports import DoorStore
 
 MAX_LINE = 64 * 1024 * 1024
 MAX_DEPTH = 64
@@ -139,7 +139,7 @@ def _depth(value: Any) -> int:
 
 
 def _stored(
-    store: SqlStore,
+    store: DoorStore,
     session: str,
     stream: BinaryIO,
     path: Path,

@@ -38,7 +38,7 @@ def run(context: Context) -> ExitCode:
         raise FormatError("QUERY is empty: give a recall handle (r-… or s-…), or words to look for.")
     with opened(context) as store:
         manager = manager_on(context, store)
-        session = known(store, args.session)
+        session = known(context, store, args.session)
         if args.json:
             hits = manager.recall(session, args.query, args.limit, after=args.after)
             found = [asdict(hit) for hit in hits]

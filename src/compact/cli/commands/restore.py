@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(context: Context) -> ExitCode:
     step = context.args.step
     with opened(context) as store:
-        session, manager = known(store, context.args.session), manager_on(context, store)
+        session, manager = known(context, store, context.args.session), manager_on(context, store)
         records = manager.records(session)
         stands = standing(records)
         if step in {record.step for record in records} - {record.step for record in stands}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from compact.cli.context import Context, to_json
@@ -51,7 +52,7 @@ def enter(context: Context) -> ExitCode:
 
     config = _config(context)
     url = _store_url(context, config)
-    with open_store(url, config.tenant) as store:
+    with closing(open_store(url, config.tenant)) as store:
         manager = CompactManager(config, store=store)
         serve(settings, manager, lambda at: _greet(context, settings, at, url))
     context.note("stopped")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -10,6 +11,7 @@ from urllib.parse import quote
 from compact.cli.context import Context, to_json
 from compact.cli.exits import ExitCode
 from compact.cli.options import add_settings, at_least_one
+from compact.cli.stored import shown_url, store_url
 from compact.errors import ConfigError, MissingExtra
 from compact.server.http.folders import data_folder, made_data_folder
 from compact.server.http.settings import TENANT
@@ -111,8 +113,6 @@ def _settings(context: Context) -> StudioSettings:
 
 
 def _store(context: Context) -> str:
-    from compact.cli.stored import store_url
-
     config = context.config()
     if context.args.store is not None or config.storage.url is not None:
         return store_url(context, config)
@@ -165,7 +165,7 @@ def _fill(settings: StudioSettings) -> None:
     from compact.stores import open_store
 
     for tenant in dict.fromkeys(settings.tokens.values() or [TENANT]):
-        with open_store(settings.store, tenant) as store:
+        with closing(open_store(settings.store, tenant)) as store:
             if store.session(SESSION) is None:
                 with CompactManager(settings.config, store=store, format=FORMAT) as manager:
                     TurnLog(manager, store, SESSION).take_in([], sample_turns(), "demo", TITLE)
@@ -176,10 +176,10 @@ def _greet(context: Context, settings: StudioSettings, url: str) -> None:
     # Behind the number sign it stays in the browser: no log and no proxy sees it.
     page = f"{url}/#token={quote(token)}" if token and len(settings.tokens) == 1 else url
     if context.args.json:
-        out.line(to_json({"url": url, "store": _shown(settings.store), "token": bool(token)}))
+        out.line(to_json({"url": url, "store": shown_url(settings.store), "token": bool(token)}))
     else:
         out.line(f"{out.styled('Compact studio', 'bold')} at {out.styled(url, 'cyan')}")
-        facts = {"sessions": _shown(settings.store), "API": f"{url}/api/openapi.json"}
+        facts = {"sessions": shown_url(settings.store), "API": f"{url}/api/openapi.json"}
         if token:
             facts["token"] = "every request needs Authorization: Bearer …"
         for name, text in facts.items():
@@ -190,9 +190,3 @@ def _greet(context: Context, settings: StudioSettings, url: str) -> None:
         import webbrowser
 
         webbrowser.open(page)
-
-
-def _shown(store: str) -> str:
-    from sqlalchemy.engine import make_url
-
-    return make_url(store).render_as_string(hide_password=True)

@@ -11,7 +11,7 @@ from compact.errors import CompactError, ConfigError
 from compact.manager import CompactManager
 from compact.models.limits import limits_for
 from compact.policies import PRESETS, preset, rule
-from compact.ports import Threads
+from compact.ports import DoorStore, Threads
 from compact.server.http.limits import Seats
 from compact.server.http.problems import Problem
 from compact.server.http.settings import TENANT
@@ -25,7 +25,6 @@ from compact.server.studio.session_events import SessionEvents
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.workspace import Workspace
 from compact.stores import open_store
-from compact.stores.sql import SqlStore
 
 
 class Studio:
@@ -41,7 +40,7 @@ class Studio:
         self.version = _version()
         self._loop = asyncio.get_running_loop()
         self._workspaces: dict[str, Workspace] = {}
-        self._stores: dict[str, SqlStore] = {}
+        self._stores: dict[str, DoorStore] = {}
         self._lists: dict[str, MessageLists] = {}
         self._opening = asyncio.Lock()
         self._notifier: Notifier = notifier_for(settings.store, self._loop, self._heard)
@@ -99,7 +98,7 @@ class Studio:
                 config = self.settings.config.model_copy(
                     update={"model": self.catalog.default, "tenant": own}
                 )
-                store = self._stores[own] = SqlStore(self._stores[tenant].database, own)
+                store = self._stores[own] = await asyncio.to_thread(open_store, self.settings.store, own)
                 manager = CompactManager(config, self.catalog.summarizer, store)
                 self._lists[tenant] = MessageLists(manager)
         return self._lists[tenant]
