@@ -7,14 +7,18 @@ from collections.abc import Iterable, Iterator
 
 from compact.core.seeming import plain
 
-_ESCAPED = re.compile(r"%([2-7][0-9a-f])")
-_DOT = re.compile(r"[。｡．]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?|(?<=\w) dot (?=\w)")
+_ESCAPED = re.compile(r"%(?:25)*([2-7][0-9a-f])")
+_JOINED = re.compile(r"[\"']\s?\+\s?[\"']")
+"""Between two strings that code puts together."""
+_DOT = re.compile(r"[。｡．]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?|(?<=\w) (?:dot|\.) (?=\w)")
 # Each begins where a word does, so that a long run of letters is read once.
 _DOTTED = re.compile(r"(?<![\w-])[\w-]+(?:\.[\w-]+)+")
 _NUMERIC = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _TOP = re.compile(r"[^\W\d_][\w-]*[^\W_]")
 _BARE = re.compile(r"(?:(?<=//)|(?<=\w@))[\w-]++(?!\.\w)|(?<![\w.-])[\w-]++(?=:\d{2,5}\b)")
 """A host of one label, known by what stands around it; a number before a colon is a time."""
+_LONGEST = 253
+"""Characters of a host's name, by the rules of the domain name system."""
 _CODE = re.compile(r"(?<!`)`++([^`\n]+)`")
 _SHELL = re.compile(r"[ \t]*(?:[-*][ \t]+)?[$#>%][ \t]+(\S.*)")
 _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
@@ -22,13 +26,16 @@ _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
 
 def addresses_in(text: str) -> set[str]:
     """The hosts that a text names, bare or inside an address, a link or a command."""
-    shown = _DOT.sub(".", _ESCAPED.sub(lambda code: chr(int(code[1], 16)), plain(text)))
+    shown = _ESCAPED.sub(lambda code: chr(int(code[1], 16)), plain(text))
+    shown = _DOT.sub(".", _JOINED.sub("", shown))
     found = {host for dotted in _DOTTED.findall(shown) if (host := _host(dotted))}
     return found.union(name for name in _BARE.findall(shown) if not name.isdigit())
 
 
 def _host(dotted: str) -> str:
     """What of dotted words is a host: one ends in a word, or has four numbers."""
+    if len(dotted) > _LONGEST:
+        return ""
     host = ".".join(label.strip("_-") for label in dotted.split(".")).removeprefix("www.")
     return host if _NUMERIC.fullmatch(host) or _TOP.fullmatch(host.rpartition(".")[2]) else ""
 

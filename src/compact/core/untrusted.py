@@ -22,7 +22,7 @@ from compact.core.quotes import APPROVES, NAMES_USER
 from compact.core.seeming import plain
 from compact.core.support import CITED, share_spoken, vocabulary
 from compact.core.view import Item
-from compact.evidence.own import own_and_shown
+from compact.evidence.own import voices_in
 from compact.evidence.words import is_about
 from compact.model.message import (
     Message,
@@ -38,7 +38,10 @@ from compact.model.summary import Summary
 
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
 _RUN = 4
-"""So many words in a row that only a tool said are a quotation of it."""
+"""So many words in a row that only data said are a quotation of it."""
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_LETTERS = 4
+"""In scripts without blanks so many letters stand for a word; a run of them is seven letters."""
 _PER_NEEDLE = 50
 _DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]")
 """A path, id, address or value: one of them is enough."""
@@ -55,8 +58,13 @@ class Voice(Enum):
     PERSON = "person"
     """The user, the system prompt, and what of an earlier summary had authority already."""
     MODEL = "model"
-    TOOL = "tool"
-    """Data: tool output, and what a user quotes, pastes or forwards."""
+    UNSURE = "unsure"
+    """What a user's message says and may only show."""
+    DATA = "data"
+    """Tool output, and what a user quotes, pastes or forwards."""
+
+
+_DOUBTED = frozenset({Voice.UNSURE, Voice.DATA})
 
 
 def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
@@ -66,7 +74,7 @@ def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
         text = text.replace(summary.untrusted, "").strip()
     # Data of spans that were folded before is no longer among the messages; the ledger knows it.
     folded = "\n".join(unit.value for unit in summary.evidence if unit.untrusted)
-    text, found = split_lines(text, [*_voices(items), (Voice.TOOL, folded)], _spoken_at(items))
+    text, found = split_lines(text, [*_voices(items), (Voice.DATA, folded)], _spoken_at(items))
     # Found lines are still part of the story, so they stand before the heading that begins tool data.
     return SummaryText(text, "\n".join(filter(None, (found, summary.untrusted.strip()))))
 
@@ -84,7 +92,7 @@ def split_lines(
     people = [text for voice, text in said if voice is Voice.PERSON]
     claims = read_claims(people)
     doubted = {number for number, line in enumerate(lines) if line and drops_negation(line, claims)}
-    if any(_WORD.search(text) for voice, text in said if voice is Voice.TOOL):
+    if any(_WORD.search(text) for voice, text in said if voice in _DOUBTED):
         doubted |= _quoting(lines, said) | _unvouched(lines, said) | _unsupported(lines, said, at or {})
     kept: tuple[list[str], list[str]] = ([], [])
     for number, line in enumerate(lines):
@@ -95,7 +103,7 @@ def split_lines(
 def _quoting(lines: Sequence[str], said: Sequence[tuple[Voice, str]]) -> set[int]:
     """Lines that say what data said first and no person said."""
     marks = _marks(lines)
-    from_data = _held((text for voice, text in said if voice is Voice.TOOL), set(marks))
+    from_data = _held((text for voice, text in said if voice in _DOUBTED), set(marks))
     from_data -= _held((text for voice, text in said if voice is Voice.PERSON), from_data)
     from_data -= _held_first(said, from_data)
     return {number for mark in from_data for number in marks[mark]}
@@ -113,7 +121,7 @@ def _unvouched(lines: Sequence[str], said: Sequence[tuple[Voice, str]]) -> set[i
             break
         named = unseen_hosts.intersection(parent_addresses(addresses_in(text))) if unseen_hosts else set()
         run = _commands_held(text, unseen_commands)
-        if voice is not Voice.TOOL:
+        if voice not in _DOUBTED:
             unseen_hosts -= named if voice is Voice.PERSON else named & open_hosts
             unseen_commands -= run if voice is Voice.PERSON else run & open_commands
         open_hosts -= named
@@ -132,13 +140,18 @@ def _commands_held(text: str, commands: set[Mark]) -> set[Mark]:
 
 def _unsupported(lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Mapping[int, str]) -> set[int]:
     """Lines that few of the spoken words bear out: orders, claims about the user, wrong citations."""
-    spoken = vocabulary(text for voice, text in said if voice is not Voice.TOOL)
+    with_data = any(_WORD.search(text) for voice, text in said if voice is Voice.DATA)
+    spoken = vocabulary(text for voice, text in said if voice not in _DOUBTED)
     by_people = vocabulary(text for voice, text in said if voice is Voice.PERSON)
     found: set[int] = set()
     for number, line in enumerate(lines):
         share = share_spoken(line, spoken)
+        if _orders(line) and share < _SUPPORT:
+            found.add(number)
+        if not with_data:
+            continue
         unheard = not line.startswith("#") and (share < _OWN_WORDS or not _is_borne_out(line, at))
-        if (unheard or (_orders(line) and share < _SUPPORT)) or (
+        if unheard or (
             NAMES_USER.search(line) is not None
             and share_spoken(line, by_people) < _OWN_WORDS
             and not (APPROVES.search(line) and share >= _SUPPORT)
@@ -163,7 +176,7 @@ def _spoken_at(items: Sequence[Item]) -> dict[int, str]:
 
 
 def _own_text(message: Message) -> str:
-    own = own_and_shown(message.text)[0] if message.role is Role.USER else message.text
+    own = voices_in(message.text).own if message.role is Role.USER else message.text
     return "\n".join((own, *(arguments_text(call.arguments) for call in message.calls)))
 
 
@@ -180,7 +193,7 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
             # An earlier summary, or the half of it that came from tools, stands as the assistant's.
             # Its delimiters are ours: a tool that spells them did not get them from a person.
             own = message.text.replace(TAG, "")
-            yield Voice.TOOL if message.role is Role.ASSISTANT else Voice.PERSON, own
+            yield Voice.DATA if message.role is Role.ASSISTANT else Voice.PERSON, own
         elif message.kind is MessageKind.ORIGINAL:
             called = False
             for part in message.parts:
@@ -189,8 +202,8 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
                         # Some formats have a step in one message: this was said when the result was there.
                         late.append(text)
                     case Text(text=text) if message.role is Role.USER:
-                        own, shown = own_and_shown(text)
-                        yield from ((Voice.PERSON, own), (Voice.TOOL, shown))
+                        by = voices_in(text)
+                        yield from ((Voice.PERSON, by.own), (Voice.UNSURE, by.unsure), (Voice.DATA, by.shown))
                     case Text(text=text):
                         by_model = message.role in (Role.ASSISTANT, Role.TOOL)
                         yield Voice.MODEL if by_model else Voice.PERSON, text
@@ -198,11 +211,11 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
                         called = True
                         yield Voice.MODEL, arguments_text(arguments)
                     case ToolResult(text=text):
-                        yield Voice.TOOL, text
+                        yield Voice.DATA, text
                     case Opaque(text=text):
                         # What we do not know may be what a provider's own tool found, call and result in one.
                         called = True
-                        yield Voice.TOOL, text
+                        yield Voice.DATA, text
     yield from ((Voice.MODEL, text) for text in late)
 
 
@@ -254,4 +267,11 @@ def _orders(line: str) -> bool:
 
 
 def _words(shown: str) -> list[str]:
-    return [word for raw in _WORD.findall(shown) if (word := raw.strip(".:!?*=-/"))]
+    words = [word for raw in _WORD.findall(shown) if (word := raw.strip(".:!?*=-/"))]
+    if shown.isascii() or not _UNSPACED.search(shown):
+        return words
+    return [piece for word in words for piece in (_overlapping(word) if _UNSPACED.search(word) else (word,))]
+
+
+def _overlapping(word: str) -> Iterator[str]:
+    return (word[at : at + _LETTERS] for at in range(max(1, len(word) - _LETTERS + 1)))

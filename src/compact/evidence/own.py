@@ -1,58 +1,62 @@
 """Which words of a user's message carry the user's authority. Whatever may be another's text does not.
 
-Stricter than the reading for the ledger, which must lose no words: here a doubt costs a line nothing but its
-place in the system message.
+Only its meaning tells "Fix the door.\\n\\nNever knock." from "Translate this.\\n\\nNever knock.", so only a
+message of one line is surely the user's, without quotations and markup, and without orders that stand beside
+a question or behind a colon. Stricter than the reading for the ledger, which must lose no words: here a doubt
+costs a line nothing but its place in the system message.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from compact.evidence.reading import LIST_LINE, Whose, pieces, quotations
+from compact.evidence.reading import Whose, pieces, sentences, take_quotations
+from compact.evidence.words import is_about
+from compact.model.value import value
 
-_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _ASKS = re.compile(r"[?？؟][\s\"”»)*_`]*$")
-_ANNOUNCES = re.compile(r"[:：][\s*_`]*$")
+_ANNOUNCES = re.compile(r": |：")
 
 
-def own_and_shown(text: str) -> tuple[str, str]:
-    """A user's message as (what is surely the user's own, what is or may be shown)."""
+@value
+class Voices:
+    """A user's message by whose words they are."""
+
+    own: str = ""
+    unsure: str = ""
+    """May be a text that the user asks about."""
+    shown: str = ""
+
+
+def voices_in(text: str) -> Voices:
+    text = text.strip()
+    if "\n" not in text:
+        return _in_line(text)
+    lines = text.split("\n")
+    own = [
+        line for line in (lines[0], lines[-1]) if _ASKS.search(line) and pieces(line)[0].whose is Whose.OWN
+    ]
+    read = pieces(text)
+    shown = "\n".join(piece.text for piece in read if piece.whose is Whose.SHOWN)
+    rest = "\n".join(piece.text for piece in read if piece.whose is not Whose.SHOWN)
+    unsure, quoted = take_quotations("\n".join(line for line in rest.split("\n") if line not in own), words=2)
+    return Voices("\n".join(own), unsure, "\n".join((shown, *quoted)).strip())
+
+
+def _in_line(line: str) -> Voices:
+    rest, quoted = take_quotations(line, words=2)
+    shown = "\n".join(quoted)
+    if any(piece.whose is not Whose.OWN for piece in pieces(rest)):
+        return Voices(shown="\n".join((rest, *quoted)))
+    said = list(sentences(rest))
+    asks = any(map(_ASKS.search, said))
     own: list[str] = []
-    shown: list[str] = []
-    kept: list[str] = []
-    for piece in pieces(text):
-        if piece.whose is Whose.OWN:
-            kept.append(piece.text)
-            continue
-        quoted = quotations(piece.text) if piece.whose is Whose.DOUBTFUL else []
-        shown += quoted or [piece.text]
-        rest = piece.text if quoted else ""
-        for quotation in quoted:
-            rest = rest.replace(quotation, "\n")
-        kept.append(rest)
-    doubted = set(_beside_a_question(text))
-    for line in "\n".join(kept).split("\n"):
-        (shown if line.strip() in doubted else own).append(line)
-    return "\n".join(own).strip(), "\n".join(shown).strip()
-
-
-def _beside_a_question(text: str) -> Iterator[str]:
-    """Lines that a question or an announcement may be about.
-
-    What follows a question, what follows a colon and is no list, and a block of lines before a question.
-    """
-    paragraphs = [paragraph.strip().split("\n") for paragraph in _PARAGRAPHS.split(text.strip())]
-    last_asking = max((n for n, lines in enumerate(paragraphs) if _ASKS.search(lines[-1])), default=0)
-    asked = announced = False
-    for number, lines in enumerate(paragraphs):
-        listed = all(map(LIST_LINE.match, lines))
-        block = len(lines) > 1 and not listed
-        doubted = asked or (announced and not listed) or (block and number < last_asking)
-        for line in lines:
-            asks = bool(_ASKS.search(line))
-            if doubted and not asks:
-                yield line.strip()
-            asked = asked or asks
-            doubted = doubted or asks
-        announced = announced or bool(_ANNOUNCES.search(lines[-1]))
+    unsure: list[str] = []
+    for sentence in said:
+        lead, *announced = _ANNOUNCES.split(sentence, maxsplit=1)
+        for part, beside in (
+            (lead, asks and not _ASKS.search(sentence)),
+            *((part, True) for part in announced),
+        ):
+            (unsure if beside and is_about("orders", part.lower()) else own).append(part)
+    return Voices("\n".join(own), "\n".join(unsure), shown)

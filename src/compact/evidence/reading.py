@@ -18,6 +18,7 @@ _WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n(?=[^\W\d_])(?=[^\WA-Z])
 BULLET = re.compile(r"[ \t]*(?:[-*•–+]|\d{1,3}[.)]|\(?[a-z]\)|#{1,6})[ \t]+")
 _FENCE = re.compile(r"[ \t]*(```|~~~|\"\"\"|''')")
 _TAG = re.compile(r"[ \t]*<([A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>")
+_MARKUP = re.compile(rf"{_TAG.pattern}|\\[A-Za-z]+\{{")
 _CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
 _FORWARDED = re.compile(r"[ \t]*[-_=*]{2,}\s*[^\W\d_][^\n]{2,60}?\s*[-_=*]{2,}:?\s*$")
 _HEADER = re.compile(r"[ \t]*\*{0,2}[^\W\d_][\w -]{1,14}\*{0,2}: ?\S[^\n]*$")
@@ -36,11 +37,11 @@ _MIRRORED = str.maketrans("<[{", ">]}")
 _CODE_END = re.compile(r".*(?:[{};]|\)\s*:)\s*$")
 _INLINE = re.compile(
     r"“[^“”\n]+”|\"[^\"\n]+\"|«[^«»\n]+»|„[^„“”\n]+[“”]|「[^「」\n]+」|『[^『』\n]+』|‘[^‘’\n]{20,}’"
+    r"|(?<!\w)'[^'\n]+'(?!\w)"
 )
 LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
 _QUOTED_WORDS = 5
-_QUOTED_CHARS = 12
-"""From so many words (characters, where no blanks part the words) on a quotation is somebody's sentence."""
+"""From so many words on a quotation is somebody's sentence."""
 _LONG_PASTE = 160
 
 
@@ -96,17 +97,22 @@ def pieces(text: str) -> list[Piece]:
     return found
 
 
-def quotations(text: str) -> list[str]:
-    """The quotations in a text that are long enough to be somebody's sentence."""
-    return [quoted for quoted in _INLINE.findall(text) if _is_sentence(quoted)]
+def take_quotations(text: str, words: int = _QUOTED_WORDS) -> tuple[str, list[str]]:
+    """A text without its quotations of so many words, and those."""
+    taken: list[str] = []
+
+    def take(quoted: re.Match[str]) -> str:
+        # Where no blanks part the words, one has about two characters.
+        if len(quoted[0].split()) < words and (quoted[0].isascii() or len(quoted[0]) < 2 * words + 2):
+            return quoted[0]
+        taken.append(quoted[0])
+        return " "
+
+    return _INLINE.sub(take, text), taken
 
 
 def _whose_line(text: str) -> Whose:
-    return Whose.DOUBTFUL if quotations(text) or _TAG.search(text) else Whose.OWN
-
-
-def _is_sentence(quoted: str) -> bool:
-    return len(quoted.split()) >= _QUOTED_WORDS or (not quoted.isascii() and len(quoted) >= _QUOTED_CHARS)
+    return Whose.DOUBTFUL if take_quotations(text)[1] or _MARKUP.search(text) else Whose.OWN
 
 
 def _own_blocks(block: str, opens: bool) -> Iterator[Piece]:
