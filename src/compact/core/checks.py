@@ -29,6 +29,10 @@ from compact.model.summary import RefusalReason, SummaryRequest
 __all__ = ["check_summary", "clean_summary", "drop_false_citations", "limit_sentences"]
 
 BRIEF_SENTENCES = 5
+_READ_CHARS = 500_000
+"""As much as a model may think (some 128,000 tokens) before it answers; the rest is not read."""
+_LAYERS = 8
+"""Of wrappers and thoughts in one another; an answer has two or three."""
 _LEAST_LETTERS = 0.1
 """Share of letters and digits among what can be seen; below it a text is noise, in any language."""
 
@@ -74,7 +78,7 @@ def check_summary(
     `count` counts tokens; `replaced_tokens` is the size of what the summary stands for. Citations of
     messages that do not exist are dropped, not refused.
     """
-    cleaned = clean_summary(look_at_most(text, request.max_tokens))
+    cleaned = clean_summary(look_at_most(_without_thoughts(text[:_READ_CHARS]), request.max_tokens))
     _refuse_what_is_no_summary(cleaned, had_text=bool(text.strip()))
     if _repeats_example(cleaned, request):
         raise _refused(
@@ -104,15 +108,17 @@ def check_summary(
 
 def clean_summary(text: str) -> str:
     """`text` without reasoning, fences, wrappers and lead-ins, and unable to close our delimiters."""
-    previous = None
-    text = _UNOPENED_REASONING.sub("", whole(text))  # streams cut in the wrong place leave half a character
-    while text != previous:
-        previous = text
-        text = _LEADING_REASONING.sub("", _CHANNEL.sub("", text)).strip()
+    text = whole(text)  # streams cut in the wrong place leave half a character
+    for _ in range(_LAYERS):
+        text = _without_thoughts(text).strip()
         text = _FENCE.sub(r"\1", text).strip()
         text = _WRAPPER.sub(r"\2", text).strip()
         text = _LEAD_IN.sub("", text).strip()
     return neutralize(text)
+
+
+def _without_thoughts(text: str) -> str:
+    return _LEADING_REASONING.sub("", _CHANNEL.sub("", _UNOPENED_REASONING.sub("", text)))
 
 
 def _refuse_what_is_no_summary(cleaned: str, *, had_text: bool) -> None:

@@ -44,6 +44,30 @@ def test_empty(text: str) -> None:
     assert refusal(text) == RefusalReason.EMPTY
 
 
+@pytest.mark.parametrize(
+    "unit", ["ash. ", "a", "<", "<think>", "## a\n", "“a” ", "[m1] ", "```\n", "<summary>"]
+)
+def test_of_megabytes_only_thoughts_are_read(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+
+    def clean(text: str) -> str:
+        looked_at.append(len(text))
+        return clean_summary(text)
+
+    def count(text: str) -> int:
+        looked_at.append(len(text))
+        return 1
+
+    monkeypatch.setattr("compact.core.checks.clean_summary", clean)
+    with contextlib.suppress(SummaryRefused):
+        check_summary(unit * (8_000_000 // len(unit)), asking(*lighthouse()), count)
+    assert looked_at and max(looked_at) <= 20_000
+
+
+def test_a_long_thought_before_the_answer_is_no_long_summary() -> None:
+    assert check("<think>" + "x" * 400_000 + "</think>" + GOOD) == GOOD
+
+
 @pytest.mark.spec("S3.6")
 def test_too_short_is_measured_after_cleaning() -> None:
     text = "<think>" + "x" * 500 + "</think>" + "A" * 199
