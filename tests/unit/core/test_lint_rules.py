@@ -434,6 +434,8 @@ BROKEN: dict[tuple[str, str], list[Any]] = {
 }
 SOUND: dict[str, list[Any]] = {
     "chat": [
+        # A server's own ids, longer than OpenAI's.
+        [USER, call("chatcmpl-tool-" + "0af3" * 8), tool("chatcmpl-tool-" + "0af3" * 8)],
         [SYSTEM, {**USER, "name": "ada-1"}, call("c" * 40), tool("c" * 40), SAYS, USER],
         [parts(text(), picture(f"data:image/png;base64,{PNG}", detail="low")), {**SAYS, "refusal": None}],
         [parts({"type": "file", "file": {"file_data": "x", "filename": "a.pdf"}})],
