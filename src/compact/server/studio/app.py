@@ -20,11 +20,11 @@ from compact.server.http.guard import App, Guard, Message, Receive, Send
 from compact.server.http.pages import Pages
 from compact.server.http.problems import Problem
 from compact.server.studio.catalog import Catalog, catalog_for
+from compact.server.studio.refusals import as_problem
 from compact.server.studio.routes import chat, compaction, messages, service, sessions
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.studio import Studio
 from compact.server.studio.trace_mount import beside, trace_api
-from compact.server.studio.workspace import as_problem
 from compact.server.traces.service import TraceService
 
 _log = logging.getLogger("compact")

@@ -1,4 +1,4 @@
-"""Which reply is being written where: known to all processes on one database."""
+"""Who works on a session just now: known to all processes on one database."""
 
 from __future__ import annotations
 
@@ -15,50 +15,77 @@ RENEW_SECONDS = 5.0
 
 
 @value
-class RunningTurn:
-    """A reply that some process is writing."""
+class Work:
+    """A reply that some process is writing, or a compaction that a user asked for."""
 
     id: str
-    position: int
+    position: int = 0
     """Of the user's message."""
+    compacts: bool = False
+    """Whether it is a compaction and no reply."""
 
 
 class Presence:
     """What the list of sessions and other processes should know, kept with the session.
 
-    A turn is announced for some seconds at a time and renewed while it runs, so that a killed process leaves
-    no session that seems to reply for ever. With one process nothing of it is stored.
+    Work is claimed for some seconds at a time and renewed while it runs, so that a killed process leaves no
+    session busy for ever. With one process nothing of it is stored.
     """
 
     def __init__(self, store: Threads, shared: bool) -> None:
         self._store = store
         self.shared = shared
 
-    def announce(self, session_id: str, turn: RunningTurn) -> None:
-        if self.shared:
-            running = {"id": turn.id, "position": turn.position, "until": time.time() + _SECONDS}
-            self._put(session_id, {"turn": running})
+    def claim(self, session_id: str, work: Work) -> Thread | None:
+        """Take the session for this work, unless another process is at it: then the session as it is."""
+        with self._store.exclusively(session_id):
+            thread = self._store.session(session_id)
+            if thread is None or thread.currently_compacting or work_in(thread) is not None:
+                return thread
+            self._put(thread, {"turn": _claimed(work)})
+            return None
+
+    def renew(self, session_id: str, work: Work) -> None:
+        """Go on holding it; also where the position is known only now."""
+        if not self.is_gone(session_id):
+            self._change(session_id, work, {"turn": _claimed(work)})
+
+    def is_gone(self, session_id: str) -> bool:
+        """Whether it was deleted meanwhile: to write about it would make it anew."""
+        return self._store.session(session_id) is None
 
     def used(self, session_id: str, usage: Usage) -> None:
         """How full the window is now."""
-        self._put(session_id, {"usage": usage.model_dump()})
-
-    def ended(self, session_id: str, usage: Usage) -> None:
-        """No turn runs any more."""
-        self._put(session_id, {"turn": None, "usage": usage.model_dump()})
-
-    def _put(self, session_id: str, changes: Mapping[str, Any]) -> None:
         thread = self._store.session(session_id)
         if thread is not None:
-            kept = {
-                name: value for name, value in {**thread.settings, **changes}.items() if value is not None
-            }
-            self._store.put_session(session_id, settings=kept)
+            self._put(thread, {"usage": usage.model_dump()})
+
+    def ended(self, session_id: str, work: Work, usage: Usage) -> None:
+        """This work is over."""
+        self.used(session_id, usage)
+        self._change(session_id, work, {"turn": None})
+
+    def _change(self, session_id: str, work: Work, changes: Mapping[str, Any]) -> None:
+        """Only of what is claimed for this work: a renewal that comes late must not claim it again."""
+        with self._store.exclusively(session_id):
+            thread = self._store.session(session_id)
+            if thread is not None and (thread.settings.get("turn") or {}).get("id") == work.id:
+                self._put(thread, changes)
+
+    def _put(self, thread: Thread, changes: Mapping[str, Any]) -> None:
+        settings = {**thread.settings, **changes}
+        kept = {name: value for name, value in settings.items() if value is not None}
+        self._store.put_session(thread.session_id, settings=kept)
 
 
-def running_turn(thread: Thread) -> RunningTurn | None:
-    """The reply that another process writes in this session."""
+def work_in(thread: Thread) -> Work | None:
+    """What some process does in this session."""
     match thread.settings.get("turn"):
-        case {"id": str(id), "position": int(position), "until": float(until)} if until > time.time():
-            return RunningTurn(id, position)
+        case {"id": str(id), "position": int(position), "until": float(until), **more} if until > time.time():
+            return Work(id, position, bool(more.get("compacts")))
     return None
+
+
+def _claimed(work: Work) -> dict[str, Any]:
+    found = {"id": work.id, "position": work.position, "until": time.time() + _SECONDS}
+    return {**found, "compacts": True} if work.compacts else found

@@ -12,13 +12,13 @@ from typing import Any
 
 from compact.chat.turns import Turn
 from compact.server.studio.messages import grouped, parts_of
-from compact.server.studio.presence import RunningTurn
+from compact.server.studio.presence import Work
 from compact.server.studio.ui_stream import DONE, encoded
 from compact.server.studio.workspace import Workspace
 
 
 async def followed_elsewhere(
-    here: Workspace, session_id: str, running: RunningTurn, poll: float
+    here: Workspace, session_id: str, running: Work, poll: float
 ) -> AsyncIterator[bytes]:
     first = running.position + 1
     metadata = {"position": first, "user_position": running.position}
@@ -26,7 +26,7 @@ async def followed_elsewhere(
     seen = first
     while not here.events.closed:
         # Asked first: what is stored between the two questions belongs to the turn.
-        over = await here.elsewhere(session_id) != running
+        over = await here.is_over(session_id, running)
         turns = await here.look(session_id, lambda found: list(found.turns))
         groups = grouped(turns[seen:])
         for group in groups:

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from compact.chat.conversation import Conversation
@@ -16,7 +17,7 @@ from compact.errors import CompactError
 from compact.model.event import EventName
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
-from compact.server.studio.presence import RENEW_SECONDS, Presence, RunningTurn
+from compact.server.studio.presence import RENEW_SECONDS, Presence, Work
 from compact.server.studio.schemas import Usage
 from compact.server.studio.session_events import SessionEvents
 from compact.server.studio.showing import shown_usage
@@ -38,6 +39,8 @@ class Turn:
         presence: Presence,
     ) -> None:
         self.live = LiveTurn(conversation.id)
+        self.work = Work(self.live.id, exchange.position)
+        """As other processes know it."""
         self.task: asyncio.Task[None] | None = None
         self.compacting = False
         """Whether a compaction runs just now: then another message is refused (S2.16)."""
@@ -69,13 +72,9 @@ class Turn:
 
     async def _run(self) -> None:
         begun = time.monotonic()
-        renewing: asyncio.Task[None] | None = None
+        renewing = asyncio.get_running_loop().create_task(self._renewing())
         try:
             async for event in self._exchange:
-                if isinstance(event, Accepted) and self._presence.shared:
-                    running = RunningTurn(self.live.id, event.position)
-                    await asyncio.to_thread(self._presence.announce, self._conversation.id, running)
-                    renewing = asyncio.get_running_loop().create_task(self._renew(running))
                 await self._take(event)
         except Exception:
             # A defect: readers get an end, the log gets the story, and neither gets the other's.
@@ -83,8 +82,7 @@ class Turn:
             self.live.add({"type": "error", "errorText": _FAILED})
             self.live.add({"type": "finish", "finishReason": "error"})
         finally:
-            if renewing is not None:
-                renewing.cancel()
+            renewing.cancel()
             with contextlib.suppress(Exception):
                 await asyncio.to_thread(self._ended)
             self.live.finish()
@@ -96,6 +94,10 @@ class Turn:
                 self._compacted = True
                 if engine_event.name is EventName.START or engine_event.name in _ENDS:
                     self.compacting = engine_event.name is EventName.START
+            case Accepted(position=position) if position != self.work.position:
+                # Another process had added messages before it.
+                self.work = Work(self.work.id, position)
+                await self._renew()
             case Failed():
                 self._metrics.turns_failed += 1
             case Stored():
@@ -117,11 +119,15 @@ class Turn:
         self.live.add(part)
         self._metrics.messages_stored += len(event.turns)
 
-    async def _renew(self, running: RunningTurn) -> None:
-        while True:
+    async def _renewing(self) -> None:
+        while self._presence.shared:
             await asyncio.sleep(RENEW_SECONDS)
+            await self._renew()
+
+    async def _renew(self) -> None:
+        if self._presence.shared:
             with contextlib.suppress(CompactError):
-                await asyncio.to_thread(self._presence.announce, self._conversation.id, running)
+                await asyncio.to_thread(self._presence.renew, self._conversation.id, self.work)
 
     def _ended(self) -> None:
         conversation, shared = self._conversation, self._presence.shared
@@ -129,11 +135,13 @@ class Turn:
             # Whoever sees the end of a reply finds what the engine said of it stored.
             conversation.manager.flush(_FLUSH_SECONDS)
         usage = shown_usage(conversation)
-        if shared or usage != self._announced:
-            self._presence.ended(conversation.id, usage)
-        if shared:
-            # Whoever follows from another process learns of the end at once.
-            self._events.store(conversation.id, {"type": "session", "data": {"id": conversation.id}})
+        if shared and not self._presence.is_gone(conversation.id):
+            # In one transaction: whoever follows from another process learns of the end at once.
+            ended = partial(self._presence.ended, conversation.id, self.work, usage)
+            told = {"type": "session", "data": {"id": conversation.id}}
+            self._events.store(conversation.id, told, beside=ended)
+        elif not shared and usage != self._announced:
+            self._presence.used(conversation.id, usage)
 
     async def _keep(self, *events: Any, usage: Usage | None = None) -> None:
         with contextlib.suppress(Exception):

@@ -6,33 +6,34 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from compact.chat.chats import Chats
 from compact.chat.conversation import Conversation
 from compact.chat.exchange import Exchange
-from compact.errors import CompactError, NotFound
+from compact.errors import CompactError
 from compact.model.event import Event, EventName
 from compact.ports import Thread
 from compact.server.http.problems import Problem
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
 from compact.server.studio.notifying import News
-from compact.server.studio.presence import Presence, RunningTurn, running_turn
+from compact.server.studio.presence import RENEW_SECONDS, Presence, Work, work_in
+from compact.server.studio.refusals import compacting_now, missing, replying_now
 from compact.server.studio.schemas import Usage
 from compact.server.studio.session_events import SessionEvents
+from compact.server.studio.showing import shown_usage
 from compact.server.studio.turn import Turn
 from compact.server.studio.ui_stream import usage_part
 
 T = TypeVar("T")
-OPTIMIZING = "Session is currently being optimized. Please wait a moment."
 # Of the trigger. A turn adds a few per cent of the window, so that the summary is there a turn or two ahead.
 _SOFT = 0.8
 _MOST_AHEAD = 2
-_REPLYING = "A reply is being written in this session. Wait for its end, or stop it."
 
 
 @dataclass
@@ -165,7 +166,7 @@ class Workspace:
     def is_streaming(self, thread: Thread) -> bool:
         """Whether a reply is being written, here or by another process."""
         entry = self._open.get(thread.session_id)
-        return (entry is not None and entry.streaming) or running_turn(thread) is not None
+        return (entry is not None and entry.streaming) or _reply_in(thread) is not None
 
     def hear(self, news: News, session_id: str) -> None:
         """News from another process; called in the loop."""
@@ -198,20 +199,22 @@ class Workspace:
 
     async def announce(self, session_id: str, usage: Usage) -> None:
         """The prompt changed outside of a turn."""
-        await asyncio.to_thread(self.presence.ended, session_id, usage)
-        await self.events.astore(session_id, usage_part(usage.model_dump()))
+        part = usage_part(usage.model_dump())
+        beside = partial(self.presence.used, session_id, usage)
+        await asyncio.to_thread(partial(self.events.store, session_id, part, beside=beside))
 
     # -- turns ---------------------------------------------------------------------------------------------
 
     async def begin(self, session_id: str, make: Callable[[Conversation], Exchange]) -> LiveTurn:
         """Begin a reply; it goes on by itself."""
         entry = await self.opened(session_id)
-        await self._refuse_elsewhere(session_id, entry)
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
             exchange = await asyncio.to_thread(make, entry.conversation)
-            turn = entry.turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
+            turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
+            await self._claim(session_id, turn.work)
+            entry.turn = turn
             turn.start().add_done_callback(lambda _: self._background(self._ahead(entry, turn)))
             return turn.live
 
@@ -236,9 +239,13 @@ class Workspace:
         entry = self._open.get(session_id)
         return entry.turn.live if entry is not None and entry.turn is not None else None
 
-    async def elsewhere(self, session_id: str) -> RunningTurn | None:
+    async def elsewhere(self, session_id: str) -> Work | None:
         """The reply that another process writes."""
-        return running_turn(await self.thread(session_id))
+        return _reply_in(await self.thread(session_id))
+
+    async def is_over(self, session_id: str, reply: Work) -> bool:
+        now = await self.elsewhere(session_id)
+        return now is None or now.id != reply.id
 
     async def stop(self, session_id: str) -> bool:
         entry = self._open.get(session_id)
@@ -251,10 +258,10 @@ class Workspace:
         self._notify(News.STOP, session_id)
         return await self._gone(session_id, running)
 
-    async def _gone(self, session_id: str, running: RunningTurn) -> bool:
+    async def _gone(self, session_id: str, running: Work) -> bool:
         """Whether another process's turn ended within some seconds."""
         for _ in range(50):
-            if await self.elsewhere(session_id) != running:
+            if await self.is_over(session_id, running):
                 return True
             await asyncio.sleep(0.1)
         return False
@@ -262,12 +269,12 @@ class Workspace:
     async def compacting(self, session_id: str, work: Callable[[Conversation], Any]) -> Any:
         """Run a compaction that can be cancelled; `work` returns an awaitable."""
         entry = await self.opened(session_id)
-        await self._refuse_elsewhere(session_id, entry)
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
-            await asyncio.to_thread(entry.conversation.catch_up)
-            entry.compaction = asyncio.ensure_future(work(entry.conversation))
+            claimed = Work(secrets.token_hex(6), compacts=True)
+            await self._claim(session_id, claimed)
+            entry.compaction = asyncio.ensure_future(self._compacted(entry, claimed, work))
             try:
                 # A client that goes away does not end it; only `cancel` does.
                 return await asyncio.shield(entry.compaction)
@@ -279,6 +286,24 @@ class Workspace:
                 raise
             finally:
                 entry.compaction = None
+
+    async def _compacted(self, entry: OpenSession, claimed: Work, work: Callable[[Conversation], Any]) -> Any:
+        conversation, presence = entry.conversation, self.presence
+        renewing = asyncio.ensure_future(self._renewing(conversation.id, claimed))
+        try:
+            await asyncio.to_thread(conversation.catch_up)
+            return await work(conversation)
+        finally:
+            renewing.cancel()
+            if presence.shared:
+                usage = shown_usage(conversation)
+                await asyncio.shield(asyncio.to_thread(presence.ended, conversation.id, claimed, usage))
+
+    async def _renewing(self, session_id: str, claimed: Work) -> None:
+        while self.presence.shared:
+            await asyncio.sleep(RENEW_SECONDS)
+            with suppress(CompactError):
+                await asyncio.to_thread(self.presence.renew, session_id, claimed)
 
     async def cancel_compaction(self, session_id: str) -> bool:
         entry = self._open.get(session_id)
@@ -312,55 +337,32 @@ class Workspace:
 
     def _refuse_busy(self, entry: OpenSession) -> None:
         if entry.compaction is not None or (entry.turn is not None and entry.turn.compacting):
-            raise Problem(409, "session-compacting", OPTIMIZING, retry_after=1)
+            raise compacting_now()
         if entry.streaming:
-            raise Problem(409, "session-replying", _REPLYING, retry_after=1)
+            raise replying_now()
 
-    async def _refuse_elsewhere(self, session_id: str, entry: OpenSession) -> None:
-        """Refused at once, also where another process compacts (S2.16) or writes a reply."""
+    async def _claim(self, session_id: str, work: Work) -> None:
+        """Refused at once where another process compacts (S2.16) or writes a reply.
+
+        So replies of one session come one after the other, and what is reported of them in order.
+        """
         thread = await self.thread(session_id)
+        if self.presence.shared:
+            taken = await asyncio.to_thread(self.presence.claim, session_id, work)
+            if taken is None:
+                return
+            if not taken.currently_compacting and _reply_in(taken) is not None:
+                raise replying_now()
+            raise compacting_now()
         if thread.currently_compacting:
-            raise Problem(409, "session-compacting", OPTIMIZING, retry_after=1)
-        if not entry.streaming and running_turn(thread) is not None:
-            raise Problem(409, "session-replying", _REPLYING, retry_after=1)
+            raise compacting_now()
+
+
+def _reply_in(thread: Thread) -> Work | None:
+    found = work_in(thread)
+    return found if found is not None and not found.compacts else None
 
 
 def _caught_up(conversation: Conversation, act: Callable[[Conversation], T]) -> T:
     conversation.catch_up()
     return act(conversation)
-
-
-def missing(session_id: str) -> Problem:
-    return Problem(404, "no-session", f"There is no session {session_id[:80]!r}.")
-
-
-def as_problem(error: CompactError) -> Problem:
-    from compact.errors import (
-        ChatError,
-        ConfigError,
-        FormatError,
-        InsufficientBudget,
-        SessionBusy,
-        StoreError,
-    )
-
-    match error:
-        case SessionBusy():
-            return Problem(409, "session-compacting", OPTIMIZING, retry_after=1)
-        case NotFound():
-            return Problem(404, "not-found", str(error))
-        case InsufficientBudget():
-            return Problem(422, "insufficient-budget", str(error))
-        case ConfigError() | FormatError():
-            return Problem(422, "not-valid", str(error), **_field(error))
-        case StoreError():
-            return Problem(503, "store", str(error), retry_after=5)
-        case ChatError():
-            return Problem(502, "model", str(error))
-        case _:
-            return Problem(422, "refused", str(error))
-
-
-def _field(error: CompactError) -> Mapping[str, Any]:
-    found = getattr(error, "field", None)
-    return {"field": found} if found else {}
