@@ -38,6 +38,7 @@ _STREAMED = frozenset(
         EventName.PRUNE,
         EventName.SUMMARIZE,
         EventName.PROGRESS,
+        EventName.CHECK,
         EventName.COMPLETE,
         EventName.FAILED,
         EventName.OVERFLOW,

@@ -101,6 +101,8 @@ def _run(job: Job, plan: Plan) -> Flow:
             message = f"with the summary the prompt would have {now:,} tokens instead of {then:,}"
             yield Emit(EventName.ERROR, error_data(RefusalReason.NOT_SMALLER, message, Fallback.NONE))
         return Unchanged(Reason.NOT_SMALLER)
+    if summary is not None:
+        yield Emit(EventName.CHECK, {"tokensAfter": plan.limits.real(after)})
     broken = _broken(job, items)
     if broken is not None:
         return Failed(Stage.CHECK, CompactError(broken))

@@ -28,6 +28,7 @@ class EventName(StrEnum):
     PRUNE = "compaction-prune"
     SUMMARIZE = "compaction-summarize"
     PROGRESS = "compaction-progress"
+    CHECK = "compaction-check"
     COMPLETE = "compaction-complete"
     FAILED = "compaction-error"
     OVERFLOW = "context-overflow"

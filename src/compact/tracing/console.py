@@ -77,6 +77,8 @@ def line_of(event: Event) -> Line:
             return "", f"  summarizing {_count(data['messagesCount'], 'message')}"
         case EventName.PROGRESS:
             return "dim", f"  summarized in pieces: {data['done']} of {data['total']}"
+        case EventName.CHECK:
+            return "dim", f"  checking: {data['tokensAfter']:,} tokens would be left"
         case EventName.SUMMARY_CREATED:
             return "", _created(data) + _took(event)
         case EventName.PRUNE:

@@ -180,6 +180,12 @@ class Progress(_Data):
     total: int = Field(description="May grow where the pieces have to be summarized once more.")
 
 
+class Check(_Data):
+    """The summary is there and makes the prompt smaller; the result is checked, archived and stored."""
+
+    tokensAfter: int
+
+
 class Complete(_Data):
     """The compaction ended; it may have found that nothing gets smaller. `duration` is the whole of it."""
 
@@ -241,6 +247,7 @@ DATA: dict[EventName, type[_Data]] = {
     EventName.PRUNE: Prune,
     EventName.SUMMARIZE: Summarize,
     EventName.PROGRESS: Progress,
+    EventName.CHECK: Check,
     EventName.COMPLETE: Complete,
     EventName.FAILED: Failed,
     EventName.OVERFLOW: Overflow,

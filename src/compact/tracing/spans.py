@@ -93,6 +93,9 @@ class Spans:
             case EventName.PROGRESS if now.summary is not None:
                 now.summary.data["pieces"] = dict(event.data)
                 return []
+            case EventName.CHECK:
+                # A step for whoever watches; the spans around it have its times and sizes.
+                return []
             case EventName.SUMMARY_CREATED:
                 span, now.summary = now.summary or _point(event, now.compaction), None
                 span.name = event.name.value

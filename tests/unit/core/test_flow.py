@@ -93,6 +93,7 @@ def test_archive_then_commit_then_adopt() -> None:
         "compaction-summarize",
         "NeedSummary",
         "compact.summary_created",
+        "compaction-check",
         "NeedArchive",
         "NeedCommit",
         "compact.pruned_messages",

@@ -42,8 +42,9 @@ def test_a_run_reads_as_a_story() -> None:
         "no compaction: below-trigger",
     ]
     assert lines[3].startswith("to be compacted: overflow; 6 turns and 0 tool steps stay, ")
-    assert lines[5].startswith("compaction #1 begins: the prompt grew too large, 11,") and len(lines) == 10
-    assert "% of the evidence survives" in lines[7] and " → " in lines[9] and " saved, " in lines[9]
+    assert lines[5].startswith("compaction #1 begins: the prompt grew too large, 11,") and len(lines) == 11
+    assert "% of the evidence survives" in lines[7] and " → " in lines[10] and " saved, " in lines[10]
+    assert lines[8].strip().startswith("checking: ")
 
 
 def test_in_a_terminal_it_has_color_and_says_the_same() -> None:
@@ -122,10 +123,10 @@ def test_settings_switch_it_on(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         manager.preflight("demo", history(30))
     assert "compaction #1 done" in capsys.readouterr().err
     written = [json.loads(line) for line in (tmp_path / "deep/events.jsonl").read_text().splitlines()]
-    assert [event["sequence"] for event in written] == list(range(1, 11))
+    assert [event["sequence"] for event in written] == list(range(1, 12))
     assert (tmp_path / "deep/events.jsonl").stat().st_mode & 0o077 == 0
     # In the store, what led to nothing is left out.
     with open_store(url) as store:
         kept = [event.name for event in store.events("demo")]
-    assert kept[0] is EventName.TOKEN_ESTIMATE and kept[-1] is EventName.COMPLETE and len(kept) == 8
+    assert kept[0] is EventName.TOKEN_ESTIMATE and kept[-1] is EventName.COMPLETE and len(kept) == 9
     manager._engine.store.close()  # type: ignore[attr-defined]

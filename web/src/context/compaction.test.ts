@@ -4,7 +4,9 @@ import { eventKey, idle, isRunning, phaseText, reduceCompaction, replay } from "
 
 const start: CompactionEvent = { event: "compaction-start", step: 2, at: 100, tokensBefore: 100_000, reason: "overflow" };
 const prune: CompactionEvent = { event: "compaction-prune", step: 2, at: 101, tokensSaved: 10_000, outputsPruned: 3 };
-const summarize: CompactionEvent = { event: "compaction-summarize", step: 2, at: 102, messagesCount: 86, piece: 2, pieces: 3 };
+const summarize: CompactionEvent = { event: "compaction-summarize", step: 2, at: 102, messagesCount: 86 };
+const progress: CompactionEvent = { event: "compaction-progress", step: 2, at: 103, done: 1, total: 3 };
+const check: CompactionEvent = { event: "compaction-check", step: 2, at: 107, tokensAfter: 40_000 };
 const complete: CompactionEvent = { event: "compaction-complete", step: 2, at: 109, tokensBefore: 100_000, tokensAfter: 38_000 };
 
 describe("a compaction's phases", () => {
@@ -15,10 +17,17 @@ describe("a compaction's phases", () => {
     expect(state.saved).toBe(10);
     state = reduceCompaction(state, summarize);
     expect(phaseText(state, false)).toBe("Summarizing context...");
-    expect([state.piece, state.pieces, state.messages]).toEqual([2, 3, 86]);
+    state = reduceCompaction(state, progress);
+    expect([state.done, state.total, state.messages]).toEqual([1, 3, 86]);
+    state = reduceCompaction(state, check);
+    expect([state.phase, state.saved]).toEqual(["checking", 60]);
     state = reduceCompaction(state, complete);
     expect(phaseText(state, false)).toBe("62% reduced");
     expect(state.duration).toBe(9);
+  });
+  it("lights nothing for pieces or a check that no compaction belongs to", () => {
+    expect(reduceCompaction(idle, progress)).toBe(idle);
+    expect(reduceCompaction(idle, check)).toBe(idle);
   });
   it("says Updating summary for rolling while it runs", () => {
     expect(phaseText(reduceCompaction(idle, summarize), true)).toBe("Updating summary…");
@@ -42,7 +51,7 @@ describe("opening a page", () => {
     expect(replay([], true).phase).toBe("optimizing");
   });
   it("tells events apart by name, step, time and piece", () => {
-    expect(eventKey(summarize)).not.toBe(eventKey({ ...summarize, piece: 3 }));
+    expect(eventKey(progress)).not.toBe(eventKey({ ...progress, done: 2 }));
     expect(eventKey(start)).toBe(eventKey({ ...start }));
   });
 });

@@ -13,8 +13,9 @@ export interface CompactionState {
   saved: number;
   clearedTokens: number;
   messages: number;
-  piece: number | null;
-  pieces: number | null;
+  /** Of a summary made in pieces: how many are written, of how many; 0 of 0 until known. */
+  done: number;
+  total: number;
   tokensAfter: number;
   duration: number | null;
   error: string;
@@ -30,8 +31,8 @@ export const idle: CompactionState = {
   saved: 0,
   clearedTokens: 0,
   messages: 0,
-  piece: null,
-  pieces: null,
+  done: 0,
+  total: 0,
   tokensAfter: 0,
   duration: null,
   error: "",
@@ -61,14 +62,13 @@ export function reduceCompaction(state: CompactionState, event: CompactionEvent)
     }
     case "compaction-summarize": {
       const running = isRunning(state) ? state : { ...idle, startedAt: event.at, step: event.step ?? null };
-      return {
-        ...running,
-        phase: event.phase === "checking" ? "checking" : "summarizing",
-        messages: event.messagesCount ?? running.messages,
-        piece: event.piece ?? null,
-        pieces: event.pieces ?? null,
-      };
+      return { ...running, phase: "summarizing", messages: event.messagesCount ?? running.messages };
     }
+    case "compaction-progress":
+      return isRunning(state) ? { ...state, done: event.done ?? 0, total: event.total ?? 0 } : state;
+    case "compaction-check":
+      if (!isRunning(state)) return state;
+      return { ...state, phase: "checking", saved: reduction(state.tokensBefore, event.tokensAfter) };
     case "compaction-complete": {
       const before = event.tokensBefore ?? state.tokensBefore;
       const after = event.tokensAfter ?? before;
@@ -115,7 +115,7 @@ export function phaseText(state: CompactionState, rolling: boolean): string {
 
 /** Two deliveries of one event (chat stream, session events, stored list) count once. */
 export function eventKey(event: CompactionEvent): string {
-  return [event.event, event.step ?? "", event.at, event.piece ?? ""].join("|");
+  return [event.event, event.step ?? "", event.at, event.done ?? ""].join("|");
 }
 
 /** The state a page should show when it opens on these stored events: only what still runs. */

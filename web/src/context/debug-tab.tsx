@@ -8,6 +8,8 @@ const labels: Record<CompactionEventName, { label: string; tone: "yellow" | "gre
   "compaction-start": { label: "Compacting", tone: "yellow" },
   "compaction-prune": { label: "Pruning", tone: "yellow" },
   "compaction-summarize": { label: "Summarizing", tone: "yellow" },
+  "compaction-progress": { label: "Summarizing", tone: "yellow" },
+  "compaction-check": { label: "Checking", tone: "yellow" },
   "compaction-complete": { label: "Compacted", tone: "green" },
   "compaction-error": { label: "Compact Fail", tone: "red" },
   "context-overflow": { label: "Overflow", tone: "red" },
@@ -28,7 +30,11 @@ export function eventLines(event: CompactionEvent): string[] {
         ...(event.prunedTools?.length ? [event.prunedTools.join(", ")] : []),
       ];
     case "compaction-summarize":
-      return [plural(event.messagesCount ?? 0, "message") + (event.pieces ? ` · piece ${event.piece} of ${event.pieces}` : "")];
+      return [plural(event.messagesCount ?? 0, "message")];
+    case "compaction-progress":
+      return [`${count(event.done ?? 0)} of ${plural(event.total ?? 0, "piece")} written`];
+    case "compaction-check":
+      return [`${count(event.tokensAfter ?? 0)} tokens would be left`];
     case "compaction-complete":
       return [
         `Before: ${count(event.tokensBefore ?? 0)} tokens`,
@@ -63,7 +69,7 @@ export function DebugTab({ sessionId }: { sessionId: string }) {
           const lines = eventLines(event);
           const pairs = event.event === "compaction-complete";
           return (
-            <li key={`${event.event}-${event.step ?? ""}-${event.at}-${event.piece ?? ""}`} className="border-b border-line py-2.5 last:border-b-0">
+            <li key={`${event.event}-${event.step ?? ""}-${event.at}-${event.done ?? ""}`} className="border-b border-line py-2.5 last:border-b-0">
               <div className="flex items-center justify-between">
                 <Tag tone={tone}>{label}</Tag>
                 <time className="font-mono text-axis text-text-3">{preciseClock(event.at)}</time>

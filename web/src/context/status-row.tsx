@@ -25,11 +25,11 @@ const order = ["optimizing", "summarizing", "checking"];
 
 function Steps({ state }: { state: CompactionState }) {
   const at = order.indexOf(state.phase);
-  const share = state.pieces && state.piece ? (state.piece - 0.5) / state.pieces : 0.5;
+  const share = at === 1 && state.total ? Math.min(1, (state.done + 0.5) / state.total) : 0.5;
   const steps = [
     { name: "Clearing outputs", detail: state.clearedTokens ? `${count(state.clearedTokens)} tokens` : "" },
     { name: "Summarizing", detail: state.messages ? plural(state.messages, "message") : "" },
-    { name: "Checking", detail: at === 2 ? "what survived" : "" },
+    { name: "Checking", detail: at === 2 ? "the result" : "" },
   ];
   return (
     <ol className="mt-2.5 grid grid-cols-3 gap-1.5">
@@ -83,7 +83,7 @@ export function StatusRow({ state, rolling, onCancel, onViewSummary, onUndo }: P
         <span className="spinner" aria-hidden />
         <b className="font-semibold whitespace-nowrap text-yellow">{phaseText(state, rolling)}</b>
         <span className="truncate text-dense text-text-2">
-          {state.piece && state.pieces ? `piece ${state.piece} of ${state.pieces} · ` : ""}
+          {state.phase === "summarizing" && state.total > 0 && `piece ${Math.min(state.done + 1, state.total)} of ${state.total} · `}
           {elapsed} s
         </span>
         <span className="ml-auto flex items-center gap-2.5">

@@ -31,6 +31,8 @@ export type CompactionEventName =
   | "compaction-start"
   | "compaction-prune"
   | "compaction-summarize"
+  | "compaction-progress"
+  | "compaction-check"
   | "compaction-complete"
   | "compaction-error"
   | "context-overflow"
@@ -41,7 +43,6 @@ export interface CompactionEvent {
   step?: number | null;
   at: number;
   duration?: number | null;
-  phase?: string | null;
   preset?: string | null;
   tokensBefore?: number;
   tokensAfter?: number;
@@ -52,8 +53,9 @@ export interface CompactionEvent {
   prunedTools?: string[];
   messagesCount?: number;
   messagesCompacted?: number;
-  piece?: number | null;
-  pieces?: number | null;
+  /** Of a summary made in pieces: how many are written, of how many. */
+  done?: number;
+  total?: number;
   wasPruned?: boolean;
   wasSummarized?: boolean;
   summary?: string | null;

@@ -19,6 +19,7 @@ _SHOWN = frozenset(
         EventName.PRUNE,
         EventName.SUMMARIZE,
         EventName.PROGRESS,
+        EventName.CHECK,
         EventName.COMPLETE,
         EventName.FAILED,
         EventName.OVERFLOW,

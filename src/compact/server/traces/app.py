@@ -28,7 +28,8 @@ from compact.server.traces.settings import PROTOBUF, TraceSettings
 
 _INDEX = """Compact traces
 
-GET  /traces          what came in, newest first: limit cursor name group status since until q
+GET  /traces          what came in, newest first: limit cursor name group status since until q min_ms
+                      compacted
 GET  /traces/{id}     one trace as a tree
 GET  /spans/{id}      one span
 GET  /events          the stream: traceId kinds since after
@@ -160,6 +161,8 @@ def _add_reading(app: FastAPI) -> None:
         since: str | None = None,
         until: str | None = None,
         q: str | None = None,
+        min_ms: Annotated[float, Query(ge=0, le=1e12)] = 0,
+        compacted: bool = False,
     ) -> Response:
         """Newest first. `q` looks into everything a trace holds; `next_cursor` leads on."""
         service = _service(request)
@@ -172,6 +175,8 @@ def _add_reading(app: FastAPI) -> None:
             since=_moment(since, "since"),
             until=_moment(until, "until"),
             text=q,
+            min_ms=min_ms,
+            compacted=compacted,
         )
         try:
             return await _json(service, lambda: service.reader.traces(query))

@@ -12,6 +12,8 @@ from compact.errors import StoreError
 from compact.stores.private_file import make_private
 
 _VERSION = 1
+COMPACTED = "compact.pruned_messages"
+"""The span that stands in a trace for each compaction that changed the prompt."""
 _SCHEMA = """
 CREATE TABLE traces (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -64,6 +66,11 @@ class TraceDatabase:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 self._make_tables(connection)
+                # Files made before this index get it here; it needs no other version of the schema.
+                connection.execute(
+                    "CREATE INDEX IF NOT EXISTS spans_compacted ON spans (trace)"
+                    f" WHERE name = '{COMPACTED}'"
+                )
                 connection.execute("COMMIT")
             except BaseException:
                 connection.execute("ROLLBACK")

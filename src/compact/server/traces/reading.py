@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compact.server.http.settings import MEGABYTE
-from compact.server.traces.database import TraceDatabase
+from compact.server.traces.database import COMPACTED, TraceDatabase
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.merging import merged
 from compact.server.traces.showing import event_of_body, light, shown_place, shown_span, shown_trace
@@ -38,6 +38,8 @@ class TraceQuery:
     since: int | None = None
     until: int | None = None
     text: str | None = None
+    min_ms: float = 0
+    compacted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,10 +112,11 @@ class Reader:
                 [total] = connection.execute(
                     f"SELECT count(*) FROM traces WHERE {counted}", counted_values
                 ).fetchone()
-        shown = rows[: query.limit]
+            shown = rows[: query.limit]
+            compactions = _compactions(connection, shown)
         more = len(rows) > query.limit
         return {
-            "traces": [shown_trace(row) for row in shown],
+            "traces": [shown_trace(row, compactions.get(row["id"], 0)) for row in shown],
             "next_cursor": _cursor(shown[-1]) if more else None,
             "total": total,
         }
@@ -131,9 +134,10 @@ class Reader:
                 )
             }
             data, whole = _data(connection, row["id"]) if with_data else ({}, True)
+            compactions = _compactions(connection, [row])
         placed = list(in_order(spans))
         return {
-            **shown_trace(row),
+            **shown_trace(row, compactions.get(row["id"], 0)),
             "spans": [shown_place(place, row["started"], data if with_data else None) for place in placed],
             "truncated": row["spans"] > len(spans),
             "data_complete": whole and with_data,
@@ -212,7 +216,21 @@ def _conditions(query: TraceQuery) -> tuple[list[str], list[Any]]:
             "EXISTS (SELECT 1 FROM events e WHERE e.trace = traces.id AND e.body LIKE ? ESCAPE '\\')"
         )
         values.append(_like(json.dumps(query.text, ensure_ascii=False)[1:-1]))
+    if query.min_ms:
+        where.append("ended - started >= ?")
+        values.append(round(query.min_ms * 1000))
+    if query.compacted:
+        where.append(f"EXISTS (SELECT 1 FROM spans s WHERE s.trace = traces.id AND s.name = '{COMPACTED}')")
     return where, values
+
+
+def _compactions(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> dict[int, int]:
+    """How many compactions each of these traces holds."""
+    sql = (
+        f"SELECT trace, count(*) FROM spans WHERE name = '{COMPACTED}'"
+        f" AND trace IN ({_marks(rows)}) GROUP BY trace"
+    )
+    return dict(connection.execute(sql, [row["id"] for row in rows]).fetchall())
 
 
 def _like(text: str) -> str:

@@ -43,7 +43,7 @@ def light(trace_id: str, row: sqlite3.Row) -> TraceEvent:
     )
 
 
-def shown_trace(row: sqlite3.Row) -> dict[str, Any]:
+def shown_trace(row: sqlite3.Row, compactions: int) -> dict[str, Any]:
     status = "ok"
     if row["errors"] or row["status"] == "error":
         status = "error"
@@ -60,6 +60,7 @@ def shown_trace(row: sqlite3.Row) -> dict[str, Any]:
         "span_count": row["spans"],
         "error_count": row["errors"],
         "running_count": row["running"],
+        "compaction_count": compactions,
         "event_count": row["events"],
         "updated_at": iso(row["updated"]),
         "last_sequence": row["last_seq"],

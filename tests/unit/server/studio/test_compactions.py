@@ -62,6 +62,7 @@ def test_a_manual_compaction_reports_its_record_and_its_progress(client: httpx2.
     assert [name for name in happened if name] == [
         "compaction-start",
         "compaction-summarize",
+        "compaction-check",
         "compaction-complete",
     ]
     assert {one["type"] for one in stored_events(client, session)} >= {"data-context-usage", "message"}

@@ -119,6 +119,26 @@ def test_filters_find_what_they_name(database: TraceDatabase) -> None:
     assert listed(database, since=three) == ["c", "b"]
 
 
+def test_long_traces_and_those_with_a_compaction_are_found(database: TraceDatabase) -> None:
+    short = {"started_at": hour(1), "ended_at": "2026-05-01T01:00:02Z"}
+    write(
+        database,
+        span("quick", "1", **short),
+        span("compacted", "1", **short),
+        span("compacted", "2", name="compact.pruned_messages", **short),
+        span("compacted", "3", name="compact.pruned_messages", **short),
+        span("decided", "1", name="compact.trigger_decision", **short),
+        span("long", "1", started_at=hour(2), ended_at=hour(3)),
+    )
+    assert listed(database, min_ms=2_000.5) == ["long"]
+    assert listed(database, min_ms=2_000) == ["long", "decided", "compacted", "quick"]
+    assert listed(database, compacted=True) == ["compacted"]
+    found = Reader(database).traces(TraceQuery())["traces"]
+    assert {trace["trace_id"]: trace["compaction_count"] for trace in found}["compacted"] == 2
+    whole = Reader(database).trace("compacted")
+    assert whole and whole["compaction_count"] == 2
+
+
 def test_a_search_that_takes_too_long_is_given_up(database: TraceDatabase) -> None:
     write(database, *(span("t", str(n), data={"n": "x" * 2_000}) for n in range(1_500)))
     with pytest.raises(TooSlow):
