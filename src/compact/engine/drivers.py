@@ -114,7 +114,12 @@ class Held:
     def release(self) -> None:
         if self._began is not None:
             # Cancelled or broken off: whoever shows progress must hear that it is over.
-            data = {"error": BROKEN_OFF, "canRetry": True, "suggestNewSession": False}
+            data = {
+                "error": BROKEN_OFF,
+                "canRetry": True,
+                "suggestNewSession": False,
+                "brokenOff": True,
+            }
             self.report(Emit(EventName.FAILED, data))
         lease, self.lease = self.lease, None
         if lease is not None:

@@ -1,4 +1,4 @@
-"""Above 80 % old tool outputs are cleared; if that is not enough, a continuation summary.
+"""Above 80% clears old tool outputs; summarizes only if that is not enough.
 
 It also runs past what the reply needs. Cleared is all beyond the newest 40k tokens of outputs, outside the
 last 2 turns. The summary goes in as a user-assistant pair right after the system prompt, and the last 2 turns

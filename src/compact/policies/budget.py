@@ -1,4 +1,4 @@
-"""At 85 % the older part becomes one summary between pinned and recent messages.
+"""At 85% summarizes old turns; keeps the last 6 turns and 4 tool steps.
 
 The older part is everything before the texts of the last 6 turns and the last 4 tool steps. The newest task
 stays verbatim.

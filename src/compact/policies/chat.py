@@ -1,4 +1,4 @@
-"""At 80 % everything before the last 6 messages is summarized.
+"""At 80% summarizes everything before the last 6 messages.
 
 The summary is kept with the conversation and reused until summary plus recent messages reach 80 % again.
 """

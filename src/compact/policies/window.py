@@ -1,4 +1,4 @@
-"""At 80 % the middle is dropped: the first 2 and the last 10 turns stay.
+"""At 80% keeps the first 2 and the last 10 turns; drops the rest.
 
 One marker, a user message, says how many have gone so far. A turn is one user or assistant message with its
 tool results.

@@ -203,6 +203,7 @@ class Failed(_Data):
     error: str
     canRetry: bool
     suggestNewSession: bool
+    brokenOff: bool = Field(default=False, description="Canceled, or left by whoever waited; nothing failed.")
 
 
 class Overflow(_Data):

@@ -53,12 +53,15 @@ def shown_usage(conversation: Conversation, usage: ContextUsage | None = None) -
 
 def usage_with(conversation: Conversation, draft: str) -> schemas.Usage:
     """The prompt with a message that is not sent yet."""
-    now = shown_usage(conversation)
     if not draft:
-        return now
-    history = [*conversation.history, {"role": "user", "content": draft}]
-    found = shown_usage(conversation, conversation.manager.usage(conversation.id, history))
-    return found.model_copy(update={"draft": max(0, found.tokens - now.tokens)})
+        return shown_usage(conversation)
+    # Both counted here and now: what was reported earlier may not have known the tools yet.
+    history, measure = conversation.history, conversation.manager.usage
+    without = measure(conversation.id, history)
+    found = shown_usage(
+        conversation, measure(conversation.id, [*history, {"role": "user", "content": draft}])
+    )
+    return found.model_copy(update={"draft": max(0, found.tokens - without.tokens)})
 
 
 def shown_session(
