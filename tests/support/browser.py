@@ -24,10 +24,9 @@ SUMMARY = (
     "looks after replication [m2]\n## Next steps\n- Test the restore before the night of November 29 [m4]\n"
     "## Key entities\n- config/booking.toml\n"
 )
-# Runs before every page's own scripts: keeps what the content policy refused.
+# Runs before every page's own scripts: reports what the content policy refuses, on whatever page that is.
 _WATCH = """
-window.refused = [];
-addEventListener("securitypolicyviolation", e => refused.push(`${e.violatedDirective} ${e.blockedURI}`));
+addEventListener("securitypolicyviolation", e => policyRefused(`${e.violatedDirective} ${e.blockedURI}`));
 """
 
 
@@ -73,12 +72,12 @@ class Watched:
 
     page: Page
     foreign: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
     def check(self) -> None:
-        refused = self.page.evaluate("window.refused ?? []") if not self.page.is_closed() else []
         assert self.foreign == [], "requests left the machine"
-        assert refused == [], "the content policy refused something"
+        assert self.refused == [], "the content policy refused something"
         assert self.failures == [], "errors in the page"
 
 
@@ -90,10 +89,11 @@ def watched(
     context = browser.new_context(
         base_url=url, viewport={"width": width, "height": height}, reduced_motion="reduce", **options
     )
-    context.add_init_script(_WATCH)
     page = context.new_page()
     page.set_default_timeout(10_000)
     found = Watched(page)
+    context.expose_function("policyRefused", lambda text: found.refused.append(text))
+    context.add_init_script(_WATCH)
     own = urlsplit(url).netloc
 
     def route(route: Any) -> None:

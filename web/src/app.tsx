@@ -1,22 +1,29 @@
-import { ChartLine, ChartNoAxesGantt, Columns3, FoldVertical, Keyboard, MessageSquare, Plus, Settings as Gear, SunMoon } from "lucide-react";
+import {
+  Bug, ChartLine, ChartNoAxesGantt, Columns3, Download, FoldVertical, History, Keyboard, MessageSquare, PanelRight, Pencil, Plus, Settings as Gear,
+  Sparkles, SunMoon, Trash2, Undo2,
+} from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { useKeys } from "./lib/keys";
 import { nextTheme, setPreference, usePreferences } from "./lib/preferences";
 import { Home } from "./sessions/home";
+import { exportSession } from "./sessions/export";
 import { viewPath, type View } from "./sessions/session-header";
 import { SessionPage } from "./sessions/session-page";
 import { Sidebar } from "./sessions/sidebar";
-import { createSession, loadSessions, loadSettings, useSessions } from "./sessions/store";
+import { createSession, loadSessions, loadSettings, refreshSessions, sessionById, useSessions } from "./sessions/store";
 import { Announcer } from "./ui/announcer";
 import { Dialog } from "./ui/dialog";
 import { ErrorBoundary } from "./ui/error-boundary";
 import { KeysDialog } from "./ui/keys-dialog";
 import { Palette, type Command } from "./ui/palette";
+import { request } from "./ui/requests";
 import { ToastList } from "./ui/toasts";
 
 const TracesPage = lazy(() => import("./traces/traces-page"));
 const SettingsPage = lazy(() => import("./settings/settings-page"));
+
+const LOOK_MS = 10_000;
 
 interface Place {
   session: string;
@@ -39,7 +46,6 @@ export function App() {
   const [palette, setPalette] = useState(false);
   const [keys, setKeys] = useState(false);
   const [drawer, setDrawer] = useState(false);
-  const [compactOpen, setCompactOpen] = useState(false);
   const theme = usePreferences((state) => state.theme);
 
   useEffect(() => {
@@ -48,28 +54,48 @@ export function App() {
     });
   }, []);
 
+  // A session that another tab or the terminal goes on with gets its dot here.
+  useEffect(() => {
+    const look = () => {
+      const { tracesOnly: none, loaded } = useSessions.getState();
+      if (loaded && !none && document.visibilityState === "visible") void refreshSessions();
+    };
+    const timer = setInterval(look, LOOK_MS);
+    window.addEventListener("focus", look);
+    return () => {
+      clearInterval(timer);
+      window.removeEventListener("focus", look);
+    };
+  }, []);
+
   // Where only traces are served, every address shows them.
   const page = tracesOnly ? "traces" : place.page;
   const current = place.session || sessions[0]?.id || "";
 
   const commands = useMemo<Command[]>(() => {
-    const create = async () => {
-      const session = await createSession();
+    const create = async (body: Record<string, unknown> = {}) => {
+      const session = await createSession(body);
       if (session) go(viewPath(session.id, "chat"));
     };
     const here: Command[] = place.session
       ? [
-          { id: "compact", group: "This session", label: "Compact now", words: "focus summarize", icon: <FoldVertical size={14} aria-hidden />, keys: ["⇧", "C"], run: () => setCompactOpen(true) },
+          { id: "compact", group: "This session", label: "Compact now", words: "focus summarize", icon: <FoldVertical size={14} aria-hidden />, keys: ["⇧", "C"], run: () => request("compact") },
+          { id: "undo", group: "This session", label: "Undo last compaction", words: "restore", icon: <Undo2 size={14} aria-hidden />, run: () => { go(viewPath(place.session, "chat")); request("undo-last"); } },
           { id: "chat", group: "This session", label: "Chat", icon: <MessageSquare size={14} aria-hidden />, keys: ["G", "C"], run: () => go(viewPath(place.session, "chat")) },
           { id: "whatif", group: "This session", label: "Compare presets", words: "what if", icon: <Columns3 size={14} aria-hidden />, keys: ["G", "W"], run: () => go(viewPath(place.session, "what-if")) },
           { id: "figures", group: "This session", label: "Figures", icon: <ChartLine size={14} aria-hidden />, keys: ["G", "F"], run: () => go(viewPath(place.session, "figures")) },
-          { id: "records", group: "This session", label: "Records and undo", words: "restore history", run: () => go(`${viewPath(place.session, "chat")}?panel=records`) },
-          { id: "debug", group: "This session", label: "Debug panel", words: "events context management", run: () => go(`${viewPath(place.session, "chat")}?panel=debug`) },
+          { id: "context", group: "This session", label: "Context panel", words: "usage thresholds preset pins", icon: <PanelRight size={14} aria-hidden />, run: () => go(`${viewPath(place.session, "chat")}?panel=context`) },
+          { id: "records", group: "This session", label: "Records and undo", words: "restore history", icon: <History size={14} aria-hidden />, run: () => go(`${viewPath(place.session, "chat")}?panel=records`) },
+          { id: "debug", group: "This session", label: "Debug panel", words: "events context management", icon: <Bug size={14} aria-hidden />, run: () => go(`${viewPath(place.session, "chat")}?panel=debug`) },
+          { id: "rename", group: "This session", label: "Rename session", icon: <Pencil size={14} aria-hidden />, run: () => request("rename") },
+          { id: "export", group: "This session", label: "Export session", words: "download json", icon: <Download size={14} aria-hidden />, run: () => void exportSession(place.session, sessionById(place.session)?.title ?? "") },
+          { id: "delete", group: "This session", label: "Delete session", words: "remove", icon: <Trash2 size={14} aria-hidden />, run: () => request("delete") },
         ]
       : [];
     return [
       ...here,
       { id: "new", group: "Go to", label: "New session", icon: <Plus size={14} aria-hidden />, keys: ["N"], run: () => void create() },
+      { id: "sample", group: "Go to", label: "Open the sample session", words: "demo example compaction", icon: <Sparkles size={14} aria-hidden />, run: () => void create({ demo: true }) },
       { id: "traces", group: "Go to", label: "Traces", icon: <ChartNoAxesGantt size={14} aria-hidden />, keys: ["G", "T"], run: () => go("/traces") },
       { id: "settings", group: "Go to", label: "Settings", words: "spaces models", icon: <Gear size={14} aria-hidden />, run: () => go("/settings") },
       { id: "theme", group: "Go to", label: `Theme: ${nextTheme(theme)}`, words: "dark light", icon: <SunMoon size={14} aria-hidden />, run: () => setPreference({ theme: nextTheme(theme) }) },
@@ -103,7 +129,7 @@ export function App() {
           <ErrorBoundary key={path}>
           <Suspense fallback={<p className="p-6 text-text-3">Loading…</p>}>
             {page === "session" && (
-              <SessionPage id={place.session} view={place.view} compactOpen={compactOpen} onCompactOpen={setCompactOpen} onDrawer={() => setDrawer(true)} />
+              <SessionPage id={place.session} view={place.view} onDrawer={() => setDrawer(true)} />
             )}
             {page === "home" && <Home onDrawer={() => setDrawer(true)} />}
             {page === "traces" && <TracesPage onPalette={() => setPalette(true)} />}

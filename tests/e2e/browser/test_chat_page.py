@@ -8,7 +8,8 @@ import threading
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.browser import Stage, talk, watched
+from support.browser import Stage, talk, watched, work
+from support.studio import said
 
 
 def send(page: Page, text: str) -> None:
@@ -117,6 +118,51 @@ def test_sessions_are_found_renamed_and_deleted_by_keyboard(page: Page, stage: S
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.wait_for_url(lambda url: session not in url)
     assert stage.client.get(f"/api/sessions/{session}").status_code == 404
+
+
+def test_a_reply_of_several_steps_has_one_name(page: Page, stage: Stage) -> None:
+    session = stage.session([*work(3), {"role": "user", "content": "And now?"}])
+    page.goto(f"/s/{session}")
+    steps = page.get_by_role("article", name=re.compile("^Assistant"))
+    expect(steps).to_have_count(4)
+    expect(steps.first).to_contain_text(re.compile(r"Assistant\s*\d+:\d\d"))
+    for step in (1, 2, 3):
+        expect(steps.nth(step)).not_to_contain_text(re.compile(r"Assistant\s*\d+:\d\d"))
+    # Each step still has its own actions.
+    steps.nth(3).hover()
+    steps.nth(3).get_by_role("button", name="Pin message").click()
+    expect(steps.nth(3)).to_contain_text("Pinned")
+
+
+def test_messages_that_came_in_elsewhere_are_marked_until_they_are_seen(page: Page, stage: Stage) -> None:
+    here, there = stage.session(title="Here"), stage.session(talk(2), title="There")
+    page.goto(f"/s/{here}")
+    row = page.get_by_label("Session list").get_by_role("listitem").filter(has_text="There").first
+    expect(row).to_be_visible()
+    expect(row.get_by_role("img", name="New messages")).to_have_count(0)
+    said(stage.client, there, "The ferry leaves at seven.")
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(row.get_by_role("img", name="New messages")).to_be_visible()
+    page.reload()
+    expect(row.get_by_role("img", name="New messages")).to_be_visible()
+    row.get_by_role("link").click()
+    expect(page.get_by_role("log")).to_contain_text("The ferry leaves at seven.")
+    expect(row.get_by_role("img", name="New messages")).to_have_count(0)
+    page.goto(f"/s/{here}")
+    expect(row.get_by_role("img", name="New messages")).to_have_count(0)
+
+
+def test_a_message_that_cannot_be_sent_stays_in_the_field(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    page.goto(f"/s/{session}")
+    expect(page.get_by_label("Message Compact")).to_be_visible()
+    page.context.set_offline(True)
+    send(page, "The ferry leaves at seven.")
+    expect(page.get_by_text("Not connected. Your text is kept.")).to_be_visible()
+    expect(page.get_by_label("Message Compact")).to_have_value("The ferry leaves at seven.")
+    page.context.set_offline(False)
+    page.get_by_label("Message Compact").press("Enter")
+    expect(page.get_by_role("log")).to_contain_text("You said: The ferry leaves at seven.")
 
 
 @pytest.mark.spec("S0.4", part="page")

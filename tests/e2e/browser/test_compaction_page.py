@@ -6,10 +6,12 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from compact.archives.fs import FsArchive
 from support.browser import Stage, Writer, talk, watched, work
 from support.providers import providing
 from support.studio import RuleModel, config, studio
@@ -117,11 +119,122 @@ def test_cancel_leaves_everything_as_it_was(page: Page, stage: Stage) -> None:
     page.get_by_label("Keep in view").fill("The night of November 29")
     page.get_by_role("dialog").get_by_role("button", name="Compact now").click()
     page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Compaction canceled")).to_be_visible()
     stage.writer.gate.set()
     expect(page.get_by_role("group", name="Compaction")).to_be_hidden()
-    expect(page.get_by_text("Compaction canceled")).to_be_visible()
     assert stage.get(session)["usage"]["tokens"] == before
     assert stage.get(session, "/records")["records"] == []
+
+
+def test_a_message_whose_compaction_is_canceled_goes_back_to_the_composer(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(23))
+    stage.writer.gate.clear()
+    debug(page, session)
+    with watched(page.context.browser, stage.url) as other:  # type: ignore[arg-type]
+        other.page.goto(f"/s/{session}")
+        send(page, "What is still open?")
+        expect(other.page.get_by_role("group", name="Compaction")).to_be_visible()
+        page.get_by_label("Message Compact").fill("And the prices?")
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_text("Compaction canceled")).to_be_visible()
+        stage.writer.gate.set()
+        # Nothing failed, in no tab; what was sent stands before what was typed since.
+        field = page.get_by_label("Message Compact")
+        expect(field).to_have_value("What is still open?\n\nAnd the prices?")
+        expect(page.get_by_role("tabpanel").get_by_text("Canceled", exact=True)).to_be_visible()
+        for tab in (page, other.page):
+            expect(tab.get_by_role("group", name="Compaction")).to_be_hidden()
+            expect(tab.get_by_role("alert")).to_have_count(0)
+            expect(tab.get_by_label("Session list")).not_to_contain_text("Compaction failed")
+    assert stage.get(session, "/messages")["total"] == 46
+
+
+@pytest.mark.spec("S2.19", part="page")
+def test_clearing_and_checking_are_phases_of_their_own(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The archive is written between the change and its end: held there, the phase stays on the page."""
+    held, write = threading.Event(), FsArchive.put
+
+    def slow(*given: Any) -> str:
+        held.wait(20)
+        return write(*given)
+
+    monkeypatch.setattr(FsArchive, "put", slow)
+    settings = config(archive={"adapter": "fs", "path": str(tmp_path / "archive")})
+    with (
+        studio(tmp_path, RuleModel(), config=settings) as client,
+        watched(browser, str(client.base_url)) as found,
+    ):
+        stage, page = Stage(client, RuleModel(), Writer()), found.page
+        row = page.get_by_role("group", name="Compaction")
+        session = stage.session(
+            [*work(40), *talk(4, 10)], preset="agent", policy={"output_reserve": 200}, title="Prune"
+        )
+        debug(page, session)
+        page.evaluate(
+            "path => void fetch(path, {method: 'POST', headers: {'Content-Type': 'application/json'},"
+            " body: JSON.stringify({mode: 'prune'})})",
+            f"/api/sessions/{session}/compact",
+        )
+        expect(row).to_contain_text("Optimizing conversation...")
+        expect(row.get_by_role("listitem").first).to_have_attribute("aria-current", "step")
+        held.set()
+        expect(row).to_be_hidden()
+        held.clear()
+        session = stage.session(talk(23), title="Summarize")
+        page.goto(f"/s/{session}")
+        send(page, "What is still open?")
+        expect(row).to_contain_text("Summarizing context...")
+        checking = row.get_by_role("listitem").filter(has_text="Checking")
+        expect(checking).to_have_attribute("aria-current", "step")
+        expect(row).to_contain_text(re.compile(r"\d+% reduced"))
+        shown = re.search(r"(\d+)% reduced", row.inner_text())
+        held.set()
+        expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+        record = stage.get(session, "/records")["records"][0]
+        saved = round((1 - record["tokens_after"] / record["tokens_before"]) * 100)
+        assert shown and int(shown[1]) == saved
+
+
+def test_the_reply_after_a_compaction_is_in_view(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(23))
+    page.goto(f"/s/{session}")
+    expect(page.get_by_role("article", name="Assistant, m45")).to_be_in_viewport()
+    send(page, "What is still open?")
+    expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_visible()
+    expect(page.get_by_role("article", name="Assistant, m47")).to_be_in_viewport(ratio=0.9)
+
+
+def test_every_view_shows_the_number_that_the_engine_acts_on(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(12))
+    page.goto(f"/s/{session}?panel=context")
+    send(page, "What is still open?")
+    expect(page.get_by_role("article", name="Assistant, m25")).to_be_visible()
+    usage = stage.get(session, "/usage")
+    share = f"{round(usage['tokens'] / usage['window'] * 100)}%"
+    words = page.get_by_role("region", name="Context").first
+    expect(words).to_contain_text(f"about {share} used · {usage['tokens']:,} of {usage['window']:,}")
+    expect(words).to_contain_text(f"Compacts at {round(usage['trigger'] / usage['window'] * 100)}%")
+    expect(page.get_by_role("meter", name="Context used")).to_have_attribute(
+        "aria-valuenow", str(usage["tokens"])
+    )
+    row = (
+        page.get_by_label("Session list").get_by_role("listitem").filter(has_text="Moving the cottages").first
+    )
+    expect(row).to_contain_text(share)
+    parts = page.get_by_role("table", name="Tokens in the next prompt")
+    for name in ("system", "tools", "summary", "messages"):
+        expect(parts.get_by_role("row", name=re.compile(name, re.IGNORECASE))).to_contain_text(
+            f"{usage['parts'][name]:,}"
+        )
+    page.goto(f"/s/{session}/what-if")
+    now = (
+        page.get_by_role("region", name="Comparison")
+        .get_by_role("row", name=re.compile("^Next prompt"))
+        .first
+    )
+    expect(now.get_by_role("cell").first).to_contain_text(f"{usage['tokens']:,}")
 
 
 def test_a_reload_in_the_middle_of_a_compaction_shows_it_again(page: Page, stage: Stage) -> None:

@@ -43,9 +43,14 @@ def test_presets_are_compared_and_one_is_applied(page: Page, stage: Stage) -> No
     table = page.get_by_role("region", name="Comparison")
     for name in ("Now", "budget", "window"):
         expect(table.get_by_role("columnheader", name=re.compile(f"^{name}"))).to_be_visible()
-    for row in ("Next prompt", "In short", "Your words", "Values", "Kept word for word", "Dropped"):
+    rows = ("Next prompt", "In short", "Saved", "Turns until the next one", "To do it", "Next 10 turns")
+    for row in (*rows, "Cached prefix kept", "Your words", "Kept word for word", "Dropped"):
         expect(table.get_by_role("rowheader", name=re.compile(f"^{row}")).first).to_be_visible()
     answer = stage.post(session, "/what-if", {"columns": [{"preset": "window"}]})
+    for kind in answer["columns"][0]["survival_kinds"]:
+        if kind["total"]:
+            line = table.get_by_role("row", name=re.compile(f"^{kind['title']}"))
+            expect(line.get_by_role("cell").nth(2)).to_contain_text(f"{kind['kept']} of {kind['total']}")
     expect(table).to_contain_text(f"{answer['columns'][0]['tokens_after']:,}")
     after = stage.get(session)
     assert (before["usage"], before["compaction_count"]) == (after["usage"], after["compaction_count"])
@@ -53,6 +58,8 @@ def test_presets_are_compared_and_one_is_applied(page: Page, stage: Stage) -> No
     blocks.focus()
     page.keyboard.press("ArrowRight")
     expect(blocks).to_have_attribute("aria-valuenow", "1")
+    expect(page.get_by_text(re.compile(r"^m1 · assistant · \d+ tokens$"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Answer 0: talk"))).to_be_visible()
     page.get_by_role("button", name="Apply window").click()
     page.get_by_role("dialog").get_by_role("button", name="Apply window").click()
     expect(page.get_by_text("Applied:")).to_be_visible()
@@ -78,6 +85,15 @@ def test_figures_show_size_compactions_cost_cache_and_survival(page: Page, stage
     expect(sizes).to_contain_text(f"{figures['turns'][-1]['tokens']:,} tokens")
     record = stage.get(session, "/records")["records"][0]
     expect(page.get_by_role("region", name="Compactions")).to_contain_text(f"{record['tokens_before']:,}")
+    survived = page.get_by_role("region", name="What survived")
+    expect(survived).to_contain_text("Not in the prompt now")
+    for kind in figures["now"]:
+        if kind["total"]:
+            line = survived.get_by_role("row", name=re.compile(f"^{kind['title']}"))
+            after = next(one for one in figures["survival"][-1]["kinds"] if one["kind"] == kind["kind"])
+            expect(line).to_contain_text(f"{100 * after['kept'] // after['total']}%")
+            if kind["missing_count"]:
+                expect(line).to_contain_text(kind["missing"][0]["text"][:60])
     with page.expect_download() as saved:
         page.get_by_role("button", name="Export CSV").click()
     assert saved.value.suggested_filename == "figures.csv"
@@ -97,4 +113,20 @@ def test_a_message_is_pinned_and_a_policy_is_previewed_before_it_is_applied(page
     plan = stage.post(session, "/plan", {"preset": "budget", "policy": {"keep_recent_turns": 2}})
     expect(panel).to_contain_text(f"→ {plan['after']:,} tokens")
     panel.get_by_role("button", name="Apply").click()
-    expect(page.get_by_text("It holds from the next message on.")).to_be_visible()
+    expect(page.get_by_text("Takes effect with the next message.")).to_be_visible()
+    page.reload()
+    expect(panel.get_by_label("Keep recent turns")).to_have_value("2")
+
+
+def test_what_a_failed_compaction_did_is_in_the_figures(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(20))
+    for position in range(40):
+        stage.client.put(f"/api/sessions/{session}/pins/{position}", json={"pinned": True})
+    said(stage.client, session, "What is still open? " + "And the prices of the winter season? " * 60)
+    page.goto(f"/s/{session}/figures")
+    expect(page.get_by_role("heading", name="Figures").first).to_be_visible()
+    events = stage.get(session, "/events", after=0, format="json")["events"]
+    [failed] = [one["data"] for one in events if one["data"].get("event") == "compaction-error"]
+    line = page.get_by_role("region", name="Compactions").get_by_role("row", name=re.compile("failed"))
+    expect(line).to_contain_text(failed["error"][:40])
+    expect(line).to_contain_text("Nothing changed.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,20 @@ from support.studio import said
 from support.trace_service import span, trace_service
 
 AXE = Path(__file__).parents[3] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+# All rules in the light theme; in the dark one only colors can differ.
 RUN = """async () => {
-  const found = await axe.run(document, {resultTypes: ["violations"]});
-  return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
-    .map(one => `${one.id}: ${one.nodes.slice(0, 4).map(node => node.html.slice(0, 200)).join(" | ")}`);
+  const look = async options => {
+    const found = await axe.run(document, {resultTypes: ["violations"], ...options});
+    return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
+      .map(one => `${one.id}: ${one.nodes.slice(0, 4).map(node => node.html.slice(0, 200)).join(" | ")}`);
+  };
+  const root = document.documentElement, before = root.dataset.theme;
+  root.dataset.theme = "light";
+  const light = await look({});
+  root.dataset.theme = "dark";
+  const dark = await look({runOnly: ["color-contrast"]});
+  if (before) root.dataset.theme = before; else delete root.dataset.theme;
+  return [...light, ...dark.map(one => `dark: ${one}`)];
 }"""
 CORPUS = (
     "<script>window.ran = 1</script>",
@@ -50,44 +61,93 @@ def _full(_server: Stage) -> str:
     return session
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 360])
 def test_axe_finds_nothing_serious_on_any_page(
-    stage: Stage, browser: Browser, _full: str, width: int, scheme: Any
+    stage: Stage, browser: Browser, _full: str, width: int
 ) -> None:
-    with watched(browser, stage.url, width, 900, color_scheme=scheme) as found:
+    with watched(browser, stage.url, width, 900) as found:
         page = found.page
-        for path in (f"/s/{_full}", f"/s/{_full}/what-if", f"/s/{_full}/figures", "/settings"):
+        for path, shown in (
+            (f"/s/{_full}", page.get_by_role("article").first),
+            (f"/s/{_full}/what-if", page.get_by_role("region", name="Comparison")),
+            (f"/s/{_full}/figures", page.get_by_role("region", name="What survived")),
+            ("/settings", page.get_by_role("region", name="Presets")),
+            (f"/s/{stage.session(title='')}", page.get_by_role("heading", name="New session").first),
+        ):
             page.goto(path)
-            expect(page.get_by_role("heading").first).to_be_visible()
-            page.wait_for_load_state("networkidle") if "/s/" not in path else page.wait_for_timeout(600)
+            expect(shown).to_be_visible()
             check_axe(page)
-        if width == 1440:
-            page.goto(f"/s/{_full}?panel=debug")
-            expect(page.get_by_role("tabpanel")).to_contain_text("Compacted")
-            check_axe(page)
-            for key in ("Control+k", "?"):
-                page.keyboard.press(key)
-                expect(page.get_by_role("dialog")).to_be_visible()
-                check_axe(page)
-                page.keyboard.press("Escape")
-            page.keyboard.press("e")
-            expect(page.get_by_role("button", name="Collapse summary")).to_be_visible()
-            check_axe(page)
-        else:
+        if width == 360:
             page.goto(f"/s/{_full}?panel=context")
-            expect(page.get_by_role("dialog")).to_be_visible()
+            expect(page.get_by_role("dialog")).to_contain_text("If compacted now")
             check_axe(page)
+            page.keyboard.press("Escape")
+            page.get_by_role("button", name="Sessions").click()
+            expect(page.get_by_role("dialog").get_by_label("Session list")).to_be_visible()
+            check_axe(page)
+
+
+def test_axe_finds_nothing_serious_in_any_state(page: Page, stage: Stage, _full: str) -> None:
+    dialog = page.get_by_role("dialog")
+    page.goto(f"/s/{_full}?panel=debug")
+    expect(page.get_by_role("tabpanel")).to_contain_text("Compacted")
+    check_axe(page)
+    for key in ("Control+k", "?", "Shift+C"):
+        page.keyboard.press(key)
+        expect(dialog).to_be_visible()
+        check_axe(page)
+        page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.get_by_role("button", name="Collapse summary")).to_be_visible()
+    check_axe(page)
+    page.get_by_role("button", name="More", exact=True).click()
+    expect(page.get_by_role("menu")).to_be_visible()
+    check_axe(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("tab", name="Records").click()
+    page.get_by_role("button", name="Undo Summary v1").click()
+    expect(dialog).to_contain_text("come back")
+    check_axe(page)
+    page.keyboard.press("Escape")
+    page.goto(f"/s/{_full}/what-if?p=budget,window")
+    page.get_by_role("button", name=re.compile(r"^\d+ items?$")).last.click()
+    expect(dialog).to_be_visible()
+    check_axe(page)
+
+
+def test_axe_while_a_compaction_runs_and_after_it_failed(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(23))
+    stage.writer.gate.clear()
+    page.goto(f"/s/{session}")
+    page.get_by_label("Message Compact").fill("What is still open?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("group", name="Compaction")).to_contain_text("Summarizing context...")
+    check_axe(page)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Compaction canceled")).to_be_visible()
+    stage.writer.gate.set()
+    check_axe(page)
+    for position in range(46):
+        stage.client.put(f"/api/sessions/{session}/pins/{position}", json={"pinned": True})
+    page.get_by_label("Message Compact").fill("And the prices of the winter season? " * 60)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("no longer fits")
+    check_axe(page)
 
 
 def test_axe_on_the_trace_viewer(browser: Browser, tmp_path: Path) -> None:
     with trace_service(tmp_path / "traces.db") as client:
-        client.post("/ingest", json=span("t1", "s1", name="turn", data={"t_est": 10}))
+        with watched(browser, str(client.base_url).rstrip("/")) as found:
+            found.page.goto("/traces")
+            expect(found.page.get_by_text("No traces yet. Send one:")).to_be_visible()
+            check_axe(found.page)
+        client.post("/ingest", json=span("t1", "s1", name="turn", status="error", data={"t_est": 10}))
+        client.post("/ingest", json=span("t1", "s2", parent_id="s1", name="compact.pruned_messages"))
         for width in (1440, 360):
             with watched(browser, str(client.base_url).rstrip("/"), width) as found:
-                for path in ("/traces", "/traces/t1?span=s1"):
+                for path in ("/traces?status=error", "/traces/t1?span=s1&q=turn&only=errors"):
                     found.page.goto(path)
-                    expect(found.page.get_by_role("heading").first).to_be_visible()
+                    expect(found.page.get_by_text("turn").first).to_be_visible()
                     check_axe(found.page)
 
 
@@ -120,13 +180,27 @@ def test_nothing_runs_and_nothing_is_loaded_from_what_others_wrote(
         page.wait_for_timeout(500)
     page.goto(f"/s/{session}?m=1")
     page.get_by_role("button", name="tool").first.click()
+    page.keyboard.press("e")
+    expect(page.get_by_role("button", name="Collapse summary")).to_be_visible()
+    page.get_by_role("button", name="Show exact text").click()
+    for action in ("Rename", "Delete"):
+        page.get_by_role("button", name="More", exact=True).click()
+        page.get_by_role("menuitem", name=action).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option", name=CORPUS[1])).to_be_visible()
+    page.keyboard.press("Escape")
+    assert page.evaluate("window.ran") is None
     page.goto("/settings")
     expect(page.get_by_label(f"{CORPUS[0]}: custom instructions")).to_have_value(evil)
     assert page.evaluate("window.ran") is None
     with trace_service(tmp_path / "traces.db") as client:
         client.post("/ingest", json=span("t", "s", name=evil[:400], kind=CORPUS[0], data={"summary": evil}))
         with watched(browser, str(client.base_url).rstrip("/")) as found:
-            found.page.goto("/traces/t?span=s")
+            found.page.goto("/traces")
+            expect(found.page.get_by_label("Trace list").get_by_role("link")).to_have_count(1)
+            found.page.goto("/traces/t?span=s&q=%3Cscript%3E")
             expect(found.page.get_by_role("complementary", name="Inspector")).to_contain_text("<script>")
             assert found.page.evaluate("window.ran") is None
 
@@ -151,3 +225,16 @@ def test_ten_thousand_messages_scroll(page: Page, stage: Stage) -> None:
     assert frames[5_000]["median"] < 2 * frames[100]["median"] + 20
     page.goto(f"/s/{session}?m=4321")
     expect(page.get_by_role("article", name="m4321")).to_be_in_viewport(timeout=20_000)
+
+
+def test_the_watch_sees_what_a_policy_refuses_on_any_page(browser: Browser, stage: Stage) -> None:
+    """What the tests above rely on: a violation and a foreign request are kept across navigations."""
+    with pytest.raises(AssertionError), watched(browser, stage.url) as found:
+        found.page.goto("/settings")
+        found.page.evaluate(
+            "document.body.insertAdjacentHTML('beforeend', '<img src=https://evil.example/a.png>')"
+        )
+        expect(found.page.get_by_role("heading", name="Settings")).to_be_visible()
+        found.page.goto("/")
+        expect(found.page.get_by_role("navigation", name="Session list")).to_be_visible()
+    assert any("img-src https://evil.example" in one for one in found.refused)

@@ -113,7 +113,7 @@ def test_keys_search_filters_and_the_live_tail(page: Page, service: httpx2.Clien
     expect(page.get_by_text("1 of 1")).to_be_visible()
     expect(page.get_by_role("row", selected=True)).to_contain_text("step 39")
     page.get_by_label("Search in this trace").fill("")
-    page.get_by_role("button", name="Errors 1").click()
+    page.get_by_role("region", name="Trace", exact=True).get_by_role("button", name="Errors 1").click()
     expect(tree.get_by_role("row").filter(has_text="step 5")).to_be_visible()
     expect(tree.get_by_role("row")).to_have_count(2)
     # Choosing a span paused the tail: new events are counted, nothing moves.
@@ -123,6 +123,113 @@ def test_keys_search_filters_and_the_live_tail(page: Page, service: httpx2.Clien
     expect(page.get_by_label("Trace list")).not_to_contain_text("Later")
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_label("Trace list")).to_contain_text("Later")
+
+
+@pytest.mark.spec("S4.13", part="page")
+def test_the_list_is_filtered_and_stays_so_beside_a_trace(page: Page, service: httpx2.Client) -> None:
+    now = time.time()
+    ingest(
+        service,
+        [
+            span("slow", "1", name="A slow one", started_at=now, ended_at=now + 12),
+            span("failed", "1", name="A failed one", started_at=now, ended_at=now + 1, status="error"),
+        ],
+    )
+    page.goto("/traces")
+    found = page.get_by_label("Trace list").get_by_role("link")
+    chips = page.get_by_role("group", name="Status")
+    chips.get_by_role("button", name="Slow").click()
+    expect(found.filter(has_text="A slow one")).to_be_visible()
+    expect(found.filter(has_text="A failed one")).to_have_count(0)
+    chips.get_by_role("button", name=re.compile("^Errors")).click()
+    expect(found.filter(has_text="A failed one")).to_be_visible()
+    expect(found.filter(has_text="A slow one")).to_have_count(0)
+    chips.get_by_role("button", name="Compacted").click()
+    expect(found).to_have_count(1)
+    expect(found).to_contain_text("compact cottages")
+    expect(found).to_contain_text("1 compaction")
+    found.click()
+    page.wait_for_url(re.compile("status=compacted"))
+    expect(found).to_have_count(1)
+    page.reload()
+    expect(chips.get_by_role("button", name="Compacted")).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.spec("S4.13", part="page")
+def test_zoom_pan_brush_filters_search_and_a_link_that_reopens_it_all(
+    page: Page, service: httpx2.Client
+) -> None:
+    ingest(service, [{**one, "trace_id": "view"} for one in many(24)])
+    page.goto("/traces/view")
+    tree = page.get_by_role("treegrid", name="Spans")
+    rows = tree.get_by_role("row")
+    inside = page.get_by_role("region", name="Trace", exact=True)
+    expect(rows).to_have_count(24)
+    expect(rows.filter(has=page.get_by_text("step 3", exact=True))).to_contain_text("30")  # its input tokens
+
+    def asked(name: str) -> float:
+        return float(re.search(rf"[?&]{name}=([\d.]+)", page.url)[1])  # type: ignore[index]
+
+    page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_url(re.compile("t1="))
+    width = asked("t1") - asked("t0")
+    page.keyboard.press("a")
+    page.wait_for_url(lambda url: "t0=" not in url or float(re.search(r"t0=([\d.]+)", url)[1]) < 150)  # type: ignore[index]
+    page.get_by_role("button", name="Zoom out").click()
+    page.get_by_role("button", name="Fit").click()
+    page.wait_for_url(lambda url: "t1=" not in url)
+    strip = page.get_by_role("img", name="Overview of the whole trace")
+    box = strip.bounding_box()
+    assert box and width > 0
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20, steps=4)
+    page.mouse.up()
+    page.wait_for_url(re.compile("t0="))
+    whole = 630.0  # 23 steps of 10 ms and the last one's 400
+    assert abs(asked("t0") - whole * 0.25) < 20 and abs(asked("t1") - whole * 0.5) < 20
+    tree.hover()
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -120)
+    page.keyboard.up("Control")
+    page.wait_for_url(lambda url: float(re.search(r"t1=([\d.]+)", url)[1]) < whole * 0.5)  # type: ignore[index]
+    page.get_by_label("Search in this trace").fill("step 1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 of 11")).to_be_visible()
+    page.get_by_role("button", name="Next hit").click()
+    expect(page.get_by_text("2 of 11")).to_be_visible()
+    page.get_by_role("button", name="Previous hit").click()
+    expect(page.get_by_text("1 of 11")).to_be_visible()
+    expect(page.get_by_role("row", selected=True).locator("mark")).to_have_text("step 1")
+    rows.filter(has=page.get_by_text("step 2", exact=True)).get_by_role("button", name="Collapse").click()
+    inside.get_by_role("button", name=re.compile("^Slow")).click()
+    page.get_by_label("Kind").select_option("tool")
+    shown = tree.inner_text()
+    address, others = page.url, rows.count()
+    assert 0 < others < 24 and "closed=n2" in address
+    page.goto("/traces")
+    page.goto(address)
+    expect(rows).to_have_count(others)
+    expect(page.get_by_text("1 of 11")).to_be_visible()
+    expect(inside.get_by_role("button", name=re.compile("^Slow"))).to_have_attribute("aria-pressed", "true")
+    assert tree.inner_text() == shown and page.url == address
+
+
+@pytest.mark.spec("S4.13", part="page")
+def test_scrolling_pauses_the_tail_and_resume_shows_what_waited(page: Page, service: httpx2.Client) -> None:
+    ingest(service, [{**one, "trace_id": "tail"} for one in many(200)])
+    page.goto("/traces/tail")
+    tree = page.get_by_role("treegrid", name="Spans")
+    expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    tree.hover()
+    page.mouse.wheel(0, 600)
+    expect(page.get_by_text("Paused")).to_be_visible()
+    for number in range(24):
+        service.post("/ingest", json=span("tail", f"late{number}", parent_id="n0", name=f"late {number}"))
+    expect(page.get_by_text("24 new events")).to_be_visible()
+    expect(page.get_by_text("200 spans").first).to_be_visible()
+    page.keyboard.press("Space")
+    expect(page.get_by_text("224 spans").first).to_be_visible()
 
 
 def test_five_thousand_spans_stay_fluid(page: Page, service: httpx2.Client) -> None:

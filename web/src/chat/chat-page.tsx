@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useState, type ReactNode } from "react";
 import { useLocation, useSearch } from "wouter";
 import { isRunning } from "../context/compaction";
-import { CompactDialog } from "../context/compact-dialog";
 import { ErrorBanner } from "../context/error-banner";
 import { Panel, type PanelTab } from "../context/panel";
 import { StatusRow } from "../context/status-row";
@@ -13,9 +12,12 @@ import { useIsWide } from "../lib/screen";
 import type { CompactionRecord, Message, Session } from "../lib/types";
 import { UndoDialog } from "../records/undo-dialog";
 import { exportSession } from "../sessions/export";
-import { createSession, markUnread, patchSession, useSessions } from "../sessions/store";
+import { createSession, markSeen, patchSession, useSessions } from "../sessions/store";
+import { Button } from "../ui/button";
 import { Dialog } from "../ui/dialog";
 import { ErrorBoundary } from "../ui/error-boundary";
+import { request, useRequest } from "../ui/requests";
+import { showToast } from "../ui/toasts";
 import { Composer } from "./composer";
 import { draftText, emptyDraft, titleOf } from "./drafts";
 import { EmptyThread } from "./empty-thread";
@@ -31,8 +33,6 @@ import { useDraft } from "./use-draft";
 interface Props {
   session: Session;
   header: ReactNode;
-  compactOpen: boolean;
-  onCompactOpen: (open: boolean) => void;
 }
 
 function panelTab(search: URLSearchParams): PanelTab | null {
@@ -41,15 +41,15 @@ function panelTab(search: URLSearchParams): PanelTab | null {
 }
 
 /** One session: the bar, the thread, the status or the banner, the composer, the panel. */
-export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props) {
+export function ChatPage({ session, header }: Props) {
   const { id } = session;
   const open = useOpenSession();
   const usage = useUsage((state) => state.bySession[id]);
   const settings = useSessions((state) => state.settings);
   const panelOpen = usePreferences((state) => state.panelOpen);
   const wide = useIsWide();
-  const chat = useChatSession(id);
-  const { draft, setDraft, draftUsage } = useDraft(id);
+  const { draft, setDraft, takeBack, draftUsage } = useDraft(id);
+  const chat = useChatSession(id, takeBack);
   const [undoing, setUndoing] = useState<CompactionRecord | null>(null);
   const [openCards, setOpenCards] = useState<Set<number>>(new Set());
   const [, go] = useLocation();
@@ -62,8 +62,8 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
       const wanted = new URLSearchParams(window.location.search).get("m");
       if (wanted !== null && /^\d+$/.test(wanted)) jumpTo(Number(wanted));
     });
-    markUnread(id, false);
   }, [id]);
+  useEffect(() => markSeen(id, session.message_count), [id, session.message_count]);
 
   const { follow } = chat;
   const onMessage = useCallback(() => {
@@ -75,7 +75,11 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
     },
     [follow],
   );
-  useSessionEvents(id, { onMessage, onSession });
+  // The stream comes back by itself; so does a session that could not be opened without it.
+  const onConnected = useCallback(() => {
+    if (useOpenSession.getState().problem) void openSession(id);
+  }, [id]);
+  useSessionEvents(id, { onMessage, onSession, onConnected });
 
   const setTab = (next: PanelTab | null) => {
     const params = new URLSearchParams(window.location.search);
@@ -110,10 +114,10 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
   // A send that failed gives the text back; nothing typed is lost.
   useEffect(() => {
     if (chat.problem && chat.unsent.current) {
-      setDraft({ text: chat.unsent.current, pasted: [] });
+      takeBack(chat.unsent.current);
       chat.unsent.current = null;
     }
-  }, [chat.problem, chat.unsent, setDraft]);
+  }, [chat.problem, chat.unsent, takeBack]);
 
   const lastMessage = (role: Message["role"]) =>
     [...open.history.known.values()].filter((message): message is Message => message?.role === role).sort((a, b) => b.position - a.position)[0];
@@ -139,10 +143,22 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
   const showRecord = (record: CompactionRecord) => {
     if (record.last_position === null) return;
     setOpenCards((before) => new Set(before).add(record.step));
-    jumpTo(record.last_position);
+    jumpTo(record.last_position, { focus: `[data-record="${record.step}"] button[aria-expanded]` });
     if (!wide) setTab(null);
   };
   const newestSummary = [...open.records].reverse().find((record) => record.kind === "summary" && !record.undone);
+  const requested = useRequest((state) => state.open);
+  const lastUndoable = [...open.records].reverse().find((record) => !record.undone && record.kind !== "restore");
+  const undoShown = undoing ?? (requested === "undo-last" ? (lastUndoable ?? null) : null);
+  const closeUndo = () => {
+    setUndoing(null);
+    if (requested === "undo-last") request(null);
+  };
+  useEffect(() => {
+    if (requested !== "undo-last" || !open.recordsLoaded || lastUndoable) return;
+    request(null);
+    showToast("info", "Nothing to undo", "No compaction of this session is in force.");
+  }, [requested, open.recordsLoaded, lastUndoable]);
   const undoStep = (step: number) => {
     const record = open.records.find((entry) => entry.step === step);
     if (record) setUndoing(record);
@@ -156,7 +172,7 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
 
   useChatKeys({
     togglePanel,
-    compact: () => onCompactOpen(true),
+    compact: () => request("compact"),
     pin: (position) => {
       const message = open.history.known.get(position);
       if (message) void pinMessage(position, !message.pinned);
@@ -182,7 +198,10 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
         </section>
         {!wide && <TapBar onTap={() => setTab("context")} />}
         {open.problem ? (
-          <p role="alert" className="m-5 text-dense text-red">{open.problem}</p>
+          <div role="alert" className="m-5 text-dense">
+            <p className="text-red">{open.problem}</p>
+            <Button small className="mt-2" onClick={() => void openSession(id)}>Try again</Button>
+          </div>
         ) : empty ? (
           <EmptyThread preset={settings?.presets.find((preset) => preset.name === session.preset)} onStart={(text) => setDraft({ text, pasted: [] })} />
         ) : (
@@ -196,7 +215,7 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
             onEdit={chat.edit}
             onRetry={retryReply}
             onUndo={setUndoing}
-            onCompactAgain={() => onCompactOpen(true)}
+            onCompactAgain={() => request("compact")}
           />
         )}
         <div className="flex-none px-2.5 pb-2.5 md:px-5 md:pb-4">
@@ -249,8 +268,7 @@ export function ChatPage({ session, header, compactOpen, onCompactOpen }: Props)
           <div className="h-[70dvh]">{panel}</div>
         </Dialog>
       )}
-      {compactOpen && <CompactDialog sessionId={id} onClose={() => onCompactOpen(false)} />}
-      {undoing && <UndoDialog sessionId={id} record={undoing} onClose={() => setUndoing(null)} onShow={jumpTo} />}
+      {undoShown && <UndoDialog sessionId={id} record={undoShown} onClose={closeUndo} onShow={jumpTo} />}
     </div>
   );
 }

@@ -54,9 +54,11 @@ export function Composer(props: Props) {
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       if (ready) onSend();
-    } else if (event.key === "Escape" && streaming) {
+    } else if (event.key === "Escape") {
       event.preventDefault();
-      onStop();
+      // Nothing to stop: out of the field, so that letters act on the thread.
+      if (streaming) onStop();
+      else document.querySelector<HTMLElement>("[role=log]")?.focus();
     } else if (event.key === "ArrowUp" && draft.text === "" && draft.pasted.length === 0) {
       event.preventDefault();
       props.onEditLast();

@@ -4,7 +4,7 @@ import { Button } from "../ui/button";
 const starters = [
   "Plan a small library that reads CSV files. Ask me what you need to know first.",
   "Here is a failing test. Find the cause, and don't change the public API.",
-  "Help me compare two flats. I'll send the facts one by one; keep a list.",
+  "Help me compare two apartments. I'll send the facts one by one; keep a list.",
 ];
 
 export function EmptyThread({ preset, onStart }: { preset: Preset | undefined; onStart: (text: string) => void }) {

@@ -26,6 +26,8 @@ interface Props {
   onPin?: (position: number, pinned: boolean) => void;
   onEdit?: (position: number, text: string) => void;
   onRetry?: () => void;
+  /** A further step of the reply above it: its name and time stand there already. */
+  continued?: boolean;
 }
 
 const stateWords: Record<MessageState, string> = {
@@ -99,7 +101,7 @@ function Editing({ text, onSave, onCancel }: { text: string; onSave: (text: stri
         <Button small variant="primary" disabled={!draft.trim()} onClick={() => onSave(draft)}>
           Send again
         </Button>
-        <Button small onClick={onCancel}>Keep as it was</Button>
+        <Button small onClick={onCancel}>Cancel</Button>
       </div>
     </div>
   );
@@ -112,8 +114,11 @@ function railOf(message: Shown): string {
   return changed || message.state === "cleared" ? "cleared" : "sent";
 }
 
-export const MessageView = memo(function MessageView({ message, sessionId, onPin, onEdit, onRetry }: Props) {
+export const MessageView = memo(function MessageView({ message, sessionId, onPin, onEdit, onRetry, continued = false }: Props) {
   const [editing, setEditing] = useState(false);
+  // One stop a message would be hundreds on the way through a thread: Tab visits the actions of the focused one.
+  const [inside, setInside] = useState(false);
+  const tabIndex = inside ? 0 : -1;
   const { position, role, state = "sent", pinned = false } = message;
   const mine = role === "user";
   const who = mine ? "You" : role === "system" ? "System" : "Assistant";
@@ -124,30 +129,32 @@ export const MessageView = memo(function MessageView({ message, sessionId, onPin
       aria-label={`${who}${position === undefined ? "" : `, m${position}`}`}
       data-position={position}
       tabIndex={-1}
-      className="group relative grid grid-cols-1 pb-[18px] md:grid-cols-[44px_minmax(0,1fr)]"
+      onFocus={() => setInside(true)}
+      onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setInside(false)}
+      className={`group relative grid grid-cols-1 pb-[18px] md:grid-cols-[44px_minmax(0,1fr)] ${continued ? "-mt-[13px]" : ""}`}
     >
       <div className="hidden font-mono text-axis leading-6 font-medium text-text-3 md:block">{position === undefined ? "" : `m${position}`}</div>
       <div className="rail relative min-w-0 pl-[13px] md:pl-4" data-rail={railOf(message)}>
-        <div className="flex items-center gap-[7px] text-dense leading-6 font-semibold">
-          {who}
-          {message.created_at != null && <span className="text-meta font-normal text-text-3">{clock(message.created_at)}</span>}
+        <div className={`flex items-center gap-[7px] text-dense leading-6 font-semibold ${continued ? "absolute -top-[19px] right-0 z-[1]" : ""}`}>
+          {continued ? <span className="sr-only">{who}</span> : who}
+          {!continued && message.created_at != null && <span className="text-meta font-normal text-text-3">{clock(message.created_at)}</span>}
           {actions && (
-            <span className="flex items-center opacity-0 transition-opacity duration-[120ms] group-focus-within:opacity-100 group-hover:opacity-100">
-              <Button variant="ghost" icon small aria-label="Copy message" onClick={() => void copyText(messageText(message.parts))}>
+            <span className="flex items-center rounded-[7px] bg-surface opacity-0 transition-opacity duration-[120ms] group-focus-within:opacity-100 group-hover:opacity-100">
+              <Button variant="ghost" icon small tabIndex={tabIndex} aria-label="Copy message" onClick={() => void copyText(messageText(message.parts))}>
                 <Copy size={13} aria-hidden />
               </Button>
               {onPin && (
-                <Button variant="ghost" icon small aria-label={pinned ? "Unpin message" : "Pin message"} onClick={() => onPin(position, !pinned)}>
+                <Button variant="ghost" icon small tabIndex={tabIndex} aria-label={pinned ? "Unpin message" : "Pin message"} onClick={() => onPin(position, !pinned)}>
                   {pinned ? <PinOff size={13} aria-hidden /> : <Pin size={13} aria-hidden />}
                 </Button>
               )}
               {mine && onEdit && (
-                <Button variant="ghost" icon small aria-label="Edit message" onClick={() => setEditing(true)}>
+                <Button variant="ghost" icon small tabIndex={tabIndex} aria-label="Edit message" onClick={() => setEditing(true)}>
                   <Pencil size={13} aria-hidden />
                 </Button>
               )}
               {onRetry && (
-                <Button variant="ghost" icon small aria-label="Retry" onClick={onRetry}>
+                <Button variant="ghost" icon small tabIndex={tabIndex} aria-label="Retry" onClick={onRetry}>
                   <RotateCw size={13} aria-hidden />
                 </Button>
               )}
@@ -155,8 +162,8 @@ export const MessageView = memo(function MessageView({ message, sessionId, onPin
           )}
           <span className="ml-auto inline-flex items-center gap-1.5 text-meta font-medium text-text-3">
             {pinned && (<><Pin size={12} aria-hidden /> Pinned</>)}
-            {!pinned && state === "summarized" && <span title="The model sees this only through the summary">{stateWords.summarized}</span>}
-            {!pinned && state === "dropped" && stateWords.dropped}
+            {!pinned && !continued && state === "summarized" && <span title="The model sees this only through the summary">{stateWords.summarized}</span>}
+            {!pinned && !continued && state === "dropped" && stateWords.dropped}
           </span>
         </div>
         <div className={mine ? "mt-0.5 rounded-[10px] bg-sunk px-[13px] py-[9px]" : ""}>

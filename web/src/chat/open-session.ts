@@ -3,8 +3,9 @@ import { create } from "zustand";
 import { eventKey, idle, isRunning, phaseText, reduceCompaction, replay, type CompactionState } from "../context/compaction";
 import { useUsage } from "../context/usage";
 import { api, ApiError, BUSY_TEXT, errorText, sessionPath } from "../lib/api";
+import { storedCompactions } from "../lib/stored-events";
 import type { CompactionEvent, CompactionRecord, CompactResult, Message, MessagePage, Notice, Session, Usage } from "../lib/types";
-import { changeSession, refreshSession, rememberSession, sessionById } from "../sessions/store";
+import { changeSession, markFailed, refreshSession, rememberSession, sessionById } from "../sessions/store";
 import { announce } from "../ui/announcer";
 import { showToast } from "../ui/toasts";
 import { emptyHistory, firstUnknown, withMessage, withPage, type History } from "./history";
@@ -15,11 +16,12 @@ interface OpenSession {
   problem: string;
   history: History;
   records: CompactionRecord[];
+  recordsLoaded: boolean;
   events: CompactionEvent[];
   compaction: CompactionState;
   bannerClosed: boolean;
   /** Where a citation or a link asks the thread to go; the number makes each jump a new one. */
-  jump: { position: number; request: number; back: boolean } | null;
+  jump: { position: number; request: number; back: boolean; focus: string } | null;
 }
 
 const blank: Omit<OpenSession, "id"> = {
@@ -27,6 +29,7 @@ const blank: Omit<OpenSession, "id"> = {
   problem: "",
   history: emptyHistory,
   records: [],
+  recordsLoaded: false,
   events: [],
   compaction: idle,
   bannerClosed: false,
@@ -48,14 +51,13 @@ export async function openSession(id: string) {
   fetching.clear();
   setState({ id, ...blank });
   try {
-    const [session, page, stored] = await Promise.all([
+    const [session, page, events] = await Promise.all([
       api.get<Session>(sessionPath(id)),
       api.get<MessagePage>(sessionPath(id, `/messages?limit=${PAGE}`)),
-      api.get<{ events: { type: string; data: unknown }[] }>(sessionPath(id, "/events?after=0&format=json")),
+      storedCompactions(id),
     ]);
     if (!isOpen(id)) return;
     rememberSession(session);
-    const events = stored.events.filter((event) => event.type === "data-compaction").map((event) => event.data as CompactionEvent);
     // What came in over the streams meanwhile is newer than what was fetched.
     setState((state) => ({
       loaded: true,
@@ -63,10 +65,11 @@ export async function openSession(id: string) {
       events: merged(events, state.events),
       compaction: state.compaction === idle ? replay(events, session.compacting) : state.compaction,
     }));
-    await loadRecords(id);
   } catch (error) {
     if (isOpen(id)) setState({ loaded: true, problem: errorText(error) });
+    return;
   }
+  await loadRecords(id).catch((error: unknown) => showToast("warning", "Records not loaded", errorText(error)));
 }
 
 function merged(known: CompactionEvent[], added: CompactionEvent[]): CompactionEvent[] {
@@ -77,7 +80,7 @@ function merged(known: CompactionEvent[], added: CompactionEvent[]): CompactionE
 
 export async function loadRecords(id: string) {
   const { records } = await api.get<{ records: CompactionRecord[] }>(sessionPath(id, "/records"));
-  if (isOpen(id)) setState({ records });
+  if (isOpen(id)) setState({ records, recordsLoaded: true });
 }
 
 /** Fetches what is not known between two positions, one page at a time. */
@@ -137,6 +140,7 @@ export function applyCompactionEvent(id: string, event: CompactionEvent) {
     return showToast("warning", "Summary not updated", "The earlier one stays. Your message was sent.");
   }
   const compaction = reduceCompaction(state.compaction, event);
+  if (compaction.phase === "failed" || compaction.phase === "done") markFailed(id, compaction.phase === "failed");
   setState({ events: merged(state.events, [event]), compaction, bannerClosed: false });
   if (compaction.phase !== state.compaction.phase) announce(phaseText(compaction, isRolling(id)) || compaction.error);
   if (event.event !== "compaction-complete") return;
@@ -159,13 +163,13 @@ async function refreshAll(id: string) {
   try {
     await Promise.all([loadRecords(id), refreshHistory(true), refreshSession(id)]);
   } catch (error) {
-    showToast("warning", "Not up to date", errorText(error));
+    showToast("warning", "Could not refresh", errorText(error));
   }
 }
 
-/** `back`: offer a way back to the summary that the jump came from. */
-export function jumpTo(position: number, back = false) {
-  setState((state) => ({ jump: { position, back, request: (state.jump?.request ?? 0) + 1 } }));
+/** `back`: offer a way back to the summary that the jump came from. `focus`: what takes the focus there. */
+export function jumpTo(position: number, { back = false, focus = "" } = {}) {
+  setState((state) => ({ jump: { position, back, focus, request: (state.jump?.request ?? 0) + 1 } }));
 }
 
 export async function compactNow(body: { focus?: string; mode?: "auto" | "prune" } = {}) {
@@ -204,7 +208,8 @@ function reportFailure(id: string, error: unknown) {
 export async function cancelCompaction() {
   const { id } = getState();
   try {
-    await api.post(sessionPath(id, "/compact/cancel"));
+    const { cancelled } = await api.post<{ cancelled: boolean }>(sessionPath(id, "/compact/cancel"));
+    if (!cancelled) return showToast("info", "Nothing to cancel", "The compaction had just ended.");
     if (isOpen(id)) setState({ compaction: idle });
     changeSession(id, { compacting: false });
     showToast("info", "Compaction canceled", "The conversation is as it was.");

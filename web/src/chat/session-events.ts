@@ -13,6 +13,7 @@ export interface SessionEvent {
 interface Handlers {
   onMessage: () => void;
   onSession: (session: Session) => void;
+  onConnected?: () => void;
 }
 
 /** Gives one event to the part of the page that it concerns. Unknown types are skipped: servers may be newer. */
@@ -33,12 +34,13 @@ export function dispatchEvent(id: string, event: SessionEvent, handlers: Handler
 }
 
 export function useSessionEvents(id: string, handlers: Handlers) {
-  const { onMessage, onSession } = handlers;
+  const { onMessage, onSession, onConnected } = handlers;
   useEffect(() => {
     if (!id) return;
     return follow({
       path: `/api/sessions/${encodeURIComponent(id)}/events`,
+      onState: (open) => open && onConnected?.(),
       onEvent: (event) => dispatchEvent(id, JSON.parse(event.data) as SessionEvent, { onMessage, onSession }),
     });
-  }, [id, onMessage, onSession]);
+  }, [id, onConnected, onMessage, onSession]);
 }

@@ -1,9 +1,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import type { CompactionRecord, MessagePart } from "../lib/types";
+import { useKeys } from "../lib/keys";
+import type { CompactionRecord, Message, MessagePart } from "../lib/types";
 import { Button } from "../ui/button";
-import { holder } from "./history";
+import { holder, type History } from "./history";
 import { MessageView, type Shown } from "./message-view";
 import { loadRange, useOpenSession } from "./open-session";
 import { RecordsAfter } from "./records-after";
@@ -94,10 +95,15 @@ export function Thread(props: Props) {
     return () => watcher.disconnect();
   }, [goToEnd]);
 
+  // Only a reader who scrolls up leaves the end. Rows that grow, or a row above the composer, move it down only.
+  const before = useRef(0);
   const onScroll = () => {
     const element = scroller.current;
     if (!element) return;
-    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    const { scrollTop: top, scrollHeight: height, clientHeight: room } = element;
+    if (height - top - room < NEAR_END) atEnd.current = true;
+    else if (top < before.current) atEnd.current = false;
+    before.current = top;
     setAway(!atEnd.current);
   };
 
@@ -108,7 +114,10 @@ export function Thread(props: Props) {
       await new Promise((done) => setTimeout(done, 60));
     }
     if (place && scroller.current) scroller.current.scrollTop += place.into;
+    setCanReturn(false);
+    scroller.current?.focus({ preventScroll: true });
   };
+  useKeys({ b: () => canReturn && void goBack() });
 
   useEffect(() => {
     if (!jump || stored === 0) return;
@@ -117,6 +126,7 @@ export function Thread(props: Props) {
     returnTo.current = top && element ? { index: top.index, into: element.scrollTop - top.start } : null;
     setCanReturn(jump.back);
     atEnd.current = false;
+    setAway(true);
     let stopped = false;
     const go = async () => {
       await loadRange(jump.position - 20, jump.position + 20);
@@ -128,6 +138,7 @@ export function Thread(props: Props) {
         await new Promise((done) => setTimeout(done, 60));
       }
       if (stopped) return;
+      if (jump.focus) element?.querySelector<HTMLElement>(jump.focus)?.focus({ preventScroll: true });
       setFlash(target);
       setTimeout(() => setFlash((now) => (now === target ? null : now)), 1200);
     };
@@ -149,6 +160,10 @@ export function Thread(props: Props) {
         aria-busy={busy}
         tabIndex={0}
         onScroll={onScroll}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape" || (event.target as HTMLElement).closest("textarea")) return;
+          document.getElementById("composer")?.focus();
+        }}
         className="min-h-0 flex-1 overflow-auto px-3.5 -outline-offset-2 [overflow-anchor:none] md:px-5"
       >
         <div className="relative mx-auto w-full max-w-[780px]" style={{ height: size }}>
@@ -173,6 +188,7 @@ export function Thread(props: Props) {
                     sessionId={sessionId}
                     onPin={props.onPin}
                     onEdit={props.onEdit}
+                    continued={item.index < stored && isContinued(history, message, records)}
                     onRetry={last && !busy && shown.role === "assistant" ? props.onRetry : undefined}
                   />
                 ) : (
@@ -200,10 +216,7 @@ export function Thread(props: Props) {
             <Button
               small
               className="pointer-events-auto"
-              onClick={() => {
-                void goBack();
-                setCanReturn(false);
-              }}
+              onClick={() => void goBack()}
             >
               Back to summary
             </Button>
@@ -242,6 +255,16 @@ function withQuestion(messages: ChatSession["messages"], upTo: number): ChatSess
   const question = (first?.metadata as { question?: string } | undefined)?.question;
   if (!question || position === null || upTo >= position - 1) return messages;
   return [{ id: `m${position - 1}`, role: "user", parts: [{ type: "text", text: question }] }, ...messages];
+}
+
+/** A reply of several steps is several messages of one turn; the first of them carries the name. */
+function isContinued(history: History, message: Message | null | undefined, records: CompactionRecord[]): boolean {
+  if (!message || message.role !== "assistant") return false;
+  const before = holder(history, message.position - 1);
+  const above = before === null ? null : history.known.get(before);
+  // A card between the two steps begins a new block.
+  if (before === null || records.some((record) => record.last_position !== null && record.last_position >= before && record.last_position < message.position)) return false;
+  return above?.role === "assistant" && above.turn === message.turn && above.state === message.state && above.pinned === message.pinned;
 }
 
 function lastBefore(message: { id: string; role: string }): number {

@@ -26,7 +26,8 @@ export function sendProblem(error: Error): string {
   return error.message;
 }
 
-export function useChatSession(id: string) {
+/** `onUnsent` takes back the text of a message that did not go out. */
+export function useChatSession(id: string, onUnsent: (text: string) => void) {
   const [problem, setProblem] = useState("");
   /** The newest stored position when the exchange began: newer rows are the live ones until it ends. */
   const [storedUpTo, setStoredUpTo] = useState<number | null>(null);
@@ -72,8 +73,10 @@ export function useChatSession(id: string) {
     } catch {
       // Without the server the live messages stay on the screen.
     }
-    void refreshSession(id);
-  }, [id, setMessages]);
+    // A message whose compaction was canceled or failed was not stored: it goes back to where it was typed.
+    const session = await refreshSession(id);
+    if (session?.draft) onUnsent(session.draft);
+  }, [id, onUnsent, setMessages]);
 
   const begin = useCallback(() => {
     failed.current = false;

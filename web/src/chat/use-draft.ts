@@ -19,6 +19,18 @@ export function useDraft(id: string) {
     [id],
   );
 
+  /** Text that could not be sent stands before what was typed since. */
+  const takeBack = useCallback(
+    (unsent: string) =>
+      keep((now) => {
+        if (now.text.includes(unsent)) return now;
+        const next = { ...now, text: [unsent, now.text].filter(Boolean).join("\n\n") };
+        saveDraft(id, next);
+        return next;
+      }),
+    [id],
+  );
+
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(() => {
@@ -34,5 +46,5 @@ export function useDraft(id: string) {
     };
   }, [id, text]);
 
-  return { draft, setDraft, draftUsage: text ? draftUsage : null };
+  return { draft, setDraft, takeBack, draftUsage: text ? draftUsage : null };
 }

@@ -48,7 +48,7 @@ export function CompactDialog({ sessionId, onClose }: { sessionId: string; onClo
               {planText(plan)}
             </>
           ) : (
-            "Reading the plan…"
+            "Loading the plan…"
           ))}
         </div>
         <DialogActions>

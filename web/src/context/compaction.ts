@@ -84,10 +84,11 @@ export function reduceCompaction(state: CompactionState, event: CompactionEvent)
       };
     }
     case "compaction-error":
+      if (event.brokenOff) return idle;
       return {
         ...state,
         phase: "failed",
-        error: event.error ?? "The reason is not known.",
+        error: event.error ?? "The reason is unknown.",
         canRetry: event.canRetry ?? false,
         suggestNewSession: event.suggestNewSession ?? false,
       };

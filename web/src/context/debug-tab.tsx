@@ -43,7 +43,7 @@ export function eventLines(event: CompactionEvent): string[] {
         ...(event.duration != null ? [`Took ${seconds(event.duration)}`] : []),
       ];
     case "compaction-error":
-      return [event.error ?? "The reason is not known."];
+      return [event.error ?? "The reason is unknown."];
     case "compact.error":
       return [event.message ?? event.error_type ?? "", ...(event.fallback ? [`Instead: ${event.fallback}`] : [])];
     case "context-overflow":
@@ -53,7 +53,12 @@ export function eventLines(event: CompactionEvent): string[] {
 
 export function DebugTab({ sessionId }: { sessionId: string }) {
   const all = useOpenSession((state) => state.events);
-  const events = all.filter((event) => event.event in labels);
+  // Of the pieces of one summary only the newest count is worth a line.
+  const events = all.filter(
+    (event, index) =>
+      event.event in labels &&
+      !(event.event === "compaction-progress" && all.slice(index + 1).some((later) => later.event === "compaction-progress" && later.step === event.step)),
+  );
   return (
     <section aria-labelledby="debug-title" className="py-4">
       <h2 id="debug-title" className="flex items-center justify-between text-dense font-semibold">
@@ -65,7 +70,7 @@ export function DebugTab({ sessionId }: { sessionId: string }) {
       {events.length === 0 && <p className="mt-2 text-dense text-text-2">No compaction has run in this session.</p>}
       <ol className="mt-1">
         {[...events].reverse().map((event) => {
-          const { label, tone } = labels[event.event];
+          const { label, tone } = event.brokenOff ? { label: "Canceled", tone: "yellow" as const } : labels[event.event];
           const lines = eventLines(event);
           const pairs = event.event === "compaction-complete";
           return (

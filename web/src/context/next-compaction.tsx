@@ -70,7 +70,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
   const apply = async () => {
     await patchSession(session.id, { preset, ...(Object.keys(changes).length ? { policy: changes } : {}) });
     setChanges({});
-    showToast("info", "Saved", "It holds from the next message on.");
+    showToast("info", "Saved", "Takes effect with the next message.");
   };
   const input = "h-7 w-16 rounded-[7px] border border-line-2/60 bg-surface px-2 text-right text-dense font-medium";
   return (
@@ -106,7 +106,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
             If compacted now: <b className="font-semibold text-text">{count(plan.before)} → {count(plan.after)} tokens</b>. {planText(plan)}
           </>
         ) : (
-          "Reading the plan…"
+          "Loading the plan…"
         )}
         {plan && plan.steps.length > 0 && (
           <div>

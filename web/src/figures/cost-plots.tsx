@@ -1,6 +1,6 @@
 import type { Figures } from "../lib/types";
 import { Legend, path, Plot } from "./plot";
-import { axis, costLabel, runningCost, runningCostWithout, tokenLabel, tokenWords } from "./series";
+import { axis, costLabel, costTicks, runningCost, runningCostWithout, tokenLabel, tokenWords } from "./series";
 
 export function CostPlot({ figures, model }: { figures: Figures; model: string }) {
   const paid = runningCost(figures.turns);
@@ -15,7 +15,7 @@ export function CostPlot({ figures, model }: { figures: Figures; model: string }
       top={top}
       right={96}
       ticks={axis(top, 3)}
-      tickLabel={costLabel}
+      tickLabel={costTicks(top)}
       table={{ head: ["Reply", "Paid", "Without Compact"], rows: paid.map((value, index) => [String(index + 1), costLabel(value), costLabel(without[index] ?? 0)]) }}
     >
       {({ width, x, y }) => {
@@ -50,7 +50,7 @@ export function CachePlot({ figures }: { figures: Figures }) {
       top={top}
       ticks={axis(top, 3)}
       tickLabel={tokenLabel}
-      legend={<><Legend look="bg-teal-fill">From cache</Legend><Legend look="bg-slate-fill">New</Legend></>}
+      legend={<><Legend look="bg-teal-fill" shape="square">From cache</Legend><Legend look="bg-slate-fill" shape="square">New</Legend></>}
       table={{ head: ["Reply", "From cache", "New"], rows: turns.map((turn, index) => [String(index + 1), tokenWords(turn.cached_tokens), tokenWords(turn.tokens - turn.cached_tokens)]) }}
     >
       {({ width, x, y }) => {

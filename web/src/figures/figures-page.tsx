@@ -4,19 +4,20 @@ import { useLocation } from "wouter";
 import { useUsage } from "../context/usage";
 import { api, errorText, sessionPath } from "../lib/api";
 import { clock, money, percent, plural, short } from "../lib/format";
-import type { CompactionRecord, Figures, Session } from "../lib/types";
+import { storedCompactions } from "../lib/stored-events";
+import type { CompactionEvent, CompactionRecord, Figures, Session } from "../lib/types";
 import { UndoDialog } from "../records/undo-dialog";
 import { refreshSession } from "../sessions/store";
 import { Button } from "../ui/button";
 import { download } from "../ui/copy";
 import { CachePlot, CostPlot } from "./cost-plots";
-import { cacheShare, csv } from "./series";
+import { cacheShare, csv, failures } from "./series";
 import { SizePlot } from "./size-plot";
 import { CompactionTable, SurvivalTable } from "./survival-table";
 
 function Number({ label, value, note }: { label: string; value: string; note: string }) {
   return (
-    <div className="border-line p-4 not-first:border-t md:px-5 md:not-first:border-t-0 md:not-first:border-l">
+    <div className="border-line p-4 even:border-l nth-[n+3]:border-t md:px-5 md:not-first:border-l md:nth-[n+3]:border-t-0">
       <p className="text-dense text-text-2">{label}</p>
       <p className="text-figure font-semibold tracking-tight">{value}</p>
       <p className="text-meta text-text-2">{note}</p>
@@ -30,7 +31,7 @@ function Numbers({ figures }: { figures: Figures }) {
   const words = figures.survival.at(-1)?.words;
   const whole = (totals.cost ?? 0) + (totals.cost_saved ?? 0);
   return (
-    <div className="grid rounded-[12px] border border-line bg-surface md:grid-cols-4">
+    <div className="grid grid-cols-2 rounded-[12px] border border-line bg-surface md:grid-cols-4">
       {totals.cost_saved !== null ? (
         <Number label="Saved so far" value={money(totals.cost_saved)} note={whole > 0 ? `about ${percent(totals.cost_saved / whole)} of what it would have cost` : "nothing paid yet"} />
       ) : (
@@ -46,6 +47,7 @@ function Numbers({ figures }: { figures: Figures }) {
 export default function FiguresPage({ session }: { session: Session }) {
   const [figures, setFigures] = useState<Figures | null>(null);
   const [records, setRecords] = useState<CompactionRecord[]>([]);
+  const [events, setEvents] = useState<CompactionEvent[]>([]);
   const [problem, setProblem] = useState("");
   const [undoing, setUndoing] = useState<CompactionRecord | null>(null);
   const usage = useUsage((state) => state.bySession[session.id]);
@@ -53,12 +55,14 @@ export default function FiguresPage({ session }: { session: Session }) {
 
   const load = useCallback(async () => {
     try {
-      const [found, list] = await Promise.all([
+      const [found, list, stored] = await Promise.all([
         api.get<Figures>(sessionPath(session.id, "/figures")),
         api.get<{ records: CompactionRecord[] }>(sessionPath(session.id, "/records")),
+        storedCompactions(session.id),
       ]);
       setFigures(found);
       setRecords(list.records);
+      setEvents(stored);
     } catch (error) {
       setProblem(errorText(error));
     }
@@ -90,8 +94,8 @@ export default function FiguresPage({ session }: { session: Session }) {
             <div className="grid gap-4 lg:grid-cols-2">
               {figures.prices_known ? <CostPlot figures={figures} model={session.model} /> : <NoPrice model={session.model} />}
               <CachePlot figures={figures} />
-              <SurvivalTable figures={figures} records={records} />
-              <CompactionTable session={session} records={records} onUndo={setUndoing} />
+              <SurvivalTable figures={figures} sessionId={session.id} />
+              <CompactionTable session={session} figures={figures} records={records} failures={failures(events)} onUndo={setUndoing} />
             </div>
           </>
         )}

@@ -80,10 +80,12 @@ export function path(points: [number, number][]): string {
   return points.map(([x, y], index) => `${index ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }
 
-export function Legend({ look, children }: { look: string; children: ReactNode }) {
+const shapes = { line: "h-[3px] w-3", square: "size-2.5", dashes: "h-0 w-3.5 border-t-[1.5px] border-dashed" };
+
+export function Legend({ look, shape = "line", children }: { look: string; shape?: keyof typeof shapes; children: ReactNode }) {
   return (
     <span className="inline-flex items-center gap-1.5">
-      <i aria-hidden className={`inline-block h-[3px] w-3 rounded-[2px] ${look}`} />
+      <i aria-hidden className={`inline-block rounded-[2px] ${shapes[shape]} ${look}`} />
       {children}
     </span>
   );

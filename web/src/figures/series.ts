@@ -1,6 +1,6 @@
 /** From a session's figures to what the plots draw. Pure. */
 import { count, money, plural, short } from "../lib/format";
-import type { CompactionRecord, Figures, FigureTurn } from "../lib/types";
+import type { CompactionEvent, CompactionRecord, Figures, FigureTurn } from "../lib/types";
 
 export interface Mark {
   index: number;
@@ -18,6 +18,30 @@ export function marks(turns: FigureTurn[], records: CompactionRecord[]): Mark[] 
     const saved = record && record.tokens_before ? Math.round((1 - record.tokens_after / record.tokens_before) * 100) : 0;
     return [{ index, step: turn.compaction, label, saved }];
   });
+}
+
+/** Compactions that ended without a result, with the size they began at. */
+export interface Failure {
+  at: number;
+  step: number;
+  tokens: number;
+  error: string;
+}
+
+export function failures(events: CompactionEvent[]): Failure[] {
+  return events.flatMap((event) => {
+    if (event.event !== "compaction-error") return [];
+    const start = events.find((other) => other.event === "compaction-start" && other.step === event.step && other.at <= event.at);
+    return [{ at: event.at, step: event.step ?? 0, tokens: start?.tokensBefore ?? 0, error: event.error ?? "" }];
+  });
+}
+
+/** The reply a record belongs to: the one that carries its step, else the last one before it was made. */
+export function replyOf(turns: FigureTurn[], record: { step: number; created_at: number }): number | null {
+  const marked = turns.findIndex((turn) => turn.compaction === record.step);
+  if (marked >= 0) return marked + 1;
+  const before = turns.filter((turn) => turn.at !== null && turn.at <= record.created_at).length;
+  return before > 0 ? before : null;
 }
 
 /** The first reply that would not have fitted without compaction. */
@@ -68,4 +92,10 @@ export function csv(turns: FigureTurn[]): string {
 
 export const tokenLabel = (value: number) => (value === 0 ? "0" : short(value));
 export const tokenWords = (value: number) => `${count(value)} tokens`;
+/** All marks of one axis with the same number of digits. */
+export function costTicks(top: number): (value: number) => string {
+  const digits = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(top))));
+  return (value) => (value === 0 ? "$0" : `$${value.toFixed(digits > 2 ? digits : value % 1 === 0 && top >= 5 ? 0 : 2)}`);
+}
+
 export const costLabel = (value: number) => (value === 0 ? "$0" : money(value));

@@ -24,7 +24,7 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
       legend={
         <>
           <Legend look="bg-accent">Sent</Legend>
-          <Legend look="bg-line-2">Without Compact</Legend>
+          <Legend look="border-line-2" shape="dashes">Without Compact</Legend>
           <span className="inline-flex items-center gap-1.5"><i aria-hidden className="inline-block size-2.5 rounded-full border-2 border-amber-fill" />Compaction</span>
         </>
       }

@@ -45,7 +45,7 @@ async function request<T>(method: string, path: string, body?: unknown, signal?:
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(0, "offline", "The server does not answer. Is `compact studio` still running?");
+    throw new ApiError(0, "offline", "The server is not answering. Is `compact studio` still running?");
   }
   const text = await answer.text();
   if (!answer.ok) {

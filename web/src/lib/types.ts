@@ -5,7 +5,7 @@ import type { components } from "./openapi";
 type Schemas = components["schemas"];
 
 export type Usage = Schemas["Usage"];
-export type Session = Schemas["Session"] & { policy?: Record<string, unknown> | null };
+export type Session = Schemas["Session"];
 export type Space = Schemas["Space"];
 export type Preset = Schemas["PresetInfo"];
 export type ModelChoice = Schemas["ModelInfo"];
@@ -62,6 +62,8 @@ export interface CompactionEvent {
   error?: string;
   canRetry?: boolean;
   suggestNewSession?: boolean;
+  /** Canceled, here or in another tab: nothing failed. */
+  brokenOff?: boolean;
   currentTokens?: number;
   limit?: number;
   percentUsed?: number;
@@ -86,6 +88,8 @@ export type RestorePreview = Schemas["RestorePreview"];
 export type Plan = Schemas["Plan"];
 export type Fate = Schemas["Fate"];
 export type MissingItem = Schemas["Missing"];
+/** What is left of one kind of evidence: words, conclusions, done, paths, ids, commands, numbers, errors. */
+export type KindSurvival = Schemas["KindSurvival"];
 export type Column = Schemas["Column"];
 export type WhatIf = Schemas["WhatIf"];
 export type FigureTurn = Schemas["Figure"];

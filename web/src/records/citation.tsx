@@ -1,6 +1,7 @@
 import { jumpTo } from "../chat/open-session";
 
-const jumpFromSummary = (position: number) => jumpTo(position, true);
+/** Whoever follows a citation goes on reading there, and may come back. */
+const jumpFromSummary = (position: number) => jumpTo(position, { back: true, focus: `[data-position="${position}"]` });
 
 /** Jumps to the message that a sentence comes from. */
 export function Citation({ position, onJump = jumpFromSummary }: { position: number; onJump?: (position: number) => void }) {

@@ -56,7 +56,7 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
 
   const name = recordName(record);
   return (
-    <Dialog title={`Undo ${name[0]?.toLowerCase()}${name.slice(1)}?`} onClose={onClose} description={preview ? `${back(preview)} The turns since then stay.` : "Reading what comes back…"}>
+    <Dialog title={`Undo ${name[0]?.toLowerCase()}${name.slice(1)}?`} onClose={onClose} description={preview ? `${back(preview)} The turns since then stay.` : "Loading what comes back…"}>
       {usage && preview && (
         <div className="mt-4 grid gap-2.5">
           <Row label="Now" usage={usage} tokens={preview.tokens_now} />

@@ -1,4 +1,5 @@
-import { Ellipsis, FoldVertical, Menu as MenuIcon } from "lucide-react";
+import { ChartLine, ChartNoAxesGantt, Columns3, Ellipsis, FoldVertical, Menu as MenuIcon, MessageSquare } from "lucide-react";
+import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import type { Session } from "../lib/types";
 import { Button } from "../ui/button";
@@ -19,10 +20,10 @@ interface Props {
   more: MenuItem[];
 }
 
-const tabs: { view: View; label: string }[] = [
-  { view: "chat", label: "Chat" },
-  { view: "what-if", label: "What if" },
-  { view: "figures", label: "Figures" },
+const tabs: { view: View; label: string; icon: ReactNode }[] = [
+  { view: "chat", label: "Chat", icon: <MessageSquare size={14} aria-hidden /> },
+  { view: "what-if", label: "What if", icon: <Columns3 size={14} aria-hidden /> },
+  { view: "figures", label: "Figures", icon: <ChartLine size={14} aria-hidden /> },
 ];
 
 export function SessionHeader({ session, view, onCompact, onDrawer, more }: Props) {
@@ -59,8 +60,8 @@ export function SessionHeader({ session, view, onCompact, onDrawer, more }: Prop
         label="More"
         className="inline-flex size-[30px] flex-none items-center justify-center rounded-[8px] text-text-2 hover:bg-text/6"
         items={[
-          ...tabs.filter((entry) => entry.view !== view).map((entry) => ({ label: entry.label, onSelect: () => go(viewPath(session.id, entry.view)) })),
-          { label: "Traces", onSelect: () => go(traces) },
+          ...tabs.filter((entry) => entry.view !== view).map((entry) => ({ label: entry.label, icon: entry.icon, onSelect: () => go(viewPath(session.id, entry.view)) })),
+          { label: "Traces", icon: <ChartNoAxesGantt size={14} aria-hidden />, onSelect: () => go(traces) },
           ...more,
         ]}
       >

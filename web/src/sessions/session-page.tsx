@@ -7,6 +7,7 @@ import { api, errorText, sessionPath } from "../lib/api";
 import type { Session } from "../lib/types";
 import { exportSession } from "./export";
 import { DeleteDialog, RenameDialog } from "./session-dialogs";
+import { request, useRequest } from "../ui/requests";
 import { SessionHeader, type View } from "./session-header";
 import { rememberSession, useSessions } from "./store";
 
@@ -16,16 +17,15 @@ const FiguresPage = lazy(() => import("../figures/figures-page"));
 interface Props {
   id: string;
   view: View;
-  compactOpen: boolean;
-  onCompactOpen: (open: boolean) => void;
   onDrawer: () => void;
 }
 
-export function SessionPage({ id, view, compactOpen, onCompactOpen, onDrawer }: Props) {
+const closeRequest = () => request(null);
+
+export function SessionPage({ id, view, onDrawer }: Props) {
   const session = useSessions((state) => state.sessions.find((entry) => entry.id === id));
   const [problem, setProblem] = useState("");
-  const [renaming, setRenaming] = useState(false);
-  const [deleting, setDeleting] = useState(false);
+  const open = useRequest((state) => state.open);
   const [, go] = useLocation();
   const missing = !session;
 
@@ -36,6 +36,9 @@ export function SessionPage({ id, view, compactOpen, onCompactOpen, onDrawer }: 
       .then(rememberSession)
       .catch((error: unknown) => setProblem(errorText(error)));
   }, [id, missing]);
+
+  // A dialog that was asked for elsewhere is not for the next session.
+  useEffect(() => closeRequest, [id]);
 
   useEffect(() => {
     document.title = session ? `${session.title || "New session"} · Compact` : "Compact";
@@ -48,19 +51,19 @@ export function SessionPage({ id, view, compactOpen, onCompactOpen, onDrawer }: 
     <SessionHeader
       session={session}
       view={view}
-      onCompact={() => onCompactOpen(true)}
+      onCompact={() => request("compact")}
       onDrawer={onDrawer}
       more={[
-        { label: "Rename", icon: <Pencil size={14} aria-hidden />, onSelect: () => setRenaming(true) },
+        { label: "Rename", icon: <Pencil size={14} aria-hidden />, onSelect: () => request("rename") },
         { label: "Export", icon: <Download size={14} aria-hidden />, onSelect: () => void exportSession(id, session.title) },
-        { label: "Delete", icon: <Trash2 size={14} aria-hidden />, danger: true, onSelect: () => setDeleting(true) },
+        { label: "Delete", icon: <Trash2 size={14} aria-hidden />, danger: true, onSelect: () => request("delete") },
       ]}
     />
   );
   return (
     <>
       {view === "chat" ? (
-        <ChatPage key={id} session={session} header={header} compactOpen={compactOpen} onCompactOpen={onCompactOpen} />
+        <ChatPage key={id} session={session} header={header} />
       ) : (
         <>
         {header}
@@ -68,12 +71,12 @@ export function SessionPage({ id, view, compactOpen, onCompactOpen, onDrawer }: 
           <Suspense fallback={<p className="p-6 text-text-3">Loading…</p>}>
             {view === "what-if" ? <WhatIfPage key={id} session={session} /> : <FiguresPage key={id} session={session} />}
           </Suspense>
-          {compactOpen && <CompactDialog sessionId={id} onClose={() => onCompactOpen(false)} />}
         </div>
         </>
       )}
-      {renaming && <RenameDialog session={session} onClose={() => setRenaming(false)} />}
-      {deleting && <DeleteDialog session={session} onClose={() => setDeleting(false)} onDeleted={() => go("/")} />}
+      {open === "compact" && <CompactDialog sessionId={id} onClose={closeRequest} />}
+      {open === "rename" && <RenameDialog session={session} onClose={closeRequest} />}
+      {open === "delete" && <DeleteDialog session={session} onClose={closeRequest} onDeleted={() => go("/")} />}
     </>
   );
 }

@@ -1,11 +1,11 @@
-import { Download, Ellipsis, Pencil, Trash2 } from "lucide-react";
+import { CircleAlert, Download, Ellipsis, Pencil, Trash2 } from "lucide-react";
 import { Link } from "wouter";
 import { MiniBar } from "../context/usage-bar";
 import { useUsage } from "../context/usage";
 import { ago, compactions, percent } from "../lib/format";
 import type { Session } from "../lib/types";
 import { Menu } from "../ui/menu";
-import { useSessions } from "./store";
+import { isUnread, useSessions } from "./store";
 
 interface Props {
   session: Session;
@@ -18,7 +18,8 @@ interface Props {
 
 export function SessionRow({ session, current, onRename, onDelete, onExport, onOpen }: Props) {
   const usage = useUsage((state) => state.bySession[session.id]);
-  const unread = useSessions((state) => state.unread[session.id]);
+  const unread = useSessions((state) => !current && isUnread(session, state.seen));
+  const failed = useSessions((state) => state.failed[session.id]);
   const box = current ? "bg-surface ring-1 ring-line shadow-soft" : "hover:bg-text/5";
   return (
     <div className={`group relative rounded-[8px] ${box}`}>
@@ -42,7 +43,12 @@ export function SessionRow({ session, current, onRename, onDelete, onExport, onO
             <>
               {usage && <MiniBar usage={usage} />}
               {usage && <span>{percent(usage.tokens / usage.window)}</span>}
-              {session.compaction_count > 0 && <span className="truncate">{compactions(session.compaction_count)}</span>}
+              {failed && (
+                <span className="inline-flex items-center gap-1 truncate text-red">
+                  <CircleAlert size={12} aria-hidden className="flex-none" /> Compaction failed
+                </span>
+              )}
+              {!failed && session.compaction_count > 0 && <span className="truncate">{compactions(session.compaction_count)}</span>}
             </>
           )}
         </span>

@@ -67,11 +67,11 @@ export function Sidebar({ currentId, onSearch, onOpen }: Props) {
       <button
         type="button"
         onClick={onSearch}
-        className="mx-3 flex h-8 flex-none items-center gap-2 rounded-[8px] border border-line bg-surface pr-2 pl-2.5 text-dense text-text-3 hover:border-line-2"
+        className="mx-3 flex h-8 flex-none items-center gap-1.5 rounded-[8px] border border-line bg-surface pr-1.5 pl-2 text-[12.5px] text-text-3 hover:border-line-2"
       >
         <Search size={14} aria-hidden />
         <span className="flex-1 truncate text-left">Search or run a command</span>
-        <Kbd>{modKey}K</Kbd>
+        <span className="hidden flex-none xl:inline"><Kbd>{modKey}K</Kbd></span>
       </button>
       <nav ref={scroller} aria-label="Session list" className="min-h-0 flex-1 overflow-auto px-2 pt-2 pb-3">
         {loaded && rows.length === 0 && (

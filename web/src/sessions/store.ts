@@ -13,7 +13,20 @@ interface SessionsStore {
   /** True where only the trace viewer is served. */
   tracesOnly: boolean;
   problem: string;
-  unread: Record<string, boolean>;
+  /** How many messages of a session were on a screen of this browser. More than that are unread. */
+  seen: Record<string, number>;
+  /** Sessions whose last compaction failed while this page watched. */
+  failed: Record<string, boolean>;
+}
+
+const SEEN_KEY = "compact-seen";
+
+function readSeen(): Record<string, number> {
+  try {
+    return JSON.parse(localStorage.getItem(SEEN_KEY) ?? "{}") as Record<string, number>;
+  } catch {
+    return {};
+  }
 }
 
 export const useSessions = create<SessionsStore>(() => ({
@@ -23,7 +36,8 @@ export const useSessions = create<SessionsStore>(() => ({
   loaded: false,
   tracesOnly: false,
   problem: "",
-  unread: {},
+  seen: readSeen(),
+  failed: {},
 }));
 
 const { setState, getState } = useSessions;
@@ -33,10 +47,15 @@ export function rememberSession(session: Session) {
   setState((state) => {
     const known = state.sessions.some((other) => other.id === session.id);
     const sessions = known
-      ? state.sessions.map((other) => (other.id === session.id ? { ...other, ...session } : other))
+      ? state.sessions.map((other) => (other.id === session.id ? merged(other, session) : other))
       : [session, ...state.sessions];
     return { sessions };
   });
+}
+
+/** A list says less of a session than the session itself: what it leaves out stays as it was. */
+function merged(before: Session, now: Session): Session {
+  return now.policy ? { ...before, ...now } : { ...before, ...now, policy: before.policy, policy_changes: before.policy_changes };
 }
 
 export function changeSession(id: string, change: Partial<Session>) {
@@ -62,6 +81,7 @@ export async function loadSessions() {
     ]);
     for (const session of page.sessions) if (session.usage) useUsage.getState().set(session.id, session.usage);
     setState({ sessions: page.sessions, spaces: spaces.spaces, loaded: true, problem: "" });
+    for (const session of page.sessions) if (!(session.id in getState().seen)) markSeen(session.id, session.message_count);
     if (page.next_cursor) void loadMore(page.next_cursor);
   } catch (error) {
     setState({ problem: errorText(error), loaded: true });
@@ -96,7 +116,7 @@ export async function createSession(body: Record<string, unknown> = {}): Promise
     rememberSession(session);
     return session;
   } catch (error) {
-    showToast("error", "No new session", errorText(error));
+    showToast("error", "Session not created", errorText(error));
     return null;
   }
 }
@@ -122,11 +142,37 @@ export function sessionById(id: string): Session | undefined {
   return getState().sessions.find((session) => session.id === id);
 }
 
-export function markUnread(id: string, unread: boolean) {
-  setState((state) => {
-    const others = Object.fromEntries(Object.entries(state.unread).filter(([other]) => other !== id));
-    return { unread: unread ? { ...others, [id]: true } : others };
-  });
+export function markFailed(id: string, failed: boolean) {
+  setState((state) => ({ failed: { ...state.failed, [id]: failed } }));
+}
+
+export function markSeen(id: string, messages: number) {
+  if (getState().seen[id] === messages) return;
+  const seen = { ...getState().seen, [id]: messages };
+  setState({ seen });
+  try {
+    localStorage.setItem(SEEN_KEY, JSON.stringify(seen));
+  } catch {
+    // Without storage the dots last as long as the page.
+  }
+}
+
+export function isUnread(session: Session, seen: Record<string, number>): boolean {
+  const known = seen[session.id];
+  return known !== undefined && session.message_count > known;
+}
+
+/** What other tabs, the terminal and background work did to the sessions: the newest ones again. */
+export async function refreshSessions() {
+  try {
+    const page = await api.get<{ sessions: Session[]; next_cursor: string | null }>("/api/sessions?limit=50");
+    for (const session of page.sessions) rememberSession(session);
+    if (page.next_cursor) return;
+    const still = new Set(page.sessions.map((session) => session.id));
+    setState((state) => ({ sessions: state.sessions.filter((session) => still.has(session.id)) }));
+  } catch {
+    // The list keeps what it knew; the next look may succeed.
+  }
 }
 
 /** Sessions by space, newest first, in the order of the spaces; unknown spaces after them. */

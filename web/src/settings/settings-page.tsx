@@ -44,7 +44,7 @@ export default function SettingsPage({ onDrawer }: { onDrawer: () => void }) {
         <Section title="Keyboard">
           <label className="flex min-h-6 items-center gap-2 text-dense">
             <input type="checkbox" checked={letterKeys} onChange={(event) => setPreference({ letterKeys: event.target.checked })} />
-            Letter keys act outside of fields
+            Use letter shortcuts outside text fields
           </label>
           <p className="mt-1 text-meta text-text-3">Press ? for the list of keys.</p>
         </Section>

@@ -11,7 +11,7 @@ function SpaceEditor({ space }: { space: Space }) {
   const save = async () => {
     try {
       await api.put(path, { title: space.title, custom_instructions: instructions, preset: space.preset ?? null });
-      showToast("info", "Saved", `The instructions of ${space.title} hold from the next message on.`);
+      showToast("info", "Saved", `The instructions of ${space.title} apply from the next message on.`);
       await loadSessions();
     } catch (error) {
       showToast("error", "Not saved", errorText(error));
@@ -42,7 +42,7 @@ export function SpacesForm() {
       setName("");
       await loadSessions();
     } catch (error) {
-      showToast("error", "No new space", errorText(error));
+      showToast("error", "Space not created", errorText(error));
     }
   };
   return (

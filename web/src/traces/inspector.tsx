@@ -1,6 +1,7 @@
 import { Copy, X } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { count } from "../lib/format";
+import { Link } from "wouter";
+import { count, plural } from "../lib/format";
 import { Button, LinkButton } from "../ui/button";
 import { copyText } from "../ui/copy";
 import { spanLook } from "./kind-style";
@@ -11,10 +12,10 @@ type Tab = "summary" | "decision" | "tokens" | "raw";
 const tabs: [Tab, string][] = [["summary", "Summary"], ["decision", "Decision"], ["tokens", "Tokens"], ["raw", "Raw"]];
 const FOLDED = 1200;
 
-function Part({ title, children }: { title: string; children: ReactNode }) {
+function Part({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
     <section className="border-b border-line py-4 last:border-b-0">
-      <h3 className="mb-2.5 text-dense font-semibold">{title}</h3>
+      <h3 className="mb-2.5 flex items-center justify-between text-dense font-semibold">{title}{aside}</h3>
       {children}
     </section>
   );
@@ -57,7 +58,7 @@ function SummaryText({ text, tokens }: { text: string; tokens: number | null }) 
 function Tokens({ facts }: { facts: Facts }) {
   const { before, after, summary, input, output } = facts.tokens;
   const rows = ([["Before", before, "bg-slate-fill"], ["After", after, "bg-green-fill"], ["Summary", summary, "hatch-amber"], ["Input", input, "bg-accent"], ["Output", output, "bg-teal-fill"]] as const).filter((row) => row[1] !== null);
-  if (rows.length === 0) return <p className="text-dense text-text-2">This span counts no tokens.</p>;
+  if (rows.length === 0) return <p className="text-dense text-text-2">No token counts on this span.</p>;
   const most = Math.max(...rows.map((row) => row[1] as number), 1);
   return (
     <dl className="grid gap-2 text-dense">
@@ -72,20 +73,44 @@ function Tokens({ facts }: { facts: Facts }) {
   );
 }
 
+/** Fields that say nothing to a reader of the decision. */
+const NOISE = new Set(["sequence", "schema_version", "session_id", "step"]);
+
+function keptText(kept: unknown): string {
+  const { pinned, recent_turns: turns, tool_pairs: steps } = kept as Record<string, unknown>;
+  if (typeof turns !== "number") return words(kept);
+  return [`${words(pinned ?? 0)} pinned`, plural(turns, "turn"), ...(typeof steps === "number" ? [plural(steps, "tool step")] : [])].join(", ");
+}
+
+function survivalText(survival: unknown): string {
+  const all = (survival as Record<string, unknown> | null)?.all;
+  return typeof all === "number" ? `${Math.floor(all * 100)}% of evidence` : words(survival);
+}
+
 function decisionPairs(facts: Facts): Record<string, unknown> {
   const { triggered, reason, policy, kept, ...rest } = facts.decision ?? {};
+  const { trigger_pct: trigger, ...limits } = (policy && typeof policy === "object" ? policy : {}) as Record<string, unknown>;
   return {
     triggered: triggered === undefined ? "–" : `${triggered ? "yes" : "no"}${reason ? `, ${String(reason)}` : ""}`,
     ...(facts.tokens.before !== null ? { estimate: `${count(facts.tokens.before)} tokens` } : {}),
-    ...(policy && typeof policy === "object" ? policy : {}),
-    ...(kept ? { kept } : {}),
-    ...rest,
-    ...(facts.survival ? { survival: facts.survival } : {}),
+    ...(typeof trigger === "number" ? { trigger: `${Math.round(trigger * 100)}% of the window` } : {}),
+    ...limits,
+    ...(kept ? { kept: keptText(kept) } : {}),
+    ...Object.fromEntries(Object.entries(rest).filter(([name]) => !NOISE.has(name))),
+    ...(facts.survival ? { survival: survivalText(facts.survival) } : {}),
     ...(facts.model ? { model: facts.model } : {}),
   };
 }
 
-export function Inspector({ trace, span, onClose }: { trace: Trace; span: Span; onClose: () => void }) {
+interface Props {
+  trace: Trace;
+  span: Span;
+  /** The session in this studio that the trace belongs to; empty where there is none. */
+  sessionId: string;
+  onClose: () => void;
+}
+
+export function Inspector({ trace, span, sessionId, onClose }: Props) {
   const [tab, setTab] = useState<Tab>("summary");
   const facts = factsOf(trace.spans, span);
   const { summary, ...plain } = span.data ?? {};
@@ -123,10 +148,10 @@ export function Inspector({ trace, span, onClose }: { trace: Trace; span: Span; 
         </div>
       </div>
       <div id="inspector-content" role="tabpanel" aria-labelledby={`inspector-${tab}`} tabIndex={0} className="min-h-0 flex-1 overflow-auto px-4 pb-6 -outline-offset-2">
-        {showAll && facts.summary && <Part title="Summary"><SummaryText text={facts.summary} tokens={facts.tokens.summary} /></Part>}
+        {showAll && facts.summary && <Part title="Summary" aside={sessionId && <Link href={`/s/${encodeURIComponent(sessionId)}?panel=records`} className="text-meta font-medium text-accent hover:underline">Open in chat</Link>}><SummaryText text={facts.summary} tokens={facts.tokens.summary} /></Part>}
         {showAll && typeof summary !== "string" && Object.keys(plain).length > 0 && <Part title="Data"><Pairs data={plain} /></Part>}
         {(tab === "decision" || (showAll && facts.decision)) && (
-          <Part title="Policy decision">{facts.decision ? <Pairs data={decisionPairs(facts)} /> : <p className="text-dense text-text-2">No decision belongs to this span.</p>}</Part>
+          <Part title="Policy decision">{facts.decision ? <Pairs data={decisionPairs(facts)} /> : <p className="text-dense text-text-2">No policy decision on this span.</p>}</Part>
         )}
         {(tab === "tokens" || showAll) && <Part title="Token counts"><Tokens facts={facts} /></Part>}
         {tab === "raw" && (

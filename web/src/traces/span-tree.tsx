@@ -1,9 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, CircleAlert } from "lucide-react";
-import { memo, useEffect, useRef, type KeyboardEvent, type WheelEvent } from "react";
+import { memo, useEffect, useRef, type KeyboardEvent } from "react";
 import { spanLook } from "./kind-style";
 import { badge, kindOf, type Span } from "./spans";
-import { isHit, ms, ticks, type Range } from "./timeline";
+import { isHit, ms, tickLabels, ticks, type Range } from "./timeline";
 
 const ROW = 28;
 
@@ -17,6 +17,7 @@ interface Props {
   onSelect: (id: string) => void;
   onToggle: (id: string) => void;
   onZoom: (factor: number, center: number) => void;
+  onPan: (share: number) => void;
   onScrolled: () => void;
 }
 
@@ -25,7 +26,8 @@ const columns = "grid grid-cols-[176px_minmax(0,1fr)] md:grid-cols-[296px_minmax
 function Bar({ span, range }: { span: Span; range: Range }) {
   const width = range.t1 - range.t0;
   const start = span.offset_ms ?? 0;
-  const duration = span.duration_ms ?? 0;
+  // What still runs reaches to the end of what is known.
+  const duration = span.duration_ms ?? Math.max(0, range.t1 - start);
   const left = (start - range.t0) / width;
   const right = (start + duration - range.t0) / width;
   if (left > 1) return <span className="absolute top-1.5 right-2.5 hidden font-mono text-axis leading-4 text-text-3 md:block">{ms(start)} · {ms(duration)} →</span>;
@@ -37,21 +39,30 @@ function Bar({ span, range }: { span: Span; range: Range }) {
     <>
       <i
         aria-hidden
-        style={{ left: `${from * 100}%`, width: `${(to - from) * 100}%` }}
+        style={{ left: `min(${from * 100}%, 100% - 4px)`, width: `${(to - from) * 100}%` }}
         className={`absolute top-[7px] h-3.5 min-w-[3px] rounded-[3px] ${spanLook(kindOf(span), span.status)}`}
       />
-      <span
+      {duration !== 0 && <span
         style={cut ? { right: 10 } : to > 0.86 && from > 0.2 ? { right: `calc(${(1 - from) * 100}% + 4px)` } : to > 0.86 ? { right: 10 } : { left: `calc(${to * 100}% + 4px)` }}
         className={`absolute top-1.5 px-1 font-mono text-axis leading-4 whitespace-nowrap text-text-2 ${cut || (to > 0.86 && from <= 0.2) ? "rounded-[3px] bg-surface" : ""}`}
       >
         {span.duration_ms === null ? "running" : ms(duration)}
         {cut ? " →" : ""}
-      </span>
+      </span>}
     </>
   );
 }
 
-const Row = memo(function Row({ span, range, open, selected, hit, onSelect, onToggle, top }: { span: Span; range: Range; open: boolean; selected: boolean; hit: boolean; onSelect: (id: string) => void; onToggle: (id: string) => void; top: number }) {
+/** The name with the searched words marked; a hit inside the data marks the whole name. */
+function Name({ text, query, hit }: { text: string; query: string; hit: boolean }) {
+  const mark = "rounded-[3px] bg-yellow-soft text-text ring-1 ring-yellow-line";
+  const start = hit ? text.toLowerCase().indexOf(query.trim().toLowerCase()) : -1;
+  if (start < 0) return <span className={`truncate ${hit ? mark : ""}`}>{text}</span>;
+  const end = start + query.trim().length;
+  return <span className="truncate py-px">{text.slice(0, start)}<mark className={mark}>{text.slice(start, end)}</mark>{text.slice(end)}</span>;
+}
+
+const Row = memo(function Row({ span, range, open, selected, hit, query, onSelect, onToggle, top }: { span: Span; range: Range; open: boolean; selected: boolean; hit: boolean; query: string; onSelect: (id: string) => void; onToggle: (id: string) => void; top: number }) {
   const Chevron = open ? ChevronDown : ChevronRight;
   const tokens = badge(span);
   return (
@@ -74,7 +85,7 @@ const Row = memo(function Row({ span, range, open, selected, hit, onSelect, onTo
           <i className="w-3.5 flex-none" />
         )}
         <i aria-hidden className={`size-2 flex-none rounded-[2px] ${spanLook(kindOf(span), span.status)}`} />
-        <span className={`truncate ${hit ? "rounded-[3px] bg-yellow-soft ring-1 ring-yellow-line" : ""}`}>{span.name || span.kind || span.span_id}</span>
+        <Name text={span.name || span.kind || span.span_id} query={query} hit={hit} />
         {span.status === "error" && <CircleAlert size={13} aria-label="error" className="flex-none text-red" />}
         {tokens && <span className="ml-auto hidden flex-none pl-1 font-mono text-axis text-text-3 md:inline">{tokens}</span>}
       </div>
@@ -85,7 +96,7 @@ const Row = memo(function Row({ span, range, open, selected, hit, onSelect, onTo
   );
 });
 
-export function SpanTree({ rows, all, range, collapsed, selected, query, onSelect, onToggle, onZoom, onScrolled }: Props) {
+export function SpanTree({ rows, all, range, collapsed, selected, query, onSelect, onToggle, onZoom, onPan, onScrolled }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: 12, scrollMargin: 0 });
   const at = rows.findIndex((row) => row.span_id === selected);
@@ -121,22 +132,37 @@ export function SpanTree({ rows, all, range, collapsed, selected, query, onSelec
     move();
   };
 
-  const wheel = (event: WheelEvent<HTMLDivElement>) => {
-    if (!event.ctrlKey) return;
-    const box = event.currentTarget.getBoundingClientRect();
-    const tree = box.width > 600 ? 296 : 176;
-    const share = Math.max(0, (event.clientX - box.left - tree) / (box.width - tree));
-    onZoom(event.deltaY > 0 ? 1.25 : 0.8, range.t0 + share * (range.t1 - range.t0));
-  };
+  // Ctrl and the wheel zoom, Shift or sideways pan. Not passive: else the browser would zoom the page as well.
+  const wheel = useRef<(event: WheelEvent) => void>(() => undefined);
+  useEffect(() => {
+    wheel.current = (event) => {
+      const box = scroller.current?.getBoundingClientRect();
+      const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+      if (!box || (!event.ctrlKey && Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY))) return;
+      event.preventDefault();
+      if (!event.ctrlKey) return onPan(sideways / box.width);
+      const tree = window.innerWidth >= 768 ? 296 : 176;
+      const share = Math.max(0, (event.clientX - box.left - tree) / (box.width - tree));
+      onZoom(event.deltaY > 0 ? 1.25 : 0.8, range.t0 + share * (range.t1 - range.t0));
+    };
+  });
+  useEffect(() => {
+    const element = scroller.current;
+    const turned = (event: WheelEvent) => wheel.current(event);
+    element?.addEventListener("wheel", turned, { passive: false });
+    return () => element?.removeEventListener("wheel", turned);
+  }, []);
 
-  const width = range.t1 - range.t0;
+  const marks = ticks(range);
+  const labels = tickLabels(marks);
+  const share = (tick: number) => (tick - range.t0) / (range.t1 - range.t0);
   return (
     <div className="mt-2.5 flex min-h-0 flex-1 flex-col border-t border-line">
       <div aria-hidden className={`h-[26px] flex-none border-b border-line font-mono text-axis leading-[26px] text-text-3 ${columns}`}>
         <span className="border-r border-line pl-4">{rows.length === all ? `${all} spans` : `${rows.length} of ${all} spans`}</span>
         <span className="relative overflow-hidden">
-          {ticks(range).map((tick) => (
-            <span key={tick} className="absolute pl-1" style={{ left: `${((tick - range.t0) / width) * 100}%` }}>{ms(tick)}</span>
+          {marks.map((tick, index) => (
+            <span key={tick} className={`absolute pl-1 ${share(tick) > 0.94 ? "hidden" : ""}`} style={{ left: `${share(tick) * 100}%` }}>{labels[index]}</span>
           ))}
         </span>
       </div>
@@ -148,10 +174,15 @@ export function SpanTree({ rows, all, range, collapsed, selected, query, onSelec
         aria-activedescendant={at >= 0 ? `span-${selected}` : undefined}
         tabIndex={0}
         onKeyDown={press}
-        onWheel={wheel}
         onScroll={(event) => event.currentTarget.scrollTop > 0 && onScrolled()}
         className="relative min-h-0 flex-1 overflow-auto -outline-offset-2"
       >
+        <div aria-hidden className={`pointer-events-none absolute inset-x-0 top-0 min-h-full ${columns}`} style={{ height: virtual.getTotalSize() }}>
+          <span />
+          <span className="relative">
+            {marks.map((tick) => <i key={tick} className="absolute inset-y-0 border-l border-line" style={{ left: `${share(tick) * 100}%` }} />)}
+          </span>
+        </div>
         <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map((item) => {
             const span = rows[item.index];
@@ -165,6 +196,7 @@ export function SpanTree({ rows, all, range, collapsed, selected, query, onSelec
                   open={!collapsed.has(span.span_id)}
                   selected={span.span_id === selected}
                   hit={query !== "" && isHit(span, query)}
+                  query={query}
                   onSelect={onSelect}
                   onToggle={onToggle}
                 />

@@ -12,6 +12,7 @@ export interface TraceSummary {
   span_count: number;
   error_count: number;
   running_count: number;
+  compaction_count: number;
   metadata: Record<string, unknown>;
 }
 
@@ -34,6 +35,13 @@ export interface Trace extends TraceSummary {
   spans: Span[];
   truncated: boolean;
   data_complete: boolean;
+}
+
+/** A session's trace is named by the session's id: where the session is known here, its title says more. */
+export function traceTitle(trace: Pick<TraceSummary, "name" | "group_id" | "trace_id">, sessions: { id: string; title: string }[]): string {
+  const session = trace.group_id ? sessions.find((entry) => entry.id === trace.group_id) : undefined;
+  if (session?.title && (!trace.name || trace.name.includes(session.id))) return session.title;
+  return trace.name || trace.group_id || trace.trace_id;
 }
 
 export interface TracePage {

@@ -103,10 +103,19 @@ export function ticks(range: Range, most = 6): number[] {
 
 /** Milliseconds as an axis and a bar say them. */
 export function ms(value: number): string {
-  if (value < 1) return `${Math.round(value * 1000) / 1000 || 0} ms`;
+  if (value < 10) return `${Number(value.toPrecision(2)) || 0} ms`;
   if (value < 950) return `${Math.round(value)} ms`;
   if (value < 60_000) return `${(value / 1000).toFixed(1)} s`;
   return `${Math.floor(value / 60_000)} m ${Math.round((value % 60_000) / 1000)} s`;
+}
+
+/** The marks of one axis, all in the unit and precision that its step needs. */
+export function tickLabels(marks: number[]): string[] {
+  const step = marks.length > 1 ? (marks[1] as number) - (marks[0] as number) : (marks[0] ?? 1);
+  const last = marks.at(-1) ?? 0;
+  const [unit, size] = last >= 1000 ? ["s", 1000] : ["ms", 1];
+  const digits = Math.max(0, Math.min(4, -Math.floor(Math.log10(step / size) + 1e-9)));
+  return marks.map((mark) => `${(mark / size).toFixed(digits)} ${unit}`);
 }
 
 export function readKinds(text: string | null): Set<Kind> {

@@ -6,7 +6,27 @@ import type { Trace, TracePage, TraceSummary } from "./spans";
 
 export interface ListQuery {
   q: string;
+  /** One of LIST_FILTERS; empty for all. */
   status: string;
+}
+
+/** From this long on a trace counts as slow in the list. */
+export const SLOW_TRACE_MS = 10_000;
+
+const wanted: Record<string, [string, string]> = {
+  error: ["status", "error"],
+  running: ["status", "running"],
+  slow: ["min_ms", String(SLOW_TRACE_MS)],
+  compacted: ["compacted", "true"],
+};
+
+export function listPath({ q, status }: ListQuery, limit: number, cursor: string | null): string {
+  const params = new URLSearchParams({ limit: String(limit) });
+  if (q) params.set("q", q);
+  const filter = wanted[status];
+  if (filter) params.set(...filter);
+  if (cursor) params.set("cursor", cursor);
+  return `/traces?${params.toString()}`;
 }
 
 export function useTraceList({ q, status }: ListQuery) {
@@ -16,20 +36,17 @@ export function useTraceList({ q, status }: ListQuery) {
   const [loaded, setLoaded] = useState(false);
   const [problem, setProblem] = useState("");
 
-  const path = useCallback(
-    (next: string | null) => {
-      const params = new URLSearchParams({ limit: "100" });
-      if (q) params.set("q", q);
-      if (status) params.set("status", status);
-      if (next) params.set("cursor", next);
-      return `/traces?${params.toString()}`;
-    },
-    [q, status],
-  );
+  const [errors, setErrors] = useState<number | null>(null);
+
+  const path = useCallback((next: string | null) => listPath({ q, status }, 100, next), [q, status]);
 
   const load = useCallback(async () => {
     try {
-      const page = await api.get<TracePage>(path(null));
+      const [page, failed] = await Promise.all([
+        api.get<TracePage>(path(null)),
+        api.get<TracePage>(listPath({ q: "", status: "error" }, 1, null)),
+      ]);
+      setErrors(failed.total);
       setTraces(page.traces);
       setCursor(page.next_cursor);
       setTotal(page.total);
@@ -52,7 +69,7 @@ export function useTraceList({ q, status }: ListQuery) {
     return () => clearTimeout(timer);
   }, [load, q]);
 
-  return { traces, total, loaded, problem, load, more: cursor ? more : null };
+  return { traces, total, errors, loaded, problem, load, more: cursor ? more : null };
 }
 
 export function useTrace(id: string) {
@@ -75,12 +92,21 @@ export function useTrace(id: string) {
 
 const EVERY_MS = 700;
 
-/** The live tail. `onChange` runs at most every 700 ms, never while paused. */
-export function useLive(onChange: () => void) {
+/** Which trace an event of the stream belongs to. */
+function traceOf(data: string): string {
+  try {
+    return String((JSON.parse(data) as { trace_id?: unknown }).trace_id ?? "");
+  } catch {
+    return "";
+  }
+}
+
+/** The live tail. `onChange` gets the traces that changed, at most every 700 ms, never while paused. */
+export function useLive(onChange: (changed: Set<string> | null) => void) {
   const [open, setOpen] = useState(false);
   const [paused, setPaused] = useState(false);
   const [waiting, setWaiting] = useState(0);
-  const state = useRef({ paused: false, timer: undefined as ReturnType<typeof setTimeout> | undefined });
+  const state = useRef({ paused: false, changed: new Set<string>(), timer: undefined as ReturnType<typeof setTimeout> | undefined });
   const change = useRef(onChange);
   useEffect(() => {
     change.current = onChange;
@@ -94,9 +120,12 @@ export function useLive(onChange: () => void) {
       onEvent: (event) => {
         if (event.data.includes('"type":"connected"') || event.data.includes('"type": "connected"')) return;
         if (now.paused) return setWaiting((before) => before + 1);
+        now.changed.add(traceOf(event.data));
         now.timer ??= setTimeout(() => {
           now.timer = undefined;
-          if (!now.paused) change.current();
+          const changed = now.changed;
+          now.changed = new Set();
+          if (!now.paused) change.current(changed);
         }, EVERY_MS);
       },
     });
@@ -111,7 +140,7 @@ export function useLive(onChange: () => void) {
     setPaused(on);
     if (!on) {
       setWaiting(0);
-      change.current();
+      change.current(null);
     }
   }, []);
   return { open, paused, waiting, pause };

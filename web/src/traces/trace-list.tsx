@@ -2,14 +2,17 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { CircleAlert, FoldVertical, Search } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Link } from "wouter";
-import { ago, plural } from "../lib/format";
+import { ago, count, plural } from "../lib/format";
+import { useSessions } from "../sessions/store";
 import { Button, Tag } from "../ui/button";
-import type { TraceSummary } from "./spans";
+import { traceTitle, type TraceSummary } from "./spans";
+import { SLOW_TRACE_MS } from "./trace-data";
 import { ms } from "./timeline";
 
 interface Props {
   traces: TraceSummary[];
   total: number | null;
+  errors: number | null;
   loaded: boolean;
   problem: string;
   current: string;
@@ -21,23 +24,24 @@ interface Props {
   live: { open: boolean; paused: boolean; waiting: number; pause: (on: boolean) => void };
 }
 
-const filters: [string, string][] = [["", "All"], ["error", "Errors"], ["running", "Running"], ["ok", "Finished"]];
+const filters: [string, string, string?][] = [["", "All"], ["error", "Errors"], ["slow", "Slow", `${SLOW_TRACE_MS / 1000} s and longer`], ["compacted", "Compacted", "With at least one compaction"]];
 
-function Row({ trace, current }: { trace: TraceSummary; current: boolean }) {
-  const compacted = Number(trace.metadata.compactions ?? 0);
+function Row({ trace, current, filter }: { trace: TraceSummary; current: boolean; filter: string }) {
+  const sessions = useSessions((state) => state.sessions);
+  const compacted = trace.compaction_count;
   return (
     <Link
-      href={`/traces/${encodeURIComponent(trace.trace_id)}`}
+      href={`/traces/${encodeURIComponent(trace.trace_id)}${filter}`}
       aria-current={current ? "page" : undefined}
       className={`block rounded-[8px] px-2.5 py-2 ${current ? "bg-surface ring-1 ring-line shadow-soft" : "hover:bg-text/5"}`}
     >
-      <span className="block truncate text-dense font-medium">{trace.name || trace.group_id || trace.trace_id}</span>
+      <span className="block truncate text-dense font-medium">{traceTitle(trace, sessions)}</span>
       <span className="mt-px flex items-center gap-2 text-meta text-text-3">
         {trace.started_at && <span>{ago(Date.parse(trace.started_at) / 1000)}</span>}
         {trace.duration_ms !== null && <span>{ms(trace.duration_ms)}</span>}
         <span>{plural(trace.span_count, "span")}</span>
         <span className="ml-auto flex gap-1">
-          {compacted > 0 && <Tag tone="amber"><FoldVertical size={12} aria-hidden /> {compacted}</Tag>}
+          {compacted > 0 && <Tag tone="amber" title={plural(compacted, "compaction")}><FoldVertical size={12} aria-hidden /> {compacted}<span className="sr-only"> {compacted === 1 ? "compaction" : "compactions"}</span></Tag>}
           {trace.status === "error" && <Tag tone="red"><CircleAlert size={12} aria-hidden /> {plural(trace.error_count || 1, "error")}</Tag>}
           {trace.status === "running" && <Tag tone="accent">running</Tag>}
         </span>
@@ -47,7 +51,7 @@ function Row({ trace, current }: { trace: TraceSummary; current: boolean }) {
 }
 
 export function TraceList(props: Props) {
-  const { traces, total, loaded, problem, current, query, status, live, onMore } = props;
+  const { traces, total, errors, loaded, problem, current, query, status, live, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({ count: traces.length, getScrollElement: () => scroller.current, estimateSize: () => 56, overscan: 10 });
   const items = virtual.getVirtualItems();
@@ -56,11 +60,14 @@ export function TraceList(props: Props) {
     if (onMore && last >= traces.length - 10 && traces.length > 0) onMore();
   }, [last, onMore, traces.length]);
 
+  // The list stays filtered beside the trace that is opened from it.
+  const kept = new URLSearchParams({ ...(status ? { status } : {}), ...(query ? { list: query } : {}) }).toString();
+  const filter = kept && `?${kept}`;
   return (
     <div className="flex h-full min-h-0 flex-col bg-bg">
       <div className="flex h-14 flex-none items-center gap-2 border-b border-line px-4">
         <h1 className="text-header font-semibold">Traces</h1>
-        {total !== null && <span className="text-dense text-text-3">{total.toLocaleString("en-US")}</span>}
+        {total !== null && <span className="text-dense text-text-3">{count(total)}</span>}
       </div>
       <div className="grid flex-none gap-2 border-b border-line px-3 py-2.5">
         <label className="flex h-[30px] items-center gap-2 rounded-[8px] border border-line-2/60 bg-surface px-2.5 text-dense focus-within:border-line-2">
@@ -75,15 +82,16 @@ export function TraceList(props: Props) {
           />
         </label>
         <div role="group" aria-label="Status" className="flex flex-wrap gap-1">
-          {filters.map(([value, label]) => (
+          {filters.map(([value, label, hint]) => (
             <button
               key={value}
               type="button"
+              title={hint}
               aria-pressed={status === value}
               onClick={() => props.onStatus(value)}
               className={`h-6 rounded-[7px] border px-2 text-meta font-medium ${status === value ? "border-transparent bg-accent-soft text-accent" : "border-line bg-surface text-text-2"}`}
             >
-              {label}
+              {label}{value === "error" && errors ? ` ${count(errors)}` : ""}
             </button>
           ))}
         </div>
@@ -97,7 +105,7 @@ export function TraceList(props: Props) {
             return (
               trace && (
                 <li key={trace.trace_id} className="absolute inset-x-0 top-0" style={{ transform: `translateY(${item.start}px)`, height: item.size }}>
-                  <Row trace={trace} current={trace.trace_id === current} />
+                  <Row trace={trace} current={trace.trace_id === current} filter={filter} />
                 </li>
               )
             );

@@ -1,17 +1,18 @@
-import { ArrowLeft, ChevronDown, ChevronUp, CircleAlert, Link as LinkIcon, Maximize, Search, ZoomIn, ZoomOut } from "lucide-react";
-import { useMemo, useState } from "react";
+import { ArrowLeft, ChevronDown, ChevronUp, CircleAlert, Download, Link as LinkIcon, Maximize, Search, ZoomIn, ZoomOut } from "lucide-react";
+import { useMemo } from "react";
 import { Link } from "wouter";
 import { plural, short } from "../lib/format";
 import { useKeys } from "../lib/keys";
 import { Button } from "../ui/button";
-import { copyText } from "../ui/copy";
+import { useSessions } from "../sessions/store";
+import { copyText, download } from "../ui/copy";
 import { Select } from "../ui/select";
 import { showToast } from "../ui/toasts";
 import { Inspector } from "./inspector";
 import { Overview } from "./overview";
-import { KINDS, tokenCounts, type Trace } from "./spans";
+import { KINDS, tokenCounts, traceTitle, type Trace } from "./spans";
 import { SpanTree } from "./span-tree";
-import { ancestors, isHit, ms, pan, readKinds, traceLength, visibleRows, zoom, type Range } from "./timeline";
+import { ancestors, isHit, ms, pan, readKinds, slowFrom, traceLength, visibleRows, zoom, type Range } from "./timeline";
 
 interface Props {
   trace: Trace;
@@ -20,14 +21,28 @@ interface Props {
   onPause: () => void;
 }
 
+const closedText = (ids: Iterable<string>) => [...ids].map(encodeURIComponent).join(",");
+
+/** Back to the list as it was. */
+function listHref(params: URLSearchParams): string {
+  const kept = new URLSearchParams({ q: params.get("list") ?? "", status: params.get("status") ?? "" });
+  return `/traces?${kept.toString()}`;
+}
+
 function inputTokens(trace: Trace): number {
   return trace.spans.reduce((sum, span) => sum + (tokenCounts(span.data).input ?? 0), 0);
 }
 
 export function TraceView({ trace, params, onParams, onPause }: Props) {
-  const [collapsed, setCollapsed] = useState<Set<string>>(new Set());
-  const [errors, setErrors] = useState(false);
-  const [slow, setSlow] = useState(false);
+  // Everything that makes the view is in the address, so that a link reopens it.
+  const closedKey = params.get("closed") ?? "";
+  const collapsed = useMemo(() => new Set(closedKey ? closedKey.split(",").map(decodeURIComponent) : []), [closedKey]);
+  const setCollapsed = (next: Set<string>) => onParams({ closed: next.size ? closedText(next) : null });
+  const only = (params.get("only") ?? "").split(",");
+  const errors = only.includes("errors");
+  const slow = only.includes("slow");
+  const setOnly = (name: string, on: boolean) => onParams({ only: [...only.filter((other) => other && other !== name), ...(on ? [name] : [])].join(",") });
+  const sessions = useSessions((state) => state.sessions);
   const query = params.get("q") ?? "";
   const kinds = readKinds(params.get("kind"));
   const kindKey = params.get("kind") ?? "";
@@ -49,17 +64,18 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
     onPause();
     onParams({ span: id });
   };
-  const toggle = (id: string) =>
-    setCollapsed((before) => {
-      const next = new Set(before);
-      if (!next.delete(id)) next.add(id);
-      return next;
-    });
+  const toggle = (id: string) => {
+    const next = new Set(collapsed);
+    if (!next.delete(id)) next.add(id);
+    setCollapsed(next);
+  };
   const nextHit = (step: number) => {
     const id = hits[(hitAt + step + hits.length) % Math.max(1, hits.length)];
     if (!id) return;
-    setCollapsed((before) => new Set([...before].filter((open) => !ancestors(trace.spans, id).includes(open))));
-    select(id);
+    const above = ancestors(trace.spans, id);
+    const closed = [...collapsed].filter((other) => !above.includes(other));
+    onPause();
+    onParams({ span: id, closed: closed.length ? closedText(closed) : null });
   };
 
   useKeys({
@@ -74,21 +90,29 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
 
   const span = trace.spans.find((entry) => entry.span_id === selected);
   const errorCount = trace.spans.filter((entry) => entry.status === "error").length;
-  const tokens = inputTokens(trace);
+  const tokens = useMemo(() => inputTokens(trace), [trace]);
+  const slowMs = useMemo(() => slowFrom(trace.spans), [trace]);
+  const slowCount = trace.spans.filter((entry) => (entry.duration_ms ?? 0) >= slowMs).length;
+  const title = traceTitle(trace, sessions);
+  const session = sessions.find((entry) => entry.id === trace.group_id);
   const chip = (on: boolean) => `h-[26px] rounded-[7px] border px-2.5 text-meta font-medium ${on ? "border-transparent bg-accent-soft text-accent" : "border-line bg-surface"}`;
   return (
     <div className="flex min-h-0 min-w-0 flex-1 flex-col lg:flex-row">
       <section aria-label="Trace" className="flex min-h-0 min-w-0 flex-1 flex-col">
         <header className="flex h-14 flex-none items-center gap-2.5 border-b border-line px-4">
-          <Link href="/traces" aria-label="All traces" className="xl:hidden"><ArrowLeft size={16} aria-hidden /></Link>
-          <h2 className="min-w-0 truncate text-header font-semibold">{trace.name || trace.trace_id}</h2>
+          <Link href={listHref(params)} aria-label="All traces" className="xl:hidden"><ArrowLeft size={16} aria-hidden /></Link>
+          <h2 className="min-w-0 truncate text-header font-semibold">{title}</h2>
           <span className="hidden truncate text-dense text-text-2 md:inline">
             {trace.duration_ms !== null && `${ms(trace.duration_ms)} · `}
             {plural(trace.span_count, "span")}
             {tokens > 0 && ` · ${short(tokens)} tokens in`}
-            {trace.truncated && " · shown in part"}
+            {trace.truncated && " · partly shown"}
           </span>
-          <Button className="ml-auto" aria-label="Copy link" onClick={() => { void copyText(window.location.href); showToast("info", "Link copied", "It opens this same view."); }}>
+          {session && <Link href={`/s/${encodeURIComponent(session.id)}`} className="ml-auto hidden text-dense font-medium whitespace-nowrap text-accent hover:underline md:inline">Open chat</Link>}
+          <Button variant="ghost" icon className={session ? "max-md:ml-auto" : "ml-auto"} aria-label="Download trace" onClick={() => download(`trace-${trace.trace_id}.json`, JSON.stringify(trace, null, 2))}>
+            <Download size={14} aria-hidden />
+          </Button>
+          <Button aria-label="Copy link" onClick={() => { void copyText(window.location.href); showToast("info", "Link copied", "It opens this same view."); }}>
             <LinkIcon size={14} aria-hidden /> <span className="hidden md:inline">Copy link</span>
           </Button>
         </header>
@@ -111,10 +135,10 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
           </label>
           <Button variant="ghost" icon small aria-label="Previous hit" disabled={!hits.length} onClick={() => nextHit(-1)}><ChevronUp size={14} aria-hidden /></Button>
           <Button variant="ghost" icon small aria-label="Next hit" disabled={!hits.length} onClick={() => nextHit(1)}><ChevronDown size={14} aria-hidden /></Button>
-          <button type="button" aria-pressed={errors} onClick={() => setErrors(!errors)} className={chip(errors)}>
+          <button type="button" aria-pressed={errors} onClick={() => setOnly("errors", !errors)} className={chip(errors)}>
             {errorCount > 0 && <CircleAlert size={12} aria-hidden className="mr-1 inline text-red" />}Errors {errorCount}
           </button>
-          <button type="button" aria-pressed={slow} onClick={() => setSlow(!slow)} className={chip(slow)}>Slow</button>
+          <button type="button" aria-pressed={slow} onClick={() => setOnly("slow", !slow)} className={chip(slow)} title={`${ms(slowMs)} and longer`}>Slow {slowCount}</button>
           <Select label="Kind" value={kinds.size ? [...kinds][0] as string : ""} options={[{ value: "", label: "Kind" }, ...KINDS.map((kind) => ({ value: kind, label: kind }))]} onChange={(kind) => onParams({ kind: kind || null })} />
           <span className="ml-auto flex gap-1">
             <Button variant="ghost" icon small aria-label="Zoom out" onClick={() => setRange(zoom(range, 1 / 0.6, total))}><ZoomOut size={14} aria-hidden /></Button>
@@ -123,11 +147,11 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
           </span>
         </div>
         <Overview spans={trace.spans} total={total} range={range} onRange={setRange} />
-        <SpanTree rows={rows} all={trace.spans.length} range={range} collapsed={collapsed} selected={selected} query={query} onSelect={select} onToggle={toggle} onZoom={(factor, center) => setRange(zoom(range, factor, total, center))} onScrolled={onPause} />
+        <SpanTree rows={rows} all={trace.spans.length} range={range} collapsed={collapsed} selected={selected} query={query} onSelect={select} onToggle={toggle} onZoom={(factor, center) => setRange(zoom(range, factor, total, center))} onPan={(share) => setRange(pan(range, share, total))} onScrolled={onPause} />
       </section>
       {span && (
         <aside aria-label="Inspector" className="h-[46dvh] flex-none border-t border-line lg:h-auto lg:w-[356px] lg:border-t-0 lg:border-l">
-          <Inspector trace={trace} span={span} onClose={() => onParams({ span: null })} />
+          <Inspector trace={trace} span={span} sessionId={session?.id ?? ""} onClose={() => onParams({ span: null })} />
         </aside>
       )}
     </div>

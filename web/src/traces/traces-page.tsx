@@ -8,6 +8,7 @@ import { Button } from "../ui/button";
 import { Logo } from "../ui/logo";
 import { useLive, useTrace, useTraceList } from "./trace-data";
 import { TraceList } from "./trace-list";
+import { traceTitle } from "./spans";
 import { TraceView } from "./trace-view";
 
 function Rail({ onPalette }: { onPalette: () => void }) {
@@ -29,17 +30,19 @@ function Rail({ onPalette }: { onPalette: () => void }) {
 
 export default function TracesPage({ onPalette }: { onPalette: () => void }) {
   const [path, go] = useLocation();
+  const sessions = useSessions((state) => state.sessions);
   const params = new URLSearchParams(useSearch());
   const id = /^\/traces\/(.+)$/.exec(path)?.[1];
   const traceId = id ? decodeURIComponent(id) : "";
-  // The list keeps its own words; inside a trace `q` searches the spans.
-  const listQuery = traceId ? "" : (params.get("q") ?? "");
+  // Inside a trace `q` searches its spans; the words of the list are `list` then.
+  const listQuery = params.get(traceId ? "list" : "q") ?? "";
   const status = params.get("status") ?? "";
   const list = useTraceList({ q: listQuery, status });
   const { trace, problem, load } = useTrace(traceId);
-  const live = useLive(() => {
+  // A trace of thousands of spans is fetched again only when it has something new itself.
+  const live = useLive((changed) => {
     void list.load();
-    void load();
+    if (!changed || changed.has(traceId)) void load();
   });
 
   const setParams = useCallback(
@@ -56,8 +59,8 @@ export default function TracesPage({ onPalette }: { onPalette: () => void }) {
   );
 
   useEffect(() => {
-    document.title = trace ? `${trace.name || "Trace"} · Compact` : "Traces · Compact";
-  }, [trace]);
+    document.title = trace ? `${traceTitle(trace, sessions)} · Compact` : "Traces · Compact";
+  }, [trace, sessions]);
   useKeys({ " ": () => live.pause(!live.paused) });
 
   return (
@@ -72,8 +75,8 @@ export default function TracesPage({ onPalette }: { onPalette: () => void }) {
           current={traceId}
           query={listQuery}
           status={status}
-          onQuery={(q) => (traceId ? go(`/traces?q=${encodeURIComponent(q)}`) : setParams({ q }))}
-          onStatus={(next) => (traceId ? go(`/traces?status=${next}`) : setParams({ status: next }))}
+          onQuery={(words) => setParams(traceId ? { list: words } : { q: words })}
+          onStatus={(next) => setParams({ status: next })}
           onMore={list.more ? () => void list.more?.() : null}
           live={live}
         />

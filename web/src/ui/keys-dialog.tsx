@@ -13,8 +13,8 @@ const groups: { title: string; keys: [string, string][] }[] = [
   {
     title: "Chat",
     keys: [
-      ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Stop"], ["↑", "Edit last message (empty field)"],
-      ["J K", "Next, previous message"], ["P", "Pin"], ["E", "Open summary"], ["Shift C", "Compact now"], ["[ ]", "Boundaries"],
+      ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Stop; else from the field to the thread and back"], ["↑", "Edit last message (empty field)"],
+      ["J K", "Next, previous message"], ["P", "Pin"], ["E", "Open summary"], ["B", "Back to summary, after a citation"], ["Shift C", "Compact now"], ["[ ]", "Boundaries"],
     ],
   },
   {
@@ -27,7 +27,7 @@ const groups: { title: string; keys: [string, string][] }[] = [
 
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keys" wide onClose={onClose} description="Letters never act in fields. Switch them off in Settings.">
+    <Dialog title="Keys" wide onClose={onClose} description="Letters never act in text fields. Turn them off in Settings.">
       <div className="mt-3 grid gap-x-8 gap-y-4 md:grid-cols-2">
         {groups.map((group) => (
           <section key={group.title}>

@@ -80,7 +80,7 @@ function ToastCard({ toast }: { toast: Toast }) {
 export function ToastList() {
   const toasts = useToasts((state) => state.toasts);
   return (
-    <div className="pointer-events-none fixed inset-x-3 top-3 z-40 flex flex-col items-end gap-2 md:top-auto md:right-4 md:bottom-4 md:left-auto md:w-[380px]">
+    <div className="pointer-events-none fixed inset-x-3 top-3 z-40 flex flex-col items-end gap-2 md:top-auto md:right-4 md:bottom-[140px] md:left-auto md:w-[316px]">
       {toasts.map((toast) => (
         <ToastCard key={toast.id} toast={toast} />
       ))}

@@ -1,9 +1,10 @@
+import { X } from "lucide-react";
 import type { ReactNode } from "react";
 import { Strip } from "../context/usage-bar";
-import { count, money, percent, plural, reduction } from "../lib/format";
+import { count, money, percent, plural, reduction, seconds } from "../lib/format";
 import type { Column, Count, Preset, Usage } from "../lib/types";
 import { Button, LinkButton, Tag } from "../ui/button";
-import { lost, missingText, tally, turnsLeft, verdict } from "./compare";
+import { kindOf, kindRows, lost, missingText, tally, turnsLeft, verdict } from "./compare";
 
 interface Props {
   now: Column;
@@ -11,29 +12,41 @@ interface Props {
   presets: Preset[];
   inUse: string;
   usage: Usage | undefined;
-  perTurn: number;
+  model: string;
   onApply: (column: Column) => void;
   onMissing: (column: Column) => void;
   onRemove: (preset: string) => void;
 }
 
 function Kept({ value }: { value: Count | null | undefined }) {
-  if (!value) return <>–</>;
+  if (!value || value.total === 0) return <>–</>;
   const share = value.total ? value.kept / value.total : 1;
   const gone = lost(value);
   const bad = share < 0.75;
   return (
     <span className="flex flex-wrap items-center gap-2">
-      <span aria-hidden className="h-1 w-[52px] overflow-hidden rounded-[2px] bg-track"><i className={`block h-full ${bad ? "bg-red-fill" : "bg-part-system"}`} style={{ width: `${share * 100}%` }} /></span>
+      <span aria-hidden className="hidden h-1 w-[52px] lg:block overflow-hidden rounded-[2px] bg-track"><i className={`block h-full ${bad ? "bg-red-fill" : "bg-part-system"}`} style={{ width: `${share * 100}%` }} /></span>
       {count(value.kept)} of {count(value.total)}
       {bad && <Tag tone="red">{count(gone)} lost</Tag>}
     </span>
   );
 }
 
+/** What it takes to get there: the summarizer's price and the time. */
+function ToDoIt({ column }: { column: Column }) {
+  const { cost_to_do: cost, seconds_to_do: time, summarizer } = column;
+  if (cost == null && time == null) return <>{summarizer ? "No price known" : "–"}</>;
+  return (
+    <span title={summarizer ? `Written by ${summarizer}` : "No summary is written"}>
+      {cost == null ? "No price known" : money(cost)}
+      {time != null && <span className="text-text-2"> · {seconds(time)}</span>}
+    </span>
+  );
+}
+
 const number = (value: number | undefined) => (value ? plural(value, "message") : "–");
 
-export function CompareTable({ now, columns, presets, inUse, usage, perTurn, onApply, onMissing, onRemove }: Props) {
+export function CompareTable({ now, columns, presets, inUse, usage, model, onApply, onMissing, onRemove }: Props) {
   const all = [now, ...columns];
   const used = (column: Column) => column.preset === inUse && column !== now;
   const cell = (column: Column) =>
@@ -55,22 +68,22 @@ export function CompareTable({ now, columns, presets, inUse, usage, perTurn, onA
   );
   const size = (column: Column): Usage | null => {
     if (!usage) return null;
-    const summary = column === now ? usage.parts.summary : 0;
-    return { ...usage, tokens: column.tokens_after, parts: { ...usage.parts, summary }, over_by: 0, compacts_next: false };
+    const parts = column === now ? usage.parts : { ...usage.parts, summary: 0 };
+    return { ...usage, tokens: column.tokens_after, parts, over_by: 0, compacts_next: false };
   };
   return (
     <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Comparison">
-      <table className="w-full min-w-[720px] border-separate border-spacing-0 [&_td]:border-b [&_td]:border-line [&_th]:border-b [&_th]:border-line">
+      <table style={{ minWidth: `calc(var(--spacing) * ${27 + 37 * all.length})` }} className="w-full table-fixed border-separate border-spacing-0 [&_td]:border-b [&_td]:border-line [&_th]:border-b [&_th]:border-line">
         <thead>
           <tr>
-            <td className="sticky left-0 bg-surface" />
+            <td className="sticky left-0 w-[108px] bg-surface md:w-[160px]" />
             {all.map((column, index) => (
-              <th key={index} scope="col" className={`px-3 pt-3 pb-2 text-left align-top font-normal ${used(column) ? "rounded-t-[12px] border-x border-t border-accent/40 bg-accent-soft/50" : ""}`}>
+              <th key={index} scope="col" className={`w-[148px] px-3 md:w-auto md:min-w-[150px] pt-3 pb-2 text-left align-top font-normal ${used(column) ? "rounded-t-[12px] border-x border-t border-accent/40 bg-accent-soft/50" : ""}`}>
                 <span className="flex items-center gap-2 text-ui font-semibold">
                   {column === now ? "Now" : column.label}
                   {used(column) && <Tag tone="accent">In use</Tag>}
                   {column !== now && columns.length > 1 && column.preset && (
-                    <LinkButton className="ml-auto" aria-label={`Remove ${column.label}`} onClick={() => onRemove(column.preset as string)}>Remove</LinkButton>
+                    <Button variant="ghost" icon small className="-my-1 ml-auto" aria-label={`Remove ${column.label}`} onClick={() => onRemove(column.preset as string)}><X size={13} aria-hidden /></Button>
                   )}
                 </span>
                 <span className="mt-1 block text-meta text-text-2">
@@ -95,15 +108,18 @@ export function CompareTable({ now, columns, presets, inUse, usage, perTurn, onA
             const { text, bad } = verdict(column, columns, usage);
             return <span className={bad ? "font-medium text-red" : ""}>{text}</span>;
           })}
-          {row("Saved", "", (column) => (column === now ? "–" : `${reduction(column.tokens_before, column.tokens_after)}%`))}
-          {row("Turns until the next one", "at this pace", (column) => turnsLeft(column.tokens_after, usage?.trigger ?? 0, perTurn))}
+          {row("Saved", "", (column) => {
+            const saved = reduction(column.tokens_before, column.tokens_after);
+            return column === now || saved === 0 ? "–" : `${saved}%`;
+          })}
+          {row("Turns until the next one", "at this pace", (column) => turnsLeft(column.turns_until_next))}
           {group("Cost")}
+          {row("To do it", "summarizer, time", (column) => (column === now ? "–" : <ToDoIt column={column} />))}
           {row("Next prompt", "estimate", (column) => (column.cost_next == null ? "No price known" : money(column.cost_next)))}
+          {row("Next 10 turns", `estimate, ${model} prices`, (column) => (column.cost_ten_turns == null ? "–" : money(column.cost_ten_turns)))}
           {row("Cached prefix kept", "tokens", (column) => (column.cached_tokens == null ? "–" : count(column.cached_tokens)))}
           {group("What survives")}
-          {row("Your words", "", (column) => <Kept value={column.survival?.words} />)}
-          {row("Conclusions", "", (column) => <Kept value={column.survival?.conclusions} />)}
-          {row("Values", "paths, ids, numbers, errors", (column) => <Kept value={column.survival?.values} />)}
+          {kindRows(all).map(({ kind, title }) => row(title, "", (column) => <Kept value={kindOf(column, kind)} />))}
           {group("What happens")}
           {row("Kept word for word", "", (column) => number(tally(column.fates).kept + tally(column.fates).pinned))}
           {row("Joins the summary", "", (column) => (column === now ? "–" : number(tally(column.fates).summarized)))}

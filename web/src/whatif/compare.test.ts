@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Column } from "../lib/types";
-import { fateOf, readPresets, tally, turnsLeft, verdict } from "./compare";
+import { fateOf, kindRows, readPresets, tally, turnsLeft, verdict } from "./compare";
 
 const column = (after: number, words: number, values: number): Column => ({
   label: "x", preset: "x", tokens_before: 100, tokens_after: after, percent_after: after, missing: [], fates: [],
@@ -22,10 +22,20 @@ describe("in short", () => {
     expect(verdict(unknown, [unknown], undefined)).toEqual({ text: "Cheapest, drops 1 message", bad: true });
     expect(verdict({ ...unknown, fates: [] }, [unknown], undefined).text).toBe("Most room");
   });
+  it("reads the eight kinds where the server measured them", () => {
+    const kinds = [
+      { kind: "words", title: "Your words", kept: 7, total: 10, missing: [], missing_count: 3 },
+      { kind: "paths", title: "Paths and URLs", kept: 0, total: 0, missing: [], missing_count: 0 },
+    ];
+    const measured = { ...column(20, 10, 20), survival_kinds: kinds };
+    expect(verdict(measured, [measured], undefined).text).toBe("Cheapest, loses 3 of your words");
+    expect(kindRows([measured])).toEqual([{ kind: "words", title: "Your words" }]);
+  });
   it("names what a column is best at", () => {
     expect(verdict(agent, all, undefined).text).toBe("Fewest losses, all your words stay");
     expect(verdict(budget, [budget, agent], undefined).text).toBe("Most room, all your words stay");
     expect(verdict(column(100, 10, 20), all, undefined).text).toBe("Nothing would change");
+    expect(verdict(column(120, 10, 20), all, undefined).text).toBe("Larger than now");
   });
 });
 
@@ -41,8 +51,8 @@ describe("addresses and pace", () => {
     expect(readPresets(null, known, "budget")).toEqual(["budget", "agent", "window"]);
   });
   it("estimates turns", () => {
-    expect(turnsLeft(50, 100, 10)).toBe("about 5");
-    expect(turnsLeft(99, 100, 10)).toBe("1");
-    expect(turnsLeft(50, 100, 0)).toBe("–");
+    expect(turnsLeft(5)).toBe("about 5");
+    expect(turnsLeft(0)).toBe("1");
+    expect(turnsLeft(null)).toBe("–");
   });
 });

@@ -1,14 +1,14 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
-import { Link } from "wouter";
 import { count } from "../lib/format";
 import { usePreferences } from "../lib/preferences";
 import type { Column } from "../lib/types";
 import { resolveColor } from "../traces/kind-style";
+import { MessageDetail } from "./message-detail";
 import { fateOf, type FateKind } from "./compare";
 
 const HEIGHT = 22;
 const words: Record<FateKind, string> = { pinned: "Pinned", kept: "Kept", summarized: "In the summary", cleared: "Cleared", dropped: "Dropped" };
-const looks: Record<FateKind, string> = { pinned: "bg-text", kept: "bg-button", summarized: "hatch-amber", cleared: "border border-dotted border-line-2", dropped: "h-1 bg-track" };
+const looks: Record<FateKind, string> = { pinned: "bg-text", kept: "bg-button", summarized: "hatch-amber", cleared: "border border-dashed border-line-2", dropped: "!h-1 bg-line-2" };
 
 /** Where each message begins and ends on the strip, in parts of its width: width is tokens, at least a sliver. */
 export function layout(column: Column): { start: number; width: number }[] {
@@ -140,12 +140,12 @@ export function MessageMap({ columns, sessionId }: { columns: Column[]; sessionI
           </div>
         ))}
       </div>
+      <div aria-hidden className="mt-1 ml-[84px] flex justify-between font-mono text-axis text-text-3">
+        {[0, 0.25, 0.5, 0.75, 1].map((share) => <span key={share}>m{first.fates[Math.round(most * share)]?.position ?? 0}</span>)}
+      </div>
       {fate && (
-        <div className="mt-4 grid gap-3 rounded-[12px] border border-line bg-bg p-4 text-dense md:grid-cols-2">
-          <div>
-            <b className="font-semibold">m{fate.position} · {count(fate.tokens_before)} tokens</b>
-            <p className="mt-1"><Link href={`/s/${encodeURIComponent(sessionId)}?m=${fate.position}`} className="text-accent underline">Open in chat</Link></p>
-          </div>
+        <div className="mt-3 grid gap-3 rounded-[12px] border border-line bg-bg p-4 text-dense md:grid-cols-2">
+          <MessageDetail fate={fate} sessionId={sessionId} />
           <dl className="grid grid-cols-[80px_minmax(0,1fr)] gap-x-3 gap-y-1">
             {columns.map((column) => (
               <div key={column.label} className="contents"><dt className="font-medium">{column.label}</dt><dd className="text-text-2">{describe(column)}</dd></div>

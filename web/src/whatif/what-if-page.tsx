@@ -5,7 +5,7 @@ import { useSessionEvents } from "../chat/session-events";
 import { useUsage } from "../context/usage";
 import { api, errorText, sessionPath } from "../lib/api";
 import { count, plural, seconds } from "../lib/format";
-import type { Column, CompactionRecord, CompactResult, Figures, Session, WhatIf } from "../lib/types";
+import type { Column, CompactionRecord, CompactResult, Session, WhatIf } from "../lib/types";
 import { Citation } from "../records/citation";
 import { UndoDialog } from "../records/undo-dialog";
 import { refreshSession, useSessions } from "../sessions/store";
@@ -16,15 +16,6 @@ import { CompareTable } from "./compare-table";
 import { readPresets } from "./compare";
 import { MessageMap } from "./message-map";
 
-/** The mean growth of the prompt from one reply to the next, where it grew. */
-function pace(figures: Figures | null): number {
-  const steps = (figures?.turns ?? []).flatMap((turn, index, all) => {
-    const before = all[index - 1];
-    return before && turn.tokens > before.tokens ? [turn.tokens - before.tokens] : [];
-  });
-  return steps.length ? steps.reduce((sum, step) => sum + step, 0) / steps.length : 0;
-}
-
 export default function WhatIfPage({ session }: { session: Session }) {
   const { id } = session;
   const presets = useSessions((state) => state.settings)?.presets ?? [];
@@ -34,7 +25,6 @@ export default function WhatIfPage({ session }: { session: Session }) {
   const chosen = readPresets(params.get("p"), presets.map((preset) => preset.name), session.preset);
   const key = chosen.join(",");
   const [result, setResult] = useState<{ answer: WhatIf; took: number; messages: number } | null>(null);
-  const [figures, setFigures] = useState<Figures | null>(null);
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const [applying, setApplying] = useState<Column | null>(null);
@@ -58,8 +48,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
   }, [id, key]);
   useEffect(() => {
     void compute();
-    api.get<Figures>(sessionPath(id, "/figures")).then(setFigures).catch(() => undefined);
-  }, [compute, id]);
+  }, [compute]);
   const onChange = useCallback(() => void refreshSession(id), [id]);
   useSessionEvents(id, { onMessage: onChange, onSession: onChange });
 
@@ -113,7 +102,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
             presets={presets}
             inUse={session.preset}
             usage={usage}
-            perTurn={pace(figures)}
+            model={session.model}
             onApply={setApplying}
             onMissing={setMissing}
             onRemove={(name) => setPresets(chosen.filter((other) => other !== name))}
@@ -132,7 +121,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
         </Dialog>
       )}
       {missing && (
-        <Dialog title={`Missing after ${missing.label}`} wide onClose={() => setMissing(null)} description="Still stored, and found by recall; only the prompt would not have it.">
+        <Dialog title={`Missing after ${missing.label}`} wide onClose={() => setMissing(null)} description="Still stored and found by recall, but no longer in the prompt.">
           <ul className="mt-3 grid gap-1.5 text-dense">
             {missing.missing.slice(0, 200).map((item, index) => (
               <li key={index} className="break-words">

@@ -68,8 +68,7 @@ class TraceDatabase:
                 self._make_tables(connection)
                 # Files made before this index get it here; it needs no other version of the schema.
                 connection.execute(
-                    "CREATE INDEX IF NOT EXISTS spans_compacted ON spans (trace)"
-                    f" WHERE name = '{COMPACTED}'"
+                    f"CREATE INDEX IF NOT EXISTS spans_compacted ON spans (trace) WHERE name = '{COMPACTED}'"
                 )
                 connection.execute("COMMIT")
             except BaseException:
