@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic_ai.messages import CachePoint
 
 from compact.formats import FORMAT_NAMES, by_name, decode_all
 from compact.model.message import (
@@ -87,17 +88,22 @@ def test_a_marker_goes_out_as_its_summary(name: str) -> None:
     assert (message.role, message.text) == (Role.USER, "8 turns went.")
 
 
+ROLE_FIELDS = {
+    "gemini": ("role", "user", "model"),
+    "langchain": ("type", "human", "ai"),
+    "pydantic-ai": ("kind", "request", "response"),
+}
+"""Where the role stands, and what the two are called, where it is not `role`, `user`, `assistant`."""
+
+
 @pytest.mark.spec("S1.2")
 @pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_all_turns_go_out_in_order_each_with_its_role(name: str) -> None:
     format = by_name(name)
     turns = [(Role.USER if n % 2 == 0 else Role.ASSISTANT, f"turn {n}") for n in range(20)]
     encoded = format.encode([make(MessageKind.BRIDGE, role, text) for role, text in turns])
-    if all("role" in item for item in encoded):  # LangChain and Pydantic AI name it otherwise
-        shown = {"model": "assistant"}
-        assert [shown.get(item["role"], item["role"]) for item in encoded] == [
-            role.value for role, _ in turns
-        ]
+    field, user, assistant = ROLE_FIELDS.get(name, ("role", "user", "assistant"))
+    assert [item[field] for item in encoded] == [user, assistant] * 10
     again = decode_all(encoded, format)
     assert [(message.role, message.text) for message in again] == turns
 
@@ -134,8 +140,7 @@ def test_volatile_fields_do_not_count_in_prefix_comparison(
 def test_cache_marks_anywhere_do_not_count_in_prefix_comparison(name: str) -> None:
     format, items = by_name(name), SAMPLES[name]()
     marked = copy.deepcopy(items)
-    if _mark(marked) == 0:
-        return  # a format whose parts have no type has no place for a mark
+    assert _mark(marked)
     before, after = decode_all(items, format), decode_all(marked, format)
     assert [message.digest for message in after] == [message.digest for message in before]
 
@@ -149,10 +154,27 @@ def _mark(value: Any) -> int:
     # What a tool was asked or answered is content: a mark in there would be the caller's data.
     skipped = ("input", "output", "action", "operation", "value")
     inner = sum(_mark(held) for key, held in value.items() if key not in skipped)
-    if "type" in value or "role" in value:
+    if not value.keys().isdisjoint(("type", "role", "kind", "part_kind")):
         value["cache_control"] = {"type": "ephemeral"}
         return inner + 1
     return inner
+
+
+@pytest.mark.spec("S2.14")
+def test_a_cache_point_of_its_own_does_not_count_either() -> None:
+    """Bedrock and Pydantic AI have no mark on a part; they put an entry between the parts."""
+    bedrock = by_name("bedrock")
+    said = {"role": "user", "content": [{"text": "x"}]}
+    marked = {**said, "content": [{"text": "x"}, {"cachePoint": {"type": "default"}}]}
+    assert bedrock.decode(marked, 0)[0].digest == bedrock.decode(said, 0)[0].digest
+
+    pydantic_ai = by_name("pydantic-ai")
+    for point in (CachePoint(), {"kind": "cache-point", "ttl": "5m"}):
+        plain, with_point = (
+            {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": content}]}
+            for content in (["x"], ["x", point])
+        )
+        assert pydantic_ai.decode(with_point, 0)[0].digest == pydantic_ai.decode(plain, 0)[0].digest
 
 
 @pytest.mark.spec("S2.14")

@@ -31,7 +31,6 @@ from compact.model.message import (
     Part,
     Reasoning,
     Role,
-    StepStart,
     Text,
     ToolCall,
     ToolResult,
@@ -57,7 +56,10 @@ class Bedrock(SourceFormat):
         results: list[tuple[Part, Place]] = []
         rest: list[tuple[Part, Place]] = []
         for at, raw in enumerate(content):
-            part = _block(part_mapping(raw, index, f"content[{at}]"), index, f"content[{at}]")
+            block = part_mapping(raw, index, f"content[{at}]")
+            if "cachePoint" in block:
+                continue  # says nothing to the model
+            part = _block(block, index, f"content[{at}]")
             (results if isinstance(part, ToolResult) else rest).append((part, Place("content", at)))
         found = [fragment(Role.TOOL, results)] if results else []
         if rest or not results:
@@ -67,7 +69,9 @@ class Bedrock(SourceFormat):
     def rebuild(
         self, fields: Mapping[str, Any], kept: Sequence[Kept], repeated: int | None
     ) -> dict[str, Any]:
-        return {**fields, "content": rebuilt_array(fields["content"], "content", kept, _edited, _text)}
+        content = rebuilt_array(fields["content"], "content", kept, _edited, _text)
+        points = [block for block in fields["content"] if "cachePoint" in block]
+        return {**fields, "content": [*content, *points]}
 
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
         # The system prompt is apart from the messages here; what we say in that role goes out as the user's.
@@ -109,8 +113,6 @@ def _text(text: str) -> dict[str, Any]:
 def _block(block: Mapping[str, Any], index: int, where: str) -> Part:
     if isinstance(block.get("text"), str):
         return Text(block["text"])
-    if "cachePoint" in block:
-        return StepStart()
     if (use := block.get("toolUse")) is not None:
         use = part_mapping(use, index, f"{where}.toolUse")
         call_id = required_id(use, "toolUseId", index, where)

@@ -112,7 +112,7 @@ def _part(
         return Role.SYSTEM, (Text(plain_text(content)),)
     if which == "user-prompt":
         entries = content if is_array(content) else (content,)
-        return Role.USER, [_content(entry) for entry in entries]
+        return Role.USER, [_content(entry) for entry in entries if not _is_cache_point(entry)]
     if which == "tool-return" or (which == "retry-prompt" and part.get("tool_name")):
         name = part.get("tool_name")
         render = getattr(source, "model_response_str", None)
@@ -138,6 +138,12 @@ def _said(part: Mapping[str, Any], which: str, index: int, where: str) -> Part:
             required_id(part, "tool_call_id", index, where), name, {} if arguments is None else arguments
         )
     return opaque(_json(part), which)
+
+
+def _is_cache_point(entry: Any) -> bool:
+    """A mark for the provider between the parts; it says nothing to the model."""
+    kind = entry.get("kind") if isinstance(entry, Mapping) else getattr(entry, "kind", None)
+    return kind == "cache-point"
 
 
 def _content(entry: Any) -> Part:
