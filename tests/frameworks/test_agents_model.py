@@ -29,11 +29,14 @@ class TestResponsesModel(IntegrationContract):
     kind: Any = OpenAIResponsesModel
 
     def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
-        client = AsyncOpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0)
-        model = self.kind("gpt-4o", client)
-        wrapped = model if manager is None else CompactModel(model, manager, "s")
-        agent = Agent("reader", instructions="Be exact.", tools=[read_page], model=wrapped)
-        return asyncio.run(self.work(agent))
+        return asyncio.run(self.connected(server, manager))
+
+    async def connected(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        async with AsyncOpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0) as client:
+            model = self.kind("gpt-4o", client)
+            wrapped = model if manager is None else CompactModel(model, manager, "s")
+            agent = Agent("reader", instructions="Be exact.", tools=[read_page], model=wrapped)
+            return await self.work(agent)
 
     async def work(self, agent: Any) -> str:
         return str((await Runner.run(agent, TASK, max_turns=100, run_config=QUIET)).final_output)

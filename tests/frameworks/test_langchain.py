@@ -43,8 +43,11 @@ RUN: Any = {"recursion_limit": 200, "configurable": {"thread_id": "t1"}}
 @pytest.mark.spec("S5.12")
 class TestLangChain(IntegrationContract):
     def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
-        agent = agent_for(chat_model(server), manager)
-        result = agent.invoke({"messages": [HumanMessage(TASK)]}, RUN)
+        model = chat_model(server)
+        try:
+            result = agent_for(model, manager).invoke({"messages": [HumanMessage(TASK)]}, RUN)
+        finally:
+            model.root_client.close()
         if manager is not None and server.read > 10:
             assert len(result["messages"]) == 2 * server.pages + 2, "the state holds every message"
             assert {event.session_id for event in manager.events} == {"t1"}
@@ -53,15 +56,24 @@ class TestLangChain(IntegrationContract):
 
 class TestAsync(IntegrationContract):
     def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
-        agent = agent_for(chat_model(server), manager)
-        result = asyncio.run(agent.ainvoke({"messages": [HumanMessage(TASK)]}, RUN))
+        return asyncio.run(self.work(server, manager))
+
+    async def work(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        model = chat_model(server)
+        try:
+            result = await agent_for(model, manager).ainvoke({"messages": [HumanMessage(TASK)]}, RUN)
+        finally:
+            await model.root_async_client.close()
         return str(result["messages"][-1].text)
 
 
 class TestAnthropicModel(IntegrationContract):
     def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
-        model = ChatAnthropic(model="claude-sonnet-4-5", api_key="none", base_url=server.url, max_retries=0)
-        result = agent_for(model, manager).invoke({"messages": [HumanMessage(TASK)]}, RUN)
+        model = ChatAnthropic(model="claude-opus-4-7", api_key="none", base_url=server.url, max_retries=0)
+        try:
+            result = agent_for(model, manager).invoke({"messages": [HumanMessage(TASK)]}, RUN)
+        finally:
+            model._client.close()
         return str(result["messages"][-1].text)
 
 

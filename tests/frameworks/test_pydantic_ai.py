@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
+from openai import AsyncOpenAI
 from pydantic_ai import Agent
 from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
@@ -35,18 +37,23 @@ class TestPydanticAI(IntegrationContract):
     model: Any = OpenAIChatModel
 
     def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
-        provider = OpenAIProvider(base_url=f"{server.url}/v1", api_key="none")
+        return asyncio.run(self.work(server, manager))
+
+    async def work(self, server: StrictProvider, manager: CompactManager | None) -> str:
+        async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none") as client:
+            return await self.read(client, server, manager)
+
+    async def read(self, client: AsyncOpenAI, server: StrictProvider, manager: CompactManager | None) -> str:
+        model = self.model("gpt-4o", provider=OpenAIProvider(openai_client=client))
         capabilities = [] if manager is None else [CompactHistory(manager)]
-        agent = Agent(
-            self.model("gpt-4o", provider=provider), instructions="Be exact.", capabilities=capabilities
-        )
+        agent = Agent(model, instructions="Be exact.", capabilities=capabilities)
 
         @agent.tool_plain
         def read_page(number: int) -> str:
             """Read one page."""
             return page_text(number)
 
-        result = agent.run_sync(TASK, usage_limits=UsageLimits(request_limit=100))
+        result = await agent.run(TASK, usage_limits=UsageLimits(request_limit=100))
         if manager is not None and server.read > 10:
             assert len(result.all_messages()) == 2 * server.pages + 2, "the run holds every message"
         return str(result.output)

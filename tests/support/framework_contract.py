@@ -50,8 +50,8 @@ class IntegrationContract:
             with strict_provider(pages=2) as server:
                 assert self.run(server, manager) == ANSWER
             requests.append(server.requests)
-        assert [self.told(request) for request in requests[0]] == [self.told(one) for one in requests[1]]
+        assert [self.cached(request) for request in requests[0]] == [self.cached(one) for one in requests[1]]
 
-    def told(self, request: dict[str, Any]) -> Any:
+    def cached(self, request: dict[str, Any]) -> Any:
         """What of a request the provider's cache goes by."""
         return request.get("messages") or request.get("input") or request.get("contents")
