@@ -302,7 +302,7 @@ class Engine:
             else:
                 history.refresh()
             named = discovered_names(now.call.tools)
-            session.retired_tools = unreferred(named, (item.message for item in history.view.items))
+            session.retire_tools(unreferred(named, (item.message for item in history.view.items)))
             session.save_memory()
 
     def _result(self, now: Situation, outcome: Outcome) -> Prepared:

@@ -154,7 +154,7 @@ class Reader:
         system, tools = session.prompt.measured(call.system, active)
         changed: Sequence[str] = ()
         if stores:
-            session.retired_tools = retired
+            session.retire_tools(retired)
             changed = session.prompt.accept(head, system, tools)
             session.save(history)
         fixed = PRIMING + system[1] + tools[1] + head.tokens

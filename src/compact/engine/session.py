@@ -72,6 +72,10 @@ class Session:
         for key, text in self._saved.notes:
             self._notes.enter(key, text)
 
+    def retire_tools(self, names: frozenset[str]) -> None:
+        """These discovered tools are off the list until a message refers to them again."""
+        self.retired_tools = names
+
     def head_objects(self) -> list[Any]:
         """The caller's leading system messages, as last stored."""
         return objects_of(self.prompt.head.messages) or container_copy(self._saved_head)

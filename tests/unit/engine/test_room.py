@@ -35,6 +35,18 @@ def test_only_a_history_writes_its_state() -> None:
                     assert path.name == "session.py" and target.attr in written, ast.unparse(node)
 
 
+def test_no_two_modules_write_the_same_mark_of_a_session() -> None:
+    """What a module keeps on the session between calls is its own."""
+    writers: dict[str, set[str]] = {}
+    for path in ROOM.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            for target in node.targets if isinstance(node, ast.Assign) else []:
+                for one in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    if isinstance(one, ast.Attribute) and ast.unparse(one.value).endswith("session"):
+                        writers.setdefault(one.attr, set()).add(path.name)
+    assert writers and all(len(files) == 1 for files in writers.values()), writers
+
+
 def visited(desk: Desk, messages: list[Any]) -> set[str]:
     """The files of the package that a preflight runs through."""
     root = str(ROOM.parent)
@@ -63,3 +75,5 @@ def test_a_quiet_call_visits_at_most_twelve_modules() -> None:
     grown = visited(desk, [*history, assistant("reply"), user("second")])
     ours = {name for name in grown if name.startswith("engine/") or name == "manager.py"}
     assert len(ours) <= 12, sorted(ours)
+    behind_ports = {name.split("/")[0] for name in grown - ours}
+    assert behind_ports <= {"core", "counters", "formats", "model", "stores", "tracing"}, sorted(grown)
