@@ -82,7 +82,7 @@ class Store(Protocol):
     def records(self, session_id: str, after: str | None = None) -> Sequence[Record]:
         """The session's records, oldest first; with `after`, only those that follow the record of that id.
 
-        All of them where the session has no record of that id: it was deleted and began anew.
+        All of them where the session has no record of that id: it was deleted and started over.
         """
         ...
 

@@ -191,7 +191,7 @@ class Conversation:
             self.engine_warnings.append(message)
 
     def reset(self) -> None:
-        """Look at the session anew: turns came in, or a compaction was undone."""
+        """Read the session again: turns came in, or a compaction was undone."""
         self.state = trimmed()
         self.start = self.log.start
         self.sizes = [size for turn in self.turns[self.start :] if (size := context_of(turn))]
@@ -219,7 +219,7 @@ class Conversation:
         return self.caught_up()
 
     def caught_up(self) -> list[Notice]:
-        """Look at the session anew where storing a turn found what another door had added."""
+        """Read the session again where storing a turn found what another door had added."""
         if not self.log.changed:
             return []
         with suppress(CompactError):

@@ -1,4 +1,4 @@
-"""Brings the engine's events to whoever caused them, also where many conversations share one manager."""
+"""Routes the engine's events to the conversation that caused them, also where many share one manager."""
 
 from __future__ import annotations
 

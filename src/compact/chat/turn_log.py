@@ -61,7 +61,7 @@ class TurnLog:
         self.came_in = 0
         """Turns that other doors added and that no notice has reported yet."""
         self.changed = False
-        """Another door changed the session, and its conversation has not looked at it anew yet."""
+        """Another door changed the session, and its conversation has not read it again yet."""
         self._load()
 
     def _load(self) -> None:
@@ -99,7 +99,7 @@ class TurnLog:
     def catch_up(self) -> bool:
         """Take in what another door has added meanwhile; says whether there was anything."""
         end = self.store.end(self.id)
-        if end == self._end or end[0] == 0:  # deleted elsewhere: what is here is stored anew
+        if end == self._end or end[0] == 0:  # deleted elsewhere: what is here is stored again
             return False
         waiting = self.turns[self._stored :]  # turns that the store did not take
         known, draft = self._stored, self.draft

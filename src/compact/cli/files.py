@@ -138,10 +138,10 @@ def _unpack(data: bytes, name: str) -> bytes:
         try:
             chunks.append(unpacker.decompress(data, MAX_BYTES + 1 - size))
         except zlib.error as error:
-            raise FormatError(f"{name} is a damaged gzip file ({error}); pack it anew.") from None
+            raise FormatError(f"{name} is a damaged gzip file ({error}); compress it again.") from None
         size += len(chunks[-1])
         if not unpacker.eof and size <= MAX_BYTES:
-            raise FormatError(f"{name} is a gzip file that ends too soon; pack it anew.")
+            raise FormatError(f"{name} is a gzip file that ends too soon; compress it again.")
         data = unpacker.unused_data
     return b"".join(chunks)
 

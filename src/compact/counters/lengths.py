@@ -29,7 +29,7 @@ _PROBE = (
 _QUICK = {"o200k_base": ("o200k", 42), "o200k_harmony": ("o200k", 42), "cl100k_base": ("cl100k", 45)}
 
 RENEW_AFTER = 16_000_000
-"""Characters after which gigatoken is loaded anew, if the process has grown. It keeps every word it has seen,
+"""Characters after which gigatoken is loaded again, if the process has grown. It keeps every word it saw,
 up to eight bytes for a character of text without repetition, and has no way to let go of them."""
 _GROWN = 64_000_000
 """Bytes. Ordinary text repeats its words, so that gigatoken hardly grows; and loading takes half a second."""

@@ -41,7 +41,7 @@ class Ports:
 
 
 _POLL = 0.05
-BROKEN_OFF = "The compaction was broken off. Nothing is lost; it will be tried again."
+INTERRUPTED = "The compaction was interrupted. Nothing is lost; it will be tried again."
 
 
 _ENDS = (EventName.COMPLETE, EventName.FAILED)
@@ -113,9 +113,9 @@ class Held:
 
     def release(self) -> None:
         if self._began is not None:
-            # Cancelled or broken off: whoever shows progress must hear that it is over.
+            # Canceled or interrupted: a progress display must learn that it is over.
             data = {
-                "error": BROKEN_OFF,
+                "error": INTERRUPTED,
                 "canRetry": True,
                 "suggestNewSession": False,
                 "brokenOff": True,
@@ -155,8 +155,8 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
 async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
     answer: Any = None
     held = Held(ports)
-    # Stores and archives may block, so all but the summarizer is asked in a thread. What a thread began it
-    # ends: a cancelled task may not leave half a commit behind, nor give the lease back meanwhile.
+    # Stores and archives may block, so all but the summarizer is asked in a thread. A thread finishes
+    # what it began: a canceled task must not leave half a commit behind, nor return the lease early.
     at_work: asyncio.Future[_Reached] | None = None
     try:
         while True:
@@ -166,7 +166,7 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
                 result: T = reached.result
                 return result
             if isinstance(reached, NeedLease):
-                # Not in the thread: few of those that wait would take all there are.
+                # Not in the thread: a few waiting calls would take up the whole pool.
                 await asyncio.sleep(_POLL)
                 answer = reached
             else:

@@ -238,7 +238,7 @@ class History:
         covered = self.covered - self._offset if self.base is not None else 0
         self.base = record
         self.view.replace(list(items))
-        # What was replaced before is so still; looking at it again with each compaction would be dear.
+        # What was replaced before stays replaced; checking it again at each compaction would be expensive.
         self.caller.leave_out(self._replaced, max(0, covered))
 
     def own(self, record: Record) -> None:

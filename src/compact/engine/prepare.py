@@ -51,7 +51,7 @@ _TRIES = 5
 
 @entity
 class Due:
-    """A call that takes more than a glance, as the glance found it."""
+    """A call that needs more than a glance, and what the glance found."""
 
     now: Situation
     triggered: bool
@@ -109,7 +109,7 @@ class Engine:
         return triggered, reason
 
     def glance(self, call: Call) -> Prepared | Due:
-        """The answer where nothing is to be compacted, as mostly; else what a flow goes on from."""
+        """The result if nothing has to be compacted, the usual case; otherwise what a flow starts from."""
         if not self.enabled:
             return self._as_it_is(call)
         now = self.reader.read(call, thorough=False)
@@ -130,7 +130,7 @@ class Engine:
         """For a call that a glance could not answer."""
         now, triggered, reason = due.now, due.triggered, due.reason
         for attempt in range(_TRIES):
-            # What is about to be summarized, or seems too large, must be what the list says now.
+            # Before a summary, or an error that it is too large, the list is compared in full.
             if attempt or not _is_exact(now):
                 now = replace(self.reader.read(now.call), changed=() if attempt else now.changed)
                 triggered, reason = self.decide(now)
@@ -209,7 +209,7 @@ class Engine:
         try:
             now = self.reader.read(call)
         except FormatError as unread:
-            # Whoever switched it off may well have done so because of this message.
+            # This message may be the reason why compaction was switched off.
             said = f"Compaction is switched off; the prompt goes out unread. {unread}"
             self.reporter.warn(call.session_id, said)
             tokens = self.sizes.of_text(repr(call.messages))

@@ -93,7 +93,7 @@ class Reader:
         return found
 
     def is_quick(self, call: Call) -> bool:
-        """Whether reading this call holds nobody up: few new messages, and a store that does not block."""
+        """Whether an event loop can read this call itself: few new messages, a store that does not block."""
         if getattr(self.store, "blocks", True) or not isinstance(call.messages, list):
             return False
         session = self.session(call.session_id)
@@ -177,7 +177,7 @@ class Reader:
 
 
 def _is_usual(call: Call) -> bool:
-    """Whether the arguments need no closer look, as mostly."""
+    """Whether the arguments are of the usual types and need no further check."""
     tools, system = call.tools, call.system
     usual = isinstance(call.messages, list) and (tools is None or isinstance(tools, list))
     return usual and (system is None or isinstance(system, str)) and call.context is None

@@ -36,7 +36,7 @@ class Reporter:
 
     def estimate(self, now: Situation) -> None:
         for what in now.changed:
-            message = f"The {what} changed: the provider's prompt cache starts anew."
+            message = f"The {what} changed: the provider's prompt cache starts over."
             self.warn(now.session.id, message, breaks_cache=True)
         data = estimate_data(self._model, now.total, self._planner.window, now.breakdown, now.limits)
         self.events.emit(now.session.id, EventName.TOKEN_ESTIMATE, data)

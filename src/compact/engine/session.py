@@ -83,7 +83,7 @@ class Session:
     # -- records -------------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        """Know what the records come to; those that apply are found by what the caller sends."""
+        """Read the totals of the records; those that apply are found by what the caller sends."""
         if isinstance(self._store, RecordIndex):
             known = self._store.record_state(self.id)
             self._newest, self.steps, self.revision = known.newest, known.steps, known.revision
@@ -92,7 +92,7 @@ class Session:
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Learn what other processes committed since: steps, summaries, restores."""
+        """Read what other processes committed since: steps, summaries, restores."""
         for record in self._store.records(self.id, after=self._newest):
             self._newest = record.id
             if record.id not in self._learned:
@@ -176,7 +176,7 @@ class Session:
         history, head = self._known(messages, named, thorough)
         remembered = None
         if history is not None and history.base is not None and history.matcher.is_undone(history.base):
-            # Undone meanwhile: what the list stands for has to be found out anew.
+            # Undone since: find out again what the list stands for.
             self._histories = []
             history = None
         if history is None:
@@ -200,7 +200,7 @@ class Session:
             if history.base is not None:
                 # A summary of another session is no system prompt here either.
                 self.prompt.exclude(history.base)
-            # Looking changes no order: whoever only looks comes last.
+            # Looking changes no order: a history that was only looked at comes last.
             place = min(len(self._histories), _HISTORIES_KEPT - 1) if place is None else place
             self._histories.insert(place, history)
             del self._histories[_HISTORIES_KEPT:]
@@ -309,7 +309,7 @@ class Session:
             self._saved_head = head
 
     def _remember(self, **changes: Any) -> None:
-        """Keep this for whoever goes on with the session; see `Remembers`."""
+        """Keep this for the next process that opens the session; see `Remembers`."""
         if isinstance(self._store, Remembers):
             self._store.remember(self.id, **changes)
         if changes.keys() & {"scale", "retired_tools"}:

@@ -1,6 +1,6 @@
 """Tool lists: which tools an agent discovered on the way, and which of those are still in use (S2.17).
 
-A discovered tool is marked `meta: {"discovered": true}` by whoever found it. A compaction takes it off the
+A discovered tool is marked `meta: {"discovered": true}` by the agent. A compaction takes it off the
 list unless a kept message calls or names it; a later message that does so brings it back.
 """
 

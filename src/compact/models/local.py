@@ -123,7 +123,7 @@ class LocalChatModel:
         if process.poll() is not None:
             raise ChatError(
                 f"The local model's server ended with status {process.returncode}{self._last_words()}. "
-                "The conversation is unchanged; ask again to start it anew.",
+                "The conversation is unchanged; ask again to restart it.",
                 retryable=True,
             )
         if not self._loaded:

@@ -125,7 +125,7 @@ class Prompt:
             self._session.history.append_string(draft)
 
     def refresh(self) -> None:
-        """Draw the status line anew; any thread may ask for it."""
+        """Redraw the status line; any thread may ask for it."""
         self._session.app.invalidate()
 
     def end(self) -> None:

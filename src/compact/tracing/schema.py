@@ -121,7 +121,7 @@ class Warning(_Data):
 
     severity: Literal["low", "high"]
     message: str
-    breaks_cache: bool = Field(False, description="The provider's prompt cache starts anew.")
+    breaks_cache: bool = Field(False, description="The provider's prompt cache starts over.")
     dropped: int | None = Field(None, description="Events that the exporters' queue had no room for.")
 
 

@@ -1,4 +1,4 @@
-"""Events in the session store, for whoever comes back to a session."""
+"""Events in the session store, for readers that come back to a session."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ AnyExporter = Exporter | Callable[[Event], None]
 class EventStream:
     """Exporters are called by the queue's thread, so that none can hold a conversation up.
 
-    One with `immediate = True` is called at once, in the thread and context of whoever prepares. One with
+    One with `immediate = True` is called at once, in the thread and context of the caller. One with
     `only_events` is called for those alone. All get redacted copies. `recent` holds the newest events, as
-    they are, for whoever looks in from the process.
+    they are, for readers in the same process.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class EventStream:
 
 
 class Immediate:
-    """Makes a callable one that is called at once, by whoever prepares; it should be quick."""
+    """Makes a callable one that is called at once, in the caller's thread; it should be quick."""
 
     immediate = True
 

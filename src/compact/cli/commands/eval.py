@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     group.add_argument("--picture", metavar="FILE", help="draw survival against tokens kept as SVG")
     add_settings(parser)
-    # Every text is counted anew for each preset and window: exact counting would take most of the time.
+    # Every text is counted again for each preset and window: exact counting would take most of the time.
     parser.set_defaults(counter="estimate")
 
 
@@ -250,7 +250,7 @@ def _picture_file(name: str | None) -> Path | None:
 
 
 def _is_ours(path: Path) -> bool:
-    """A picture that an earlier evaluation drew may be drawn anew."""
+    """A picture that an earlier evaluation drew may be overwritten."""
     from compact.evaluation.picture import TITLE
 
     try:

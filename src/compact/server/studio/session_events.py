@@ -1,4 +1,4 @@
-"""What happens in a session, stored in order and followed by whoever wants to see it."""
+"""What happens in a session, stored in order, for any number of followers."""
 
 from __future__ import annotations
 

@@ -142,11 +142,11 @@ class Workspace:
             return await asyncio.to_thread(_caught_up, entry.conversation, act)
 
     async def reopen(self, session_id: str) -> None:
-        """After a change of preset, model or space: the next use reads the settings anew."""
+        """After a change of preset, model or space: the next use reads the settings again."""
         self._open.pop(session_id, None)
 
     async def reopen_space(self, name: str) -> None:
-        """A space changed: its sessions read their settings anew."""
+        """A space changed: its sessions read their settings again."""
         threads = await asyncio.to_thread(self.store.sessions, 10_000, space=name)
         for thread in threads:
             entry = self._open.get(thread.session_id)
