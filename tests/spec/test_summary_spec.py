@@ -257,7 +257,7 @@ def test_a_summarizer_of_ones_own_gets_the_evidence_beside_its_prose() -> None:
 
 
 def test_settings_that_make_no_sense_are_named() -> None:
-    with pytest.raises(compact.CompactError, match="max_tokens must be a whole number from 1 on"):
+    with pytest.raises(compact.CompactError, match="max_tokens must be a whole number, 1 or more"):
         compact.summarize(session("ferry"), 0)
     with pytest.raises(compact.CompactError, match="no strategy and no file named"):
         compact.summarize(session("ferry"), 100, "task_stat")

@@ -222,7 +222,7 @@ def test_known_variables_give_no_warning() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("policy:\n  trigger_pct: 0.5\n  trigger_pct: 0.6\n", "line 3: the key 'trigger_pct' is there twice"),
+        ("policy:\n  trigger_pct: 0.5\n  trigger_pct: 0.6\n", "line 3: the key 'trigger_pct' appears twice"),
         ("policy: [1\n", "line 2, column 1"),
         ("- a\n- b\n", "must hold a mapping of settings (got array)"),
     ],
@@ -235,7 +235,7 @@ def test_a_broken_file_is_refused_with_the_place(text: str, message: str) -> Non
 def test_broken_json_is_refused_with_the_place() -> None:
     with pytest.raises(ConfigError, match=r"compact.json could not be parsed: .*line 1 column 2"):
         load("{", name="compact.json")
-    with pytest.raises(ConfigError, match="the key 'model' is there twice"):
+    with pytest.raises(ConfigError, match="the key 'model' appears twice"):
         load('{"model": "a", "model": "b"}', name="compact.json")
 
 

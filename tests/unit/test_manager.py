@@ -68,7 +68,7 @@ def test_a_malformed_message_is_refused_with_its_index() -> None:
     assert caught.value.index == 1
     with pytest.raises(FormatError):
         desk.preflight([{"role": "wizard", "content": "x"}])
-    # The session is as it was.
+    # The session is unchanged.
     assert desk.preflight([user("a")]) == [user("a")]
 
 

@@ -166,7 +166,7 @@ class Conversation:
         self.problems += self.catch_up()
         if not 0 <= position < len(self.turns) or self.turns[position].get("role") != "user":
             raise NotFound(
-                f"Message {position} is none of yours, so it cannot be edited. Nothing was changed."
+                f"Message {position} is not one of yours, so it cannot be edited. Nothing was changed."
             )
         return Exchange(self, self.log.question(content, self.agent), at=position)
 

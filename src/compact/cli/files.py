@@ -174,7 +174,7 @@ def _object(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
-        raise FormatError(f"{name}: the key {twice!r} stands twice in one object. Leave one of them out.")
+        raise FormatError(f"{name}: the key {twice!r} appears twice in one object. Leave one of them out.")
     return found
 
 

@@ -106,7 +106,7 @@ def tokens(text: str) -> int:
 def at_least_one(text: str) -> int:
     """A whole number from 1 on."""
     if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
+        raise ArgumentTypeError(f"expected a number, 1 or more, got {text!r}")
     return int(text)
 
 

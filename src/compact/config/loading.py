@@ -106,7 +106,7 @@ def _parse_json(text: str) -> Any:
         keys = [key for key, _ in pairs]
         for key in keys:
             if keys.count(key) > 1:
-                raise ValueError(f"the key {key!r} is there twice")
+                raise ValueError(f"the key {key!r} appears twice")
         return dict(pairs)
 
     return json.loads(text, object_pairs_hook=unique) if text.strip() else None
@@ -123,7 +123,7 @@ def _parse_yaml(text: str) -> Any:
             for key_node, _ in node.value:
                 key = key_node.value
                 if isinstance(key, str) and key in seen:
-                    raise ValueError(f"line {key_node.start_mark.line + 1}: the key {key!r} is there twice")
+                    raise ValueError(f"line {key_node.start_mark.line + 1}: the key {key!r} appears twice")
                 if isinstance(key, str):
                     seen.add(key)
             return super().construct_mapping(node, deep)

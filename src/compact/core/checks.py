@@ -90,7 +90,7 @@ def check_summary(
         cleaned = order_ledger(cleaned)
     cleaned = drop_false_citations(cleaned, _citable(request)).strip()
     if len(cleaned) < min_chars:
-        raise _refused(RefusalReason.TOO_SHORT, f"it has {len(cleaned)} characters, {min_chars} are wanted")
+        raise _refused(RefusalReason.TOO_SHORT, f"it has {len(cleaned)} characters, {min_chars} are required")
     _refuse_size(count(cleaned), request.max_tokens, replaced_tokens)
     if is_other_language(cleaned, _spoken(request)):
         raise _refused(RefusalReason.OTHER_LANGUAGE, "it is in another language than the conversation")

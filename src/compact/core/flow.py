@@ -263,7 +263,7 @@ def _broken(job: Job, items: Sequence[Item]) -> str | None:
     found = lint_messages([item.message for item in items], job.provider)
     if not found or lint_messages([item.message for item in job.items], job.provider):
         return None
-    return f"the compacted prompt would be refused: {found[0].message}. The session is as it was."
+    return f"the compacted prompt would be refused: {found[0].message}. The session is unchanged."
 
 
 def _insufficient(job: Job, plan: Plan) -> Flow:

@@ -55,7 +55,7 @@ def encoding_of(path: Path) -> Encoding:
 def _metadata(file: BinaryIO, wanted: set[str]) -> Iterator[tuple[str, Any]]:
     magic, version, _, entries = struct.unpack("<4sIQQ", file.read(24))
     if magic != b"GGUF" or version < 2:
-        raise ValueError("this is no GGUF file of a version we know")
+        raise ValueError("this is not a GGUF file of a version we know")
     for _ in range(entries):
         key = _string(file)
         value = _value(file, _number(file, "<I"))

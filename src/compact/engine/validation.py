@@ -16,12 +16,12 @@ def check_session(session_id: Any) -> None:
 
 def check_limit(limit: Any) -> None:
     if not isinstance(limit, int) or limit < 0:
-        raise FormatError(f"limit must be a whole number from 0 on, not {limit!r}. Nothing was looked up.")
+        raise FormatError(f"limit must be a whole number, 0 or more, not {limit!r}. Nothing was looked up.")
 
 
 def check_patience(wait: Any, on_error: Any) -> None:
     if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0):
-        raise FormatError(f"wait must be seconds from 0 on, or None, not {wait!r}. Nothing was changed.")
+        raise FormatError(f"wait must be None or seconds, 0 or more, not {wait!r}. Nothing was changed.")
     if on_error not in ("raise", "pass"):
         raise FormatError(f'on_error must be "raise" or "pass", not {on_error!r}. Nothing was changed.')
 

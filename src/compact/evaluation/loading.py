@@ -113,7 +113,7 @@ def _files(paths: Sequence[str | Path]) -> list[Path]:
         elif path.exists():
             files.append(path)
         else:
-            raise FormatError(f"{path} is not there; nothing was evaluated.")
+            raise FormatError(f"{path} does not exist; nothing was evaluated.")
     return files
 
 

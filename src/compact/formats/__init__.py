@@ -81,7 +81,7 @@ def register(format: Format) -> Format:
     name = getattr(format, "name", None)
     if not isinstance(name, str) or not name or not isinstance(format, Format):
         raise FormatError(
-            f"{type(format).__name__} is no format: name, provider, recognizes, decode and encode are needed."
+            f"{type(format).__name__} is not a format: it needs name, provider, recognizes, decode and encode."
         )
     if name in _HOMES and type(format) is not type(_load(name)):
         raise FormatError(f"The format name {name!r} is taken. Give yours another name.")

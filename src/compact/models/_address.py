@@ -140,7 +140,7 @@ class Address:
         try:
             value = json.loads(raw)
         except (ValueError, RecursionError):
-            raise self.error("sent something that is no JSON", retryable=True) from None
+            raise self.error("sent something that is not JSON", retryable=True) from None
         if isinstance(value, dict) and value.get("error"):  # also with status 200, and within a stream
             raise self.failure(status_in(value["error"]), raw)
         return value

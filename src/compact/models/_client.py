@@ -113,7 +113,7 @@ class ChatClient(ABC):
         except UnicodeError:
             raise  # of an address that is none
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-            raise self._address.error("sent an event in no form that is known", retryable=True) from None
+            raise self._address.error("sent an event of an unknown form", retryable=True) from None
 
     def _blamed(self, payload: Mapping[str, Any], detail: str) -> str | None:
         """The parameter that this server does not take, by its own words."""

@@ -101,7 +101,7 @@ class AnthropicChatModel(ChatClient):
                 calls.append((str(block.get("id")), str(block.get("name")), arguments))
             elif stop != "max_tokens":
                 raise self._address.error(
-                    f"called {block.get('name')} with arguments that are no JSON", retryable=True
+                    f"called {block.get('name')} with arguments that are not JSON", retryable=True
                 )
         for call in calls:
             yield CallMade(ToolCall(*call))

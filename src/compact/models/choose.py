@@ -115,7 +115,7 @@ def chat_model(
     if base_url is None and name == demo.NAME:
         return demo.DemoChatModel()
     if api_key_env and not environ.get(api_key_env):
-        raise ConfigError(f"the variable {api_key_env} is not set; it is to hold the key for {name}")
+        raise ConfigError(f"the variable {api_key_env} is not set; it must hold the key for {name}")
     if base_url is not None:
         key = environ.get(api_key_env) if api_key_env else None
         theirs = "anthropic.com" in base_url or base_url.rstrip("/").endswith("/anthropic")

@@ -114,7 +114,7 @@ class OpenAIChatModel(ChatClient):
 
     def _broken_call(self, name: str) -> ChatError:
         return self._address.error(
-            f"called {name or 'a tool'} with arguments that are no JSON", retryable=True
+            f"called {name or 'a tool'} with arguments that are not JSON", retryable=True
         )
 
 

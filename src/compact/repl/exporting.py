@@ -37,7 +37,7 @@ def path_of(name: str) -> Path:
 def write(path: Path, text: str, replace: bool = False) -> None:
     """The whole file or none: a full disk leaves what was there."""
     if path.exists() and not replace:
-        raise StoreError(f"{path} is there already and was left as it is. `/export -f {path}` replaces it.")
+        raise StoreError(f"{path} already exists and is unchanged. `/export -f {path}` replaces it.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -52,7 +52,7 @@ def write(path: Path, text: str, replace: bool = False) -> None:
             raise
     except OSError as error:
         raise StoreError(
-            f"{path} could not be written: {error.strerror or error}. The session is as it was."
+            f"{path} could not be written: {error.strerror or error}. The session is unchanged."
         ) from None
 
 

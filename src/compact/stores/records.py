@@ -69,7 +69,7 @@ class SqlRecords:
             winner = connection.execute(wanted).first()
             if winner is None:
                 raise StoreError(
-                    f"A record {record.id!r} of another compaction is there already. Nothing was changed; "
+                    f"A record {record.id!r} of another compaction already exists. Nothing was changed; "
                     "compact again, which takes a new id."
                 )
             return record_from(winner, winner.session_name)

@@ -111,7 +111,7 @@ class Endpoint:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise self.error("answered with something that is no JSON object", retryable=True)
+            raise self.error("answered with something that is not a JSON object", retryable=True)
         if value.get("error"):  # some gateways report the upstream's failure with status 200
             raise self.failure(status_in(value["error"]), raw)
         return Body(value)

@@ -71,7 +71,7 @@ def _check(messages: Any, max_tokens: Any, strategy: Any) -> None:
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Collection):
         raise FormatError(f"messages must be a list, not {type(messages).__name__}. Nothing was summarized.")
     if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < 1:
-        raise ConfigError(f"max_tokens must be a whole number from 1 on, not {max_tokens!r}.", "max_tokens")
+        raise ConfigError(f"max_tokens must be a whole number, 1 or more, not {max_tokens!r}.", "max_tokens")
     if not isinstance(strategy, str):
         raise ConfigError(f"strategy must be a name or a path, not {type(strategy).__name__}.", "strategy")
 

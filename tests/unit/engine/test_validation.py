@@ -89,6 +89,6 @@ def test_what_is_no_limit_is_refused_whatever_the_store(limit: Any) -> None:
     for store in (MemoryStore(), SqlStore("sqlite://")):
         manager = Desk(store=store).manager
         manager.preflight("s", pairs(2))
-        with pytest.raises(FormatError, match="limit must be a whole number from 0 on"):
+        with pytest.raises(FormatError, match="limit must be a whole number, 0 or more"):
             manager.recall("s", "question", limit)
         assert manager.recall("s", "question", 0) == [] and len(manager.recall("s", "question", 2)) == 2

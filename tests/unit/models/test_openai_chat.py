@@ -140,7 +140,7 @@ def test_a_call_with_broken_arguments_is_no_reply() -> None:
     bad = events(*WIRE.streamed(call(0, id="a", name="look", arguments='{"at": '), finish="tool_calls"))
     with (
         serving(bad) as server,
-        pytest.raises(ChatError, match="called look with arguments that are no JSON"),
+        pytest.raises(ChatError, match="called look with arguments that are not JSON"),
     ):
         list(model(server, retries=0).stream(ASK))
 

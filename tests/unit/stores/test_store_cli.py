@@ -90,7 +90,7 @@ def test_restore_says_what_is_in_force_afterwards(compact: Compact, url: str) ->
     assert done.json["in_force"] == 1
     again = compact("restore", "talk", "2")
     assert again.code == ExitCode.USAGE
-    assert "Compaction 2 of talk was undone before; nothing was changed" in again.err
+    assert "Compaction 2 of talk was already undone; nothing was changed" in again.err
     assert "compaction 1 is in force" in again.err
     assert "66 messages go out as they were" in compact("restore", "talk", "1").out
     assert "no compaction is in force" in compact("restore", "talk", "1").err

@@ -97,7 +97,7 @@ def _nothing_found(paths: Sequence[str], sources: Sequence[str], problems: Seque
     if known:
         raise ConfigError(f"No source is named {' or '.join(sources)}; there is: {known}.", "sources")
     if not problems:
-        raise FormatError(f"{', '.join(paths)}: there is no conversation in it; nothing was evaluated.")
+        raise FormatError(f"{', '.join(paths)}: no conversation was found; nothing was evaluated.")
 
 
 def _trial(context: Context) -> Trial:
@@ -237,9 +237,9 @@ def _picture_file(name: str | None) -> Path | None:
         return None
     path = Path(name)
     if path.suffix.lower() != ".svg":
-        raise ConfigError(f"--picture writes SVG; name the file so (got {name!r}).", "picture")
+        raise ConfigError(f"--picture writes SVG; the name must end in .svg (got {name!r}).", "picture")
     if not path.absolute().parent.is_dir():
-        raise ConfigError(f"--picture: the folder {path.parent} is not there.", "picture")
+        raise ConfigError(f"--picture: the folder {path.parent} does not exist.", "picture")
     if path.exists() and not _is_ours(path):
         raise ConfigError(
             f"{path} is there already, and is no picture of an evaluation. Nothing was evaluated, it stays "

@@ -29,7 +29,7 @@ def run(context: Context) -> ExitCode:
         stands = standing(records)
         if step in {record.step for record in records} - {record.step for record in stands}:
             raise NotFound(
-                f"Compaction {step} of {session} was undone before; nothing was changed, "
+                f"Compaction {step} of {session} was already undone; nothing was changed, "
                 f"and {_in_force(stands) or 'no compaction is in force'}."
             )
         originals = manager.restore(session, step)

@@ -172,5 +172,5 @@ def _as_json(conversation: Conversation, summary: Summary) -> dict[str, Any]:
 
 def _positive(text: str) -> int:
     if (number := tokens(text)) < 1:
-        raise ArgumentTypeError(f"expected a number of tokens from 1 on, got {text!r}")
+        raise ArgumentTypeError(f"expected a number of tokens, 1 or more, got {text!r}")
     return number

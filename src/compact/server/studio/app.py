@@ -156,5 +156,5 @@ async def _http(_: Request, error: Exception) -> Response:
 async def _defect(request: Request, error: Exception) -> Response:
     # What went wrong inside stays inside.
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    detail = "Something went wrong on the server. The session is as it was; its log has the reason."
+    detail = "Something went wrong on the server. The session is unchanged; its log has the reason."
     return _answer(Problem(500, "internal", detail))

@@ -146,4 +146,4 @@ def _before(cursor: str | None) -> tuple[float, str] | None:
         at, session_id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         return float(at), str(session_id)
     except (ValueError, TypeError):
-        raise Problem(422, "bad-cursor", "The cursor is none of ours; begin without one.") from None
+        raise Problem(422, "bad-cursor", "The cursor is not valid; start without one.") from None

@@ -54,7 +54,7 @@ def _standing(conversation: Conversation, step: int) -> Record:
         if record.id in standing:
             return record
     if any(record.kind is not RecordKind.RESTORE for record in found):
-        raise Problem(409, "already-undone", f"Compaction {step} was undone before. Nothing was changed.")
+        raise Problem(409, "already-undone", f"Compaction {step} was already undone. Nothing was changed.")
     raise Problem(
         404, "no-compaction", f"There is no compaction {step} in this session. Nothing was changed."
     )

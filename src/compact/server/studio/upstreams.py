@@ -68,7 +68,7 @@ def check_upstream(url: str, settings: StudioSettings) -> None:
     """ChatError where this address may not be asked. Nothing is sent to find out."""
     host = urlsplit(url).hostname or ""
     if settings.upstream_hosts and host not in settings.upstream_hosts:
-        raise _refused(host, "is none of the allowed ones (--allow-upstream)")
+        raise _refused(host, "is not an allowed host (--allow-upstream)")
     if settings.private_upstreams or _is_named(host):
         return
     for address in _addresses(host):

@@ -281,7 +281,7 @@ class Workspace:
             except asyncio.CancelledError:
                 if entry.compaction.cancelled():
                     raise Problem(
-                        409, "cancelled", "The compaction was cancelled. The session is as it was."
+                        409, "cancelled", "The compaction was cancelled. The session is unchanged."
                     ) from None
                 raise
             finally:

@@ -49,7 +49,7 @@ def payload_of_protobuf(body: bytes) -> dict[str, Any]:
         request.ParseFromString(body)
         made: dict[str, Any] = MessageToDict(request)
     except (DecodeError, ValueError, RecursionError) as error:
-        raise BadBody(f"The body is no OTLP message: {error}. Nothing was stored.") from None
+        raise BadBody(f"The body is not an OTLP message: {error}. Nothing was stored.") from None
     return made
 
 

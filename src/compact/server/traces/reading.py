@@ -278,4 +278,4 @@ def _place(cursor: str) -> tuple[int, int]:
             raise ValueError("too large")
         return place
     except ValueError:
-        raise ValueError("The cursor is not one of ours; start again without it.") from None
+        raise ValueError("The cursor is not valid; start without one.") from None

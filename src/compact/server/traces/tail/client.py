@@ -85,9 +85,9 @@ class TraceClient:
 
     def _check(self, status: int, kind: str) -> None:
         if status == 401:
-            raise ConfigError(f"{self.url} wants a token: name its variable with --token-env.", "token-env")
+            raise ConfigError(f"{self.url} requires a token: name a variable with --token-env.", "token-env")
         if status != 200 or not kind.startswith("text/event-stream"):
-            raise StoreError(f"{self.url} is no trace service that can be followed (HTTP {status}, {kind}).")
+            raise StoreError(f"{self.url} is not a trace service to follow (HTTP {status}, {kind}).")
 
 
 def events(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:
