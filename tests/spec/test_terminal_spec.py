@@ -190,7 +190,7 @@ def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(
         terminal.say(f"my key is {secret}")
         terminal.say("and München 東京 🙂")
         assert "4 turns written to context.json, redacted" in terminal.say("/export context.json")
-        assert "is there already" in terminal.say("/export context.json")
+        assert "already exists" in terminal.say("/export context.json")
         assert "4 turns written" in terminal.say("/export -f context.json")
         first = (tmp_path / "context.json").read_bytes()
         turns = json.loads(first)

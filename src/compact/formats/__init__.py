@@ -81,7 +81,7 @@ def register(format: Format) -> Format:
     name = getattr(format, "name", None)
     if not isinstance(name, str) or not name or not isinstance(format, Format):
         raise FormatError(
-            f"{type(format).__name__} is not a format: it needs name, provider, recognizes, decode and encode."
+            f"{type(format).__name__} is not a format: it needs name, provider, recognizes, decode, encode."
         )
     if name in _HOMES and type(format) is not type(_load(name)):
         raise FormatError(f"The format name {name!r} is taken. Give yours another name.")
@@ -96,7 +96,7 @@ def recognize(messages: Sequence[Any]) -> Format:
 def recognized(messages: Sequence[Any]) -> tuple[Format, frozenset[str]]:
     """The format, and the names of all that these messages would fit.
 
-    The formats that share shapes are told apart by the tables of `recognition`. What fits none of them may
+    The formats that share shapes are distinguished by the tables of `recognition`. What fits none of them may
     be in one that has no row there: each of those is asked.
     """
     try:

@@ -177,7 +177,7 @@ class EventQueue:
                 continue
             for export in self._exports:
                 try:
-                    if export.wants(event):
+                    if export.wants(event.name):
                         context.run(export.call, event)
                 except BaseException as error:
                     self._complaints.failed(export.call, error)
@@ -208,8 +208,8 @@ class Export:
         self.call: Callable[[Event], None] = getattr(exporter, "export", exporter)
         self._only: Collection[str] | None = getattr(exporter, "only_events", None)
 
-    def wants(self, event: Event) -> bool:
-        return self._only is None or event.name in self._only
+    def wants(self, name: str) -> bool:
+        return self._only is None or name in self._only
 
 
 class Complaints:

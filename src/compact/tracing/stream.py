@@ -48,6 +48,8 @@ class EventStream:
         self.recent: deque[Event] = deque(maxlen=keep)
         _streams.add(self)
         self._immediate = [Export(each) for each in exporters if is_immediate(each)]
+        self._wanted: dict[EventName, list[Export]] = {}
+        """Which of them an event goes to."""
         queued = [each for each in exporters if not is_immediate(each)]
         self._complaints = Complaints(str if redactor is None else redactor.text)
         self._queue: EventQueue | None = None
@@ -69,7 +71,9 @@ class EventStream:
             if self._queue is not None:
                 # Inside the lock: what is exported must come in the order of its numbers.
                 self._queue.put(event)
-        wanted = [export for export in self._immediate if export.wants(event)]
+        wanted = self._wanted.get(name)
+        if wanted is None:
+            wanted = self._wanted[name] = [export for export in self._immediate if export.wants(name)]
         if wanted:
             self._export_now(event, wanted)
 

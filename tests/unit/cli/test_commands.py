@@ -105,7 +105,7 @@ def test_a_wrong_setting_is_traced_to_where_it_stands(
         (["run", "s.json", "--set", "preset=["], "not valid YAML"),
         (["run", "s.json", "--modle", "x"], "--modle"),
         (["lint", "--provider", "bogus"], "bogus"),
-        (["summarize", "--max-tokens", "0"], "from 1 on"),
+        (["summarize", "--max-tokens", "0"], "1 or more"),
         (["restore", "talk", "x"], "STEP"),
         (["frobnicate"], "frobnicate"),
         (["plann", "s.json"], "there is no command 'plann'; did you mean plan?"),

@@ -112,7 +112,7 @@ def test_a_picture_replaces_only_one_of_its_kind(compact: Compact, runs: Path, t
     options = ("--presets", "tail", "--windows", "30%", "--limit", "1", "--picture")
     (tmp_path / "mine.svg").write_text("<svg>drawn by hand</svg>")
     kept = compact("eval", runs, *options, "mine.svg")
-    assert kept.code == ExitCode.USAGE and "mine.svg is there already" in kept.err and kept.out == ""
+    assert kept.code == ExitCode.USAGE and "mine.svg already exists" in kept.err and kept.out == ""
     assert (tmp_path / "mine.svg").read_text() == "<svg>drawn by hand</svg>"
     for _ in range(2):
         assert compact("eval", runs, *options, "ours.svg").code == ExitCode.OK

@@ -126,7 +126,7 @@ def test_half_a_surrogate_pair_survives() -> None:
 
 def test_a_key_that_stands_twice_is_not_guessed() -> None:
     twice = '{"role": "user", "content": "x", "role": "assistant"}'
-    with pytest.raises(FormatError, match=r"^f: the key 'role' stands twice"):
+    with pytest.raises(FormatError, match=r"^f: the key 'role' appears twice"):
         parse(f"[{twice}]", "f")
-    with pytest.raises(FormatError, match=r"^f, line 2: the key 'role' stands twice"):
+    with pytest.raises(FormatError, match=r"^f, line 2: the key 'role' appears twice"):
         parse(f"{lines(HELLO[:1])}{twice}\n", "f")

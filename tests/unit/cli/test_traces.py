@@ -42,7 +42,7 @@ def test_a_port_that_is_none_is_told(compact: Compact, port: str) -> None:
 def test_a_folder_that_is_not_there_is_told_and_not_made(compact: Compact, tmp_path: Path) -> None:
     ended = compact("traces", "--port", "0", "--db", "typo/traces.db")
     assert (
-        ended.code == 2 and "the folder typo is not there" in ended.err and not (tmp_path / "typo").exists()
+        ended.code == 2 and "the folder typo does not exist" in ended.err and not (tmp_path / "typo").exists()
     )
 
 

@@ -151,7 +151,7 @@ def test_what_is_ours_alone_is_not_exported_and_secrets_are_redacted() -> None:
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "there.json"
     path.write_text("as it was")
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         write(path, "new")
     write(path, "new", replace=True)
     assert path.read_text() == "new"

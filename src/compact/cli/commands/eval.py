@@ -242,8 +242,8 @@ def _picture_file(name: str | None) -> Path | None:
         raise ConfigError(f"--picture: the folder {path.parent} does not exist.", "picture")
     if path.exists() and not _is_ours(path):
         raise ConfigError(
-            f"{path} is there already, and is no picture of an evaluation. Nothing was evaluated, it stays "
-            "as it is; name another file.",
+            f"{path} already exists and is not a picture of an evaluation. Nothing was evaluated and "
+            "the file is unchanged; name another one.",
             "picture",
         )
     return path

@@ -37,7 +37,7 @@ def run(context: Context) -> ExitCode:
                     count = _write(objects, file)
             except FileExistsError:
                 raise StoreError(
-                    f"{context.args.output} could not be written: it is there already, and stays as it is. "
+                    f"{context.args.output} could not be written: it already exists and is unchanged. "
                     "Name another file, or remove that one first."
                 ) from None
             except OSError as error:

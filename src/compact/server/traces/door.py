@@ -89,7 +89,7 @@ def _serve(context: Context) -> ExitCode:
     args = context.args
     if args.db != DEFAULT_DATABASE and not args.db.absolute().parent.is_dir():
         raise ConfigError(
-            f"--db: the folder {args.db.parent} does not exist. Nothing was started; create it, or use another.",
+            f"--db: the folder {args.db.parent} does not exist. Nothing was started; create it first.",
             "db",
         )
     redaction = _redaction(context)

@@ -204,7 +204,7 @@ def test_what_is_no_trace_service_is_not_followed(tmp_path: Any) -> None:
         url = str(client.base_url)
         with pytest.raises(ConfigError, match="token"):
             list(TraceClient(url, "another").follow({}))
-        with pytest.raises(StoreError, match="no trace service"):
+        with pytest.raises(StoreError, match="not a trace service"):
             list(TraceClient(f"{url}/elsewhere", "a token").follow({}))
         assert next(TraceClient(url, "a token").follow({})).connected
     waiting = TraceClient(url, "a token").follow({}, pauses=(0.0,))
