@@ -3,8 +3,9 @@
 Takes one session through many compactions, with the embedded summarizer and the default archive, on each kind
 of store, and prints how long the 10th and the 200th took (the median of eleven around each), how long opening
 the session takes with 10 and with 200 of them, and how large database and archive are for each byte of text.
-Bounds: 1.3 times, 2 times, 4 times and 1.5 times. PostgreSQL is a server of the benchmark's own. Figures are
-ratios within one run; a machine with other work to do makes them unsteady, not larger.
+Bounds: 1.3 times, 2 times, 4 times and 1.5 times; it fails where one is broken. PostgreSQL is a server of the
+benchmark's own. Minutes lie between the 10th and the 200th, and other work on the machine comes and goes: so
+each compaction is measured against a fixed piece of work done right after it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,7 +76,9 @@ def run(kind: str, store: Any, folder: Path, window: int, compactions: int) -> d
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You repair programs."}]
     said = len(messages[0]["content"])
     took: list[float] = []
+    against: list[float] = []
     opened: dict[int, float] = {}
+    late = min(LATE, compactions - AROUND)
     for turn in turns():
         messages += turn
         said += size_of(turn)
@@ -84,25 +88,38 @@ def run(kind: str, store: Any, folder: Path, window: int, compactions: int) -> d
         if not prepared.was_compacted:
             continue
         took.append(seconds)
-        if len(took) in (EARLY, compactions):
+        against.append(seconds / yardstick())
+        if len(took) in (EARLY, late):
             opened[len(took)] = opening(config, store, messages)
         if len(took) % 50 == 0:
             print(f"  {kind}: {len(took)} compactions, {took[-1] * 1000:.0f} ms", file=sys.stderr, flush=True)
         if len(took) == compactions:
             break
     manager.close()
-    late = min(LATE, compactions - AROUND)
     figures = {
-        "compaction": around(took, late) / around(took, EARLY),
-        "opening": opened[compactions] / opened[EARLY],
+        "compaction": around(against, late) / around(against, EARLY),
+        "opening": opened[late] / opened[EARLY],
         "archive": folder_size(folder / "archive") / said,
     }
     if isinstance(store, SqlStore):
         figures["database"] = database_size(store, folder) / said
     early_ms, late_ms = around(took, EARLY) * 1000, around(took, late) * 1000
     print(f"{kind}: compaction {EARLY} took {early_ms:.0f} ms, {late} {late_ms:.0f} ms;", end=" ")
-    print(f"{said / 1e6:.1f} MB of text;", ", ".join(f"{name} {x:.2f} x" for name, x in figures.items()))
+    print(f"{said / 1e6:.1f} MB of text")
+    for name, x in figures.items():
+        held = "holds" if x <= BOUNDS[name] else "MISSED"
+        print(f"  {name} {x:.2f} x (at most {BOUNDS[name]} x: {held})", flush=True)
     return figures
+
+
+def yardstick() -> float:
+    """Seconds for a fixed piece of work of the same kind: words counted, sorted and joined."""
+    chance = random.Random(3)
+    began = time.perf_counter()
+    for _ in range(10):
+        counts = Counter(chance.choices(SYLLABLES, k=2_000))
+        sorted(f"{word} {count}" for word, count in counts.items())
+    return time.perf_counter() - began
 
 
 def around(took: list[float], number: int) -> float:
@@ -156,10 +173,7 @@ def main() -> int:
             os.chdir(name)
             folder = Path(name)
             figures = run(kind, store_of(kind, folder), folder, args.window, args.compactions)
-            for figure, x in figures.items():
-                if x > BOUNDS[figure]:
-                    missed += 1
-                    print(f"  MISSED: {figure} {x:.2f} x, the bound is {BOUNDS[figure]} x")
+            missed += sum(x > BOUNDS[figure] for figure, x in figures.items())
             os.chdir("/")
     return 1 if missed else 0
 

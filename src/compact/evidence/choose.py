@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
@@ -64,7 +64,8 @@ class Candidate:
     weight: float = 1.0
     later: Candidate | None = None
     """What the user said later on the same matter: this one may stay only where that one does."""
-    gain: float = field(default=0.0)
+    most: float = 0.0
+    """What it was worth when last looked at; less now, if anything."""
 
 
 @lru_cache(maxsize=20_000)
@@ -80,9 +81,16 @@ def _features(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, .
 class Choice:
     """Candidates of a ledger, and which of them were taken so far."""
 
-    def __init__(self, ledger: Sequence[Evidence], focus: str = "", before: str = "") -> None:
-        """`before` is text that stands already: what it covers is covered."""
-        self.candidates = [_candidate(order, unit) for order, unit in enumerate(ledger)]
+    def __init__(
+        self,
+        ledger: Sequence[Evidence],
+        focus: str = "",
+        before: str = "",
+        among: Iterable[int] | None = None,
+    ) -> None:
+        """`before` is text that stands already: what it covers is covered. `among`: places in the ledger."""
+        places = range(len(ledger)) if among is None else among
+        self.candidates = [_candidate(place, ledger[place]) for place in places]
         self._ranks = {unit.value: unit.rank for unit in ledger if unit.kind in VALUES}
         self._weights = _weights(self.candidates)
         self._covered: Counter[str] = Counter()
@@ -93,6 +101,8 @@ class Choice:
         self._taken: set[int] = set()
         self._used = 0
         self._standing(frozenset(map(str.lower, content_words(focus))))
+        for one in self.candidates:
+            one.most = self._most_worth(one)
         if before:
             flat = " ".join(before.split())
             self._taken.update(id(one) for one in self.candidates if one.words and one.unit.value in flat)
@@ -117,7 +127,8 @@ class Choice:
         room = min(room, self._used + shares.rest_chars)
         self._fill(concluded, room, int(room * shares.conclusions))
         self._fill(done, room, int(room * shares.done))
-        trusted = [one for one in self.candidates if not one.unit.untrusted or one in own]
+        mine = set(map(id, own))
+        trusted = [one for one in self.candidates if not one.unit.untrusted or id(one) in mine]
         tools = [one for one in self.candidates if one.unit.untrusted and one.unit.kind not in WORDS]
         shown = [one for one in words if one.unit.context == SHOWN]
         limits = (int(room * shares.tool_values), room // 10)
@@ -137,20 +148,30 @@ class Choice:
                 if one.unit.message in about:
                     one.weight *= _FOCUS
 
+    def _most_worth(self, one: Candidate) -> float:
+        """What a unit would be worth with nothing covered: no less than it ever is."""
+        ranks = self._ranks
+        gain = sum(map(self._weights.__getitem__, one.words))
+        gain += _VALUE * sum(ranks.get(name, 0.3) for name in one.names)
+        if one.unit.kind in WORDS:
+            gain += _SAYING
+        return gain * one.weight
+
     def _worth(self, one: Candidate) -> float:
         covered, weights = self._covered, self._weights
-        gain = 0.0
-        for feature in one.words:
-            count = covered[feature]
-            gain += weights[feature] * (_AGAIN**count if count else 1.0)
+        known = [feature for feature in one.words if feature in covered]
+        gain = sum(map(weights.__getitem__, one.words))
+        for feature in known:
+            gain -= weights[feature] * (1.0 - _AGAIN ** covered[feature])
         ranks = self._ranks
         for name in one.names:
             if name not in covered:
                 gain += _VALUE * ranks.get(name, 0.3)
         if one.unit.kind in WORDS:
-            fresh = sum(word not in covered for word in one.words if word.isalpha())
+            fresh = sum(map(str.isalpha, one.words)) - sum(map(str.isalpha, known))
             gain += _SAYING * min(1.0, fresh / 3)
-        return gain * one.weight
+        worth = one.most = gain * one.weight
+        return worth
 
     def _fill(
         self,
@@ -161,7 +182,11 @@ class Choice:
         in_order: bool = False,
         others: Sequence[tuple[Sequence[Candidate], int]] = (),
     ) -> None:
-        """Take the best of the units for at most `share` characters; `others` have limits of their own."""
+        """Take the best of the units for at most `share` characters; `others` have limits of their own.
+
+        A unit's worth only ever falls, so what it was worth when last looked at is a bound, and only what
+        comes to the top of the heap and would fit is looked at again.
+        """
         left: dict[int, list[int]] = {}
         heap: list[tuple[float, int, Candidate]] = []
         purse = [share]
@@ -170,17 +195,16 @@ class Choice:
             for one in group:
                 if id(one) not in self._taken:
                     left[id(one)] = own
-                    heap.append(
-                        (-self._worth(one) / _price(one.cost) if not in_order else 0.0, one.order, one)
-                    )
+                    bound = 0.0 if in_order else -one.most / _price(one.cost)
+                    heap.append((bound, one.order, one))
         heapify(heap)
         while heap:
             ratio, order, one = heappop(heap)
-            if id(one) in self._taken:
+            if id(one) in self._taken or one.cost > min(room - self._used, left[id(one)][0]):
                 continue
             now = -self._worth(one) / _price(one.cost) if not in_order else 0.0
             if now > ratio + 1e-9 and heap and now > heap[0][0]:
-                if now < -1e-6:
+                if now < -1e-6 or one.unit.kind in WORDS:
                     heappush(heap, (now, order, one))
                 continue
             if now < -1e-9 or one.unit.kind in WORDS:  # words are kept though they say nothing new

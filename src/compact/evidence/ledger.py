@@ -41,7 +41,9 @@ WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
 _MOST_VALUES = 4_000
 """Values that a span adds; the best by rank. More than a summary of 20,000 tokens can hold."""
 MOST_UNITS = 6_000
-"""Units of a folded ledger, so that a compaction costs the same however many came before."""
+"""Sayings of a folded ledger, and of the rest as many as they leave room for, half as many at least: a
+compaction costs the same, however many came before."""
+_OPENING = 60
 _USER_FOCUS = 0.8
 _AGING = 0.95
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
@@ -203,13 +205,15 @@ def fold(earlier: Sequence[Evidence], units: Iterable[Evidence]) -> tuple[Eviden
 
 
 def _bounded(units: list[Evidence]) -> tuple[Evidence, ...]:
-    """The whole, or where it is too much, all words and the best of the rest."""
+    """The whole, or where it is too much, what the user said first and last, and the best of the rest."""
     if len(units) > MOST_UNITS:
-        others = [unit for unit in units if unit.kind not in WORDS]
-        others.sort(key=lambda unit: (-unit.rank, -unit.message))
-        words = sum(unit.kind in WORDS for unit in units)
-        kept = {id(unit) for unit in others[: max(MOST_UNITS // 2, MOST_UNITS - words)]}
-        units = [unit for unit in units if unit.kind in WORDS or id(unit) in kept]
+        words = [place for place, unit in enumerate(units) if unit.kind in WORDS]
+        others = [place for place, unit in enumerate(units) if unit.kind not in WORDS]
+        others.sort(key=lambda place: (-units[place].rank, -units[place].message))
+        opening = [place for place in words if units[place].message == units[words[0]].message]
+        spoken = {*opening[:_OPENING], *words[-MOST_UNITS + _OPENING :]}
+        kept = spoken.union(others[: max(MOST_UNITS // 2, MOST_UNITS - len(spoken))])
+        units = [unit for place, unit in enumerate(units) if place in kept]
     return tuple(units)
 
 

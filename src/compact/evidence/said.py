@@ -23,6 +23,7 @@ _LONG_SENTENCE = 420
 _MOST_PIECES = 60
 """Units of one user message; of a longer one, head and tail, and of what lies between, the orders."""
 _QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
+_ASKS = re.compile("[?？؟]")
 _OPTION = re.compile(r"^\W*(?:option |variante? |plan )?([a-h]|\d{1,2})\b[\s.):,]", re.IGNORECASE)
 _OPTION_LINE = re.compile(
     r"^\s*(?:[-*]\s*)?\W{0,2}(?:option )?([A-Ha-h]|\d{1,2})[.):]\W{0,2}\s+(\S.*)$", re.MULTILINE
@@ -73,12 +74,14 @@ def _standing(text: str) -> float:
         return 1.6
     if len(text) < 40 and is_about("ack", lowered):
         return 0.3
+    if not _ASKS.search(text):
+        return STATED
     return 0.8 if all(map(_QUESTION.search, sentences(text))) else STATED
 
 
 def question_in(text: str) -> str:
     """What an assistant's message asks, as a short answer needs it beside itself: its last question."""
-    if "?" not in text and "？" not in text and "؟" not in text:
+    if not _ASKS.search(text):
         return ""
     asked = [sentence for sentence in sentences(without_code(text)) if _QUESTION.search(sentence)]
     return clip(" ".join(asked[-1].split()), _QUESTION_CHARS) if asked else ""

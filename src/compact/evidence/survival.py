@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from heapq import nsmallest
 
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN
+from compact.evidence.words import clip
 from compact.model.sections import Kept, Missing, SectionKind, Survival
 from compact.model.summary import Evidence, EvidenceKind
 
 _MOST_MISSING = 20
 """Of each kind."""
+_SHOWN_CHARS = 80
+"""Of something missing. The message is named beside it; a record need not hold it a second time."""
 _COUNTED_VALUES = 400
 
 
@@ -19,7 +23,7 @@ class Holder:
 
     def __init__(self, text: str) -> None:
         self._flat = " ".join(text.split())
-        self._words = set(self._flat.replace(",", " ").split())
+        self._words = {*self._flat.split(), *self._flat.replace(",", " ").split()}
 
     def __call__(self, unit: Evidence) -> bool:
         value = unit.value
@@ -27,7 +31,9 @@ class Holder:
             return True
         if " " not in value:
             return value in self._flat
-        return " ".join(value.split()).rstrip("…") in self._flat
+        words = value.split()
+        # All but the first and the last stand between blanks in a text that holds the whole.
+        return self._words.issuperset(words[1:-1]) and " ".join(words).rstrip("…") in self._flat
 
 
 def survival(kept: Survival) -> Mapping[str, float]:
@@ -54,24 +60,21 @@ def counted(ledger: Sequence[Evidence], text: str) -> Survival:
     Values count up to the best few hundred: nobody misses the thousandth name of a listing.
     """
     holds = Holder(text)
-    counts = {kind: [0, 0] for kind in (SectionKind.WORDS, SectionKind.CONCLUSIONS, SectionKind.VALUES)}
-    lost: list[tuple[SectionKind, Evidence]] = []
     values = [unit for unit in ledger if unit.kind in VALUES and not unit.untrusted]
     values.sort(key=lambda unit: -unit.rank)
-    spoken = [unit for unit in ledger if unit.kind not in VALUES]
-    for unit in (*spoken, *values[:_COUNTED_VALUES]):
-        kind = kind_of(unit)
-        count = counts.get(kind)
-        if count is None:
-            continue
-        count[1] += 1
-        if holds(unit):
-            count[0] += 1
-        else:
-            lost.append((kind, unit))
-    order = list(counts)
-    lost.sort(key=lambda entry: (order.index(entry[0]), -entry[1].rank, entry[1].message))
-    listed = [entry for kind in order for entry in [one for one in lost if one[0] is kind][:_MOST_MISSING]]
-    missing = tuple(Missing(kind, unit.value, unit.message) for kind, unit in listed)
-    words, conclusions, named = (Kept(*counts[kind]) for kind in order)
-    return Survival(words, conclusions, named, missing)
+    wanted: dict[SectionKind, list[Evidence]] = {
+        SectionKind.WORDS: [],
+        SectionKind.CONCLUSIONS: [],
+        SectionKind.VALUES: values[:_COUNTED_VALUES],
+    }
+    for unit in ledger:
+        if unit.kind not in VALUES and (kind := kind_of(unit)) in wanted:
+            wanted[kind].append(unit)
+    counts, missing = [], []
+    for kind, units in wanted.items():
+        lost = [unit for unit in units if not holds(unit)]
+        counts.append(Kept(len(units) - len(lost), len(units)))
+        worst = nsmallest(_MOST_MISSING, lost, key=lambda unit: (-unit.rank, unit.message))
+        missing += [Missing(kind, clip(unit.value, _SHOWN_CHARS), unit.message) for unit in worst]
+    words, conclusions, named = counts
+    return Survival(words, conclusions, named, tuple(missing))

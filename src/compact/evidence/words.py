@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d")
+_ANY_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Thai, kana, Chinese characters, Hangul: no blanks part the words, so pairs of characters stand for them."""
 
@@ -18,11 +19,19 @@ class Cue:
     """Words of one sort in all languages."""
 
     words: frozenset[str]
-    phrases: tuple[str, ...]
+    phrases: Mapping[str, tuple[str, ...]]
+    """Phrases of several words, by their first word."""
+    eastern: tuple[str, ...]
+    """Words of scripts where no blanks part them."""
 
-    def found(self, words: Collection[str], lowered: str) -> bool:
+    def found(self, words: Set[str], lowered: str) -> bool:
         """True when one of the words is there; a phrase is looked for in the text itself."""
-        return not self.words.isdisjoint(words) or any(phrase in lowered for phrase in self.phrases)
+        if not self.words.isdisjoint(words):
+            return True
+        for first in self.phrases.keys() & words:
+            if any(phrase in lowered for phrase in self.phrases[first]):
+                return True
+        return not lowered.isascii() and any(word in lowered for word in self.eastern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +54,14 @@ def tongues() -> Tongues:
 
 
 def _cue(words: set[str]) -> Cue:
-    phrases = sorted(word for word in words if " " in word or EASTERN.match(word))
-    return Cue(frozenset(words).difference(phrases), tuple(phrases))
+    eastern = sorted(word for word in words if EASTERN.match(word))
+    phrases: dict[str, tuple[str, ...]] = {}
+    for word in sorted(words.difference(eastern)):
+        if " " in word:
+            first = _ANY_WORD.findall(word)[0]
+            phrases[first] = (*phrases.get(first, ()), word)
+    single = words.difference(eastern, *phrases.values())
+    return Cue(frozenset(single), phrases, tuple(eastern))
 
 
 def content_words(text: str) -> list[str]:
@@ -60,9 +75,10 @@ def content_words(text: str) -> list[str]:
     return words
 
 
-def all_words(lowered: str) -> set[str]:
-    """Every word in small letters, small words included."""
-    return set(re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", lowered))
+@lru_cache(maxsize=8)
+def all_words(lowered: str) -> frozenset[str]:
+    """Every word in small letters, small words included. Several sorts are asked for of one text in a row."""
+    return frozenset(_ANY_WORD.findall(lowered))
 
 
 def is_about(cue: str, lowered: str) -> bool:

@@ -25,6 +25,8 @@ HEAD = "0003"
 _MIGRATION_LOCK = 0x636F6D70
 _WRITE = "compact_write"
 _AGAIN_SECONDS = 0.01
+_PAGE_BYTES = 8_192
+"""Of a new file. Messages of 2 to 4 kB, the size of most tool outputs, leave half of SQLite's default empty."""
 
 
 class Database:
@@ -153,6 +155,7 @@ class Database:
         last = time.monotonic() + self.wait_seconds
         while True:
             try:
+                connection.execute(f"PRAGMA page_size={_PAGE_BYTES}").fetchall()
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
                 return
             except sqlite3.OperationalError as error:

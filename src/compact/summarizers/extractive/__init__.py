@@ -10,6 +10,7 @@ from compact.core.render import UNTRUSTED_HEADING, is_empty_failure, neutralize,
 from compact.core.seeming import whole
 from compact.evidence import Choice, extract, fold
 from compact.evidence.choose import Candidate
+from compact.evidence.pool import pool
 from compact.evidence.reading import sentences
 from compact.evidence.said import SHOWN
 from compact.evidence.survival import counted, survival
@@ -49,6 +50,8 @@ class Material:
             earlier = "\n".join(filter(None, (request.previous_summary, *inside)))
             own = (*_repeated(earlier, request.previous_evidence), *own)
         self.own = own
+        self.since = min(positions, default=0)
+        """The first message of this span; what stands before it in the ledger is of earlier ones."""
         self.ledger = fold(request.previous_evidence, self.own)
         spoken = (
             at
@@ -62,17 +65,26 @@ def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
     """Lines of an earlier summary that are not in the ledger: a model's prose, or a record without one."""
     if not summary:
         return
-    held = "\n".join(unit.value for unit in ledger)
+    held = {_bare(unit.value) for unit in ledger}
+    all_held = ""
     for section in sections_of(neutralize(summary.partition(UNTRUSTED_HEADING)[0])):
         if ledger and section.kind not in (SectionKind.OTHER, SectionKind.CONCLUSIONS):
             continue
         for item in section.items:
             at = min(item.positions, default=0)
             for said in sentences(item.text):
-                if len(said) > _SLIVER and said.rstrip(".… ") not in held:
+                bare = _bare(said)
+                if len(said) <= _SLIVER or bare in held:
+                    continue
+                all_held = all_held or "\n".join(held)
+                if bare not in all_held:
                     yield Evidence(
                         EvidenceKind.CONCLUDED, clip(said, _LONG_LINE), at, "", 1.0, untrusted=True
                     )
+
+
+def _bare(said: str) -> str:
+    return said.rstrip(".… ")
 
 
 class ExtractiveSummarizer:
@@ -118,7 +130,8 @@ def fitted(
 ) -> tuple[Draft, int]:
     """What was chosen for so many tokens, written down, and its size; `before` is prose that stands there."""
     room = int(limit * _chars_per_token(material.ledger, count) * _GENEROUS)
-    picked = list(Choice(material.ledger, focus, before).take(room, strategy.shares))
+    among = pool(material.ledger, material.since, room, strategy.shares.words)
+    picked = list(Choice(material.ledger, focus, before, among).take(room, strategy.shares))
     made = draft(picked, strategy, material.newest)
     tokens = count(made.text) if picked else 0
     left_out: list[Candidate] = []

@@ -1,0 +1,83 @@
+"""A choice works on what the room and the span are worth, not on the whole session."""
+
+from __future__ import annotations
+
+from compact.evidence import Choice, Shares
+from compact.evidence.ledger import MOST_UNITS, fold_all
+from compact.evidence.pool import pool
+from compact.model.summary import Evidence, EvidenceKind
+
+ROOM = 4_000
+
+
+def span(number: int) -> list[Evidence]:
+    """What ten messages add: sayings, conclusions, values."""
+    units = []
+    for at in range(number * 10, number * 10 + 10):
+        said = f"Please look at part {at} of the {'importer' if at % 2 else 'parser'} before noon."
+        units.append(Evidence(EvidenceKind.SAID, said, at, "", 1.2))
+        stated = f"The cause of bug {at} is a cursor that worker {at % 7} leaves open."
+        units.append(Evidence(EvidenceKind.CONCLUDED, stated, at, "", 1.5))
+        units.append(Evidence(EvidenceKind.PATH, f"src/part_{at}/main.py", at, "", 2.0))
+    return units
+
+
+def ledger_of(spans: int) -> tuple[Evidence, ...]:
+    return fold_all(span(number) for number in range(spans))
+
+
+def test_the_pool_does_not_grow_with_the_session() -> None:
+    sizes = {}
+    for spans in (20, 200):
+        ledger = ledger_of(spans)
+        sizes[spans] = len(pool(ledger, (spans - 1) * 10, ROOM, 0.55))
+    assert sizes[200] <= sizes[20] * 1.05
+
+
+def test_the_pool_holds_the_new_span_and_the_first_words() -> None:
+    ledger = ledger_of(100)
+    among = [ledger[place] for place in pool(ledger, 990, ROOM, 0.55)]
+    assert {unit.value for unit in span(99)} <= {unit.value for unit in among}
+    assert among[0].message == 0
+    assert among[0].kind is EvidenceKind.SAID
+
+
+def test_each_kind_could_fill_the_room_alone() -> None:
+    ledger = ledger_of(100)
+    among = [ledger[place] for place in pool(ledger, 990, ROOM, 0.55)]
+    for kind in (EvidenceKind.SAID, EvidenceKind.CONCLUDED):
+        assert sum(len(unit.value) for unit in among if unit.kind is kind) > ROOM * 0.8
+
+
+def test_a_first_compaction_looks_at_everything() -> None:
+    ledger = ledger_of(1)
+    assert pool(ledger, 0, ROOM, 0.55) == list(range(len(ledger)))
+
+
+def test_few_units_are_looked_at_again(monkeypatch) -> None:
+    """Worth falls only, so what does not come to the top is not looked at: less than twice each."""
+    ledger = ledger_of(40)
+    looks = 0
+    worth = Choice._worth
+
+    def counted(self, one):
+        nonlocal looks
+        looks += 1
+        return worth(self, one)
+
+    monkeypatch.setattr(Choice, "_worth", counted)
+    choice = Choice(ledger)
+    assert choice.take(ROOM, Shares())
+    assert looks < 2 * len(choice.candidates)
+
+
+def test_a_ledger_stops_growing() -> None:
+    said = [
+        [Evidence(EvidenceKind.SAID, f"Remark {number} on the import.", number, "", 1.2)]
+        for number in range(2 * MOST_UNITS)
+    ]
+    units = [unit for one in said for unit in one]
+    ledger = fold_all([units[:100], units[100:]])
+    assert len(ledger) <= MOST_UNITS
+    assert ledger[0].value == "Remark 0 on the import."
+    assert ledger[-1] == units[-1]
