@@ -90,7 +90,10 @@ HOSTILE = {
     "escaped colors": "\\x1b[31ma",
     "table rows": "a,password\nb,yes\n",
     "headers of tables": "password,\n",
+    "rows of one table": "a,password\n" + "".join(f"{n},v{n}\n" for n in range(9_000)),
     "blocks": "password: |\n  $X\n",
+    "nested blocks": "".join(f"{' ' * depth}token: |\n" for depth in range(120)),
+    "long lines and blocks": "x" * 2_100 + " token: |\n",
     "calls": 'login("a", "',
     "options": "--client-secret a ",
     "clients": "mysql -u x ",
@@ -132,7 +135,9 @@ def filled(unit: str, megabytes: float) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
-    as_json = parser.parse_args().json
+    parser.add_argument("--only", default="", help="texts whose name holds this")
+    options = parser.parse_args()
+    as_json = options.json
     redactor = Redactor()
     redactor.text("warm up: password=x")
     results = []
@@ -140,6 +145,7 @@ def main() -> int:
     texts += [(f"hostile: {name}", unit) for name, unit in HOSTILE.items()]
     runs = [(name, unit, whole, SIZES) for name, unit in texts]
     runs += [(f"stream, {name}", unit, streamed, STREAM_SIZES) for name, unit in texts]
+    runs = [run for run in runs if options.only in run[0]]
     failed = False
     for name, unit, work, sizes in runs:
         taken = [seconds(work, redactor, filled(unit, size)) for size in sizes]

@@ -22,7 +22,10 @@ Search = Callable[[bytes, int], Span]
 
 _LONGEST_LINE = 2_000
 _LONGEST_NAME = 72
+_FIRST_LINES = 400
+"""Bytes in which a block shows what it is: no placeholder is longer."""
 _WORD = re.compile(rb"[\w.-]+")
+_BLANKS = re.compile(rb"\s*")
 LONGEST_HEADER = 500
 
 
@@ -44,6 +47,9 @@ class BlockScalars:
             if begin < 0:
                 return None
             position = end
+            first = _BLANKS.match(data, end).end()  # type: ignore[union-attr]
+            if data[first : first + 1] in plausible.PLACEHOLDER_STARTS:
+                continue  # whatever its name is
             before = data[max(0, begin - _LONGEST_NAME) : begin].rstrip(b" \t\"'")
             named = _WORD.match(before[::-1])
             name = named.group()[::-1] if named is not None else b""
@@ -51,32 +57,48 @@ class BlockScalars:
             if level == 0:
                 continue
             begin = begin - len(data[max(0, begin - _LONGEST_NAME) : begin]) + len(before) - len(name)
-            start = data.rfind(b"\n", max(0, begin - _LONGEST_LINE), begin) + 1
-            stop, is_open = _block_end(data, end, _indent(data[start:begin]))
-            if b'"' in data[start:begin] and (quote := data.find(b'"', end, stop)) >= 0:
+            low = max(0, begin - _LONGEST_LINE)
+            line = data[max(low, data.rfind(b"\n", low, begin) + 1) : begin]
+            below = data.find(b"\n", first)
+            if level == 1 and below >= 0 and not plausible.is_random(data[first:below].rstrip()):
+                continue
+            stop, is_open = _block_end(data, end, _indent(line), end + _FIRST_LINES)
+            if not _is_secret_block(data[end:stop].strip(), level):
+                if is_open:
+                    return begin
+                continue
+            stop, is_open = _block_end(data, end, _indent(line), len(data))
+            if b'"' in line and (quote := data.find(b'"', end, stop)) >= 0:
                 stop, is_open = quote, False  # The block stands in a JSON string.
             block = data[end:stop]
-            secret = block.strip()
-            if (
-                secret
-                and not plausible.is_placeholder(secret)
-                and (level == 2 or plausible.is_random(secret.split(b"\n")[0].rstrip()))
-            ):
-                first = end + len(block) - len(block.lstrip())
-                found.append((first, first + len(secret)))
-                position = max(position, first + len(secret))
+            first = end + len(block) - len(block.lstrip())
+            position = max(position, first + len(block.strip()))
+            if first < position:
+                found.append((first, position))
             if is_open:
                 return begin
+
+
+def _is_secret_block(begins: bytes, level: int) -> bool:
+    """Asked of how a block begins, so that one which is none costs no more than that."""
+    if not begins or plausible.is_placeholder(begins):
+        return False
+    return level == 2 or plausible.is_random(begins.split(b"\n")[0].rstrip())
 
 
 def _indent(line: bytes) -> int:
     return len(line) - len(line.lstrip(b" \t-"))
 
 
-def _block_end(data: bytes, position: int, indent: int) -> tuple[int, bool]:
-    """Where the lines end that are deeper than their name or blank, and whether more may follow."""
+def _block_end(data: bytes, position: int, indent: int, limit: int) -> tuple[int, bool]:
+    """Where the lines end that are deeper than their name or blank, and whether more may follow.
+
+    Lines that begin behind `limit` are not read.
+    """
     last = position
     while position < len(data):
+        if position > limit:
+            return last, False
         stop = data.find(b"\n", position)
         stop = len(data) if stop < 0 else stop
         line = data[position:stop]
@@ -89,6 +111,8 @@ def _block_end(data: bytes, position: int, indent: int) -> tuple[int, bool]:
 
 
 _RULE = re.compile(rb"[-=+|: \t_*\r]+|(?:[-=+|: \t\r]|\xe2[\x94\x95][\x80-\xbf])+")
+_PLAIN_MARKS = (b",", b";", b"\t")
+_QUOTES = re.compile(rb"[\"'`]")
 _RULE_STARTS = b"-=+|: \t_*\r\xe2"
 _NAME_LIKE = re.compile(rb"[A-Za-z_\x80-\xff][\w .#/*()\x80-\xff-]{0,39}")
 _COLUMN = re.compile(rb"[^\s|]+(?: [^\s|]+)*")
@@ -127,8 +151,8 @@ class Tables:
     def find(self, data: bytes, found: list[Span]) -> None:
         self.find_open(data, found)
 
-    def find_open(self, data: bytes, found: list[Span]) -> Span | None:
-        """Adds the secrets; returns where the header stands if a table goes on at the end."""
+    def find_open(self, data: bytes, found: list[Span] | None) -> Span | None:
+        """Adds the secrets, if they are wanted; returns where the header stands if a table goes on at the end."""
         position = 0
         while True:
             begin, end = self.search(data, position)
@@ -146,7 +170,7 @@ class Tables:
                     return start, stop
 
 
-def _rows(data: bytes, position: int, header: Header, found: list[Span]) -> int:
+def _rows(data: bytes, position: int, header: Header, found: list[Span] | None) -> int:
     """Adds the secrets of the rows from `position` on; returns where the first line begins that is none."""
     while position < len(data):
         stop = data.find(b"\n", position)
@@ -155,15 +179,30 @@ def _rows(data: bytes, position: int, header: Header, found: list[Span]) -> int:
         if not line.strip() or len(line) > _LONGEST_LINE:
             return position
         if line[0] not in _RULE_STARTS or _RULE.fullmatch(line) is None:
-            row = _matching(line, header)
+            is_plain = header.mark in _PLAIN_MARKS and _QUOTES.search(line) is None
+            if is_plain and line.count(header.mark) != header.count - 1:
+                return position
+            row = _plain_row(line, header, found) if is_plain else _matching(line, header)
             if row is None:
                 return position
-            for number, _, level in header.secrets:
+            for number, _, level in header.secrets if found is not None else ():
                 begin, end = row[number]
-                if _is_secret(line[begin:end], level, header):
+                if _is_secret(line[begin:end], level, header.mark, header.is_loose):
                     found.append((position + begin, position + end))
         position = stop + 1
     return len(data)
+
+
+def _plain_row(line: bytes, header: Header, found: list[Span] | None) -> dict[int, Span]:
+    """The cells in question of a row without quotes, where nothing but its marks parts the cells."""
+    row: dict[int, Span] = {}
+    if found is not None:
+        parts = line.split(header.mark)
+        for number, _, _ in header.secrets:
+            text = parts[number].strip(b" \t\r")
+            begin = sum(map(len, parts[:number])) + number + parts[number].index(text)
+            row[number] = (begin, begin + len(text))
+    return row
 
 
 def _matching(line: bytes, header: Header) -> list[Span] | None:
@@ -189,7 +228,9 @@ def _matching(line: bytes, header: Header) -> list[Span] | None:
     return row
 
 
-def _is_secret(value: bytes, level: int, header: Header) -> bool:
+@functools.lru_cache(maxsize=1024)
+def _is_secret(value: bytes, level: int, mark: bytes, is_loose: bool) -> bool:
+    """Kept for the next rows: most columns hold the same few values."""
     if plausible.is_placeholder(value) or _STATE.fullmatch(value):
         return False
     if plausible.is_code(value) and not plausible.looks_typed(value):
@@ -200,7 +241,7 @@ def _is_secret(value: bytes, level: int, header: Header) -> bool:
         return plausible.is_random(value)
     if value.isdigit() and len(value) < 4:
         return False
-    if header.is_loose or (b" " in value and header.mark in (b",", b"  ")):
+    if is_loose or (b" " in value and mark in (b",", b"  ")):
         return plausible.looks_typed(value)
     return True
 

@@ -31,6 +31,7 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 # Same length, so no map is needed: the backslash becomes a blank, which every rule allows there.
 _LAYOUT = ((b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"), (b'\\"', b' "'), (b"\\'", b" '"))
 _DEEPEST = 8
+_SHORT_RUN = 64
 _BRACKET = ord("[")
 
 
@@ -147,28 +148,37 @@ def _matcher(pattern: str) -> Any:
 
 
 def _escapes(data: bytes) -> Iterator[Span]:
-    match, anchor, size, position = _matcher(_ESCAPED), unanchored(), len(data), 0
-    while True:
-        start, stop = match(anchor, data, position, size)[0]
-        if start < 0:
-            return
+    for start, stop in _every(_ESCAPED, data):
         # `\\e[`: the bracket belongs to the color code that begins here.
-        position = stop - 1 if data[stop - 1] == _BRACKET else stop
-        yield start, position
+        yield start, stop - 1 if data[stop - 1] == _BRACKET else stop
 
 
 def _hidden(data: bytes) -> Iterator[Span]:
+    return _every(_HIDDEN, data)
+
+
+def _every(pattern: str, data: bytes) -> Iterator[Span]:
     """re2 says faster that there is nothing, the standard engine lists many faster."""
-    first = _matcher(_HIDDEN)(unanchored(), data, 0, len(data))[0][0]
-    return iter(()) if first < 0 else (match.span() for match in _every_hidden().finditer(data, first))
+    first = _matcher(pattern)(unanchored(), data, 0, len(data))[0][0]
+    return iter(()) if first < 0 else (match.span() for match in _standard(pattern).finditer(data, first))
 
 
 @functools.cache
-def _every_hidden() -> re.Pattern[bytes]:
-    return re.compile(_HIDDEN.encode("latin-1"))
+def _standard(pattern: str) -> re.Pattern[bytes]:
+    return re.compile(pattern.encode("latin-1"))
 
 
 def _unescaped(run: bytes) -> bytes:
+    return _short_unescaped(run) if len(run) <= _SHORT_RUN else _unescaped_now(run)
+
+
+@functools.lru_cache(maxsize=1024)
+def _short_unescaped(run: bytes) -> bytes:
+    """Kept, because a text escapes the same few letters again and again."""
+    return _unescaped_now(run)
+
+
+def _unescaped_now(run: bytes) -> bytes:
     if b"u" not in run:
         return b"\x1b"
     return _DEPTH.sub(rb"\\u", run).decode("unicode_escape").encode("utf-8", "surrogatepass")

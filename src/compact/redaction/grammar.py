@@ -63,8 +63,9 @@ COLON = r"(?:[:=]|(?-i:\xef\xbc[\x9a\x9d])|\\+uff1[ad])"  # Also the full-width 
 _QUOTED_AND_REST = (
     r"(?:\"(?:[^\"\\\n]|\\[^\n])*\"\S*|'(?:[^'\\\n]|\\[^\n])*'\S*|\\+\"[^\"\n]*\"\S*|\\+'[^'\n]*'\S*)"
 )
-# A lone ":=", "=>", "|", "**" or an escaped line break would otherwise be taken for the value.
-_NOT_YET = rf"(?:(?:[=>|*~`]{{1,3}}[0-9+-]{{0,2}}(?:\\+[nrt])*|(?:\\+[nrt])+){WS}+)?"
+# A lone ":=", "=>", "|", "**", an escaped line break or the backslash of a line that goes on below would
+# otherwise be taken for the value.
+_NOT_YET = rf"(?:(?:[=>|*~`]{{1,3}}[0-9+-]{{0,2}}(?:\\+[nrt])*|(?:\\+[nrt])+|\\){WS}+)?"
 SEED_VALUE = rf"{_NOT_YET}(?:{_QUOTED_AND_REST}|\S+)"
 
 # Opening quotes and what they hold: plain, and in quotes that are themselves escaped.

@@ -24,7 +24,8 @@ _STRONG = re.compile(
     rf"auth_key|webhook_secret|signing_secret|psk|(?:{PASS_OWNERS})_?pass)(?:_?\d+)?$"
 )
 # Only a value that looks random goes: "token" is also a unit of text.
-_WEAK = re.compile(r"(?:^|_)(?:token|auth|jwt|bearer|sid|sessid|key|pass|dsn|database_url)$")
+_WEAK = re.compile(r"(?:^|_)(?:token|auth|jwt|bearer|sid|sessid|key|[a-z]*pass|dsn|database_url)$")
+_ENDS_IN_PASS = re.compile(r"(?:^|_)(?:(?:en)?com|by|tres|sur|over|under)pass$")
 _PIN = re.compile(r"(?:^|_)pin(?:_?(?:code|number|no))?$")
 _UNIT_OF_TEXT = re.compile(
     r"(?:next|page|continuation|eos|bos|pad|sep|cls|mask|unk|stop|start|end|special|cursor|sync|public|"
@@ -38,7 +39,7 @@ def strength(key: str) -> int:
     if len(key) > 128:
         return 0
     name = _SEPARATORS.sub("_", _CAMEL.sub("_", key)).strip("_").lower()
-    if _UNIT_OF_TEXT.search(name):
+    if _UNIT_OF_TEXT.search(name) or _ENDS_IN_PASS.search(name):
         return 0
     if _STRONG.search(name) or _in_other_languages(name):
         return 2

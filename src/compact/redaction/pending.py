@@ -13,8 +13,9 @@ from compact.redaction.scan import decoded_rules, line_finders
 from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
 
 
-def waits_from(text: bytes, pii: frozenset[str]) -> int:
-    """Where the part of `text` begins that must wait for more; its length when nothing must."""
+def waits_from(text: bytes, pii: frozenset[str]) -> tuple[int, bytes]:
+    """Where the part of `text` begins that must wait for more, its length when nothing must; and the header,
+    with its line break, of the table that goes on at the end, if one does."""
     waiting = _waiting(pii).search(text)
     raw = len(text) if waiting is None else waiting.start()
     decoded = Decoded(text)
@@ -22,22 +23,17 @@ def waits_from(text: bytes, pii: frozenset[str]) -> int:
     start = min(_line_from(data), _block_from(data))
     if data is not text and (waiting := _waiting(pii).search(data)) is not None:
         start = min(start, waiting.start())
-    table = _open_table(data)
+    table, header = _open_table(data), b""
     if table is not None:
+        begin, stop = decoded.back([(table[0], table[1] + 1)])[0]
+        header = text[begin:stop]
         row = data.rfind(b"\n") + 1
         # Between rows only, and only where the line break is not escaped, a stream can stop.
         start = min(start, row if decoded.back([(row - 1, row)])[0][1] == _last_break(text) else table[0])
-    return raw if start >= len(data) else min(raw, decoded.back([(start, start + 1)])[0][0])
-
-
-def open_header(text: bytes) -> bytes:
-    """The header, with its line break, of the table that goes on at the end of `text`; else empty."""
-    decoded = Decoded(text)
-    table = _open_table(decoded.data)
-    if table is None:
-        return b""
-    start, stop = decoded.back([(table[0], table[1] + 1)])[0]
-    return text[start:stop]
+    return (
+        raw if start >= len(data) else min(raw, decoded.back([(start, start + 1)])[0][0]),
+        header,
+    )
 
 
 def _last_break(text: bytes) -> int:
@@ -60,7 +56,7 @@ def _block_from(data: bytes) -> int:
 
 def _open_table(data: bytes) -> Span | None:
     """Where the header stands of a table that the finished lines of `data` end in."""
-    return line_finders()[1].find_open(data[: data.rfind(b"\n") + 1], [])
+    return line_finders()[1].find_open(data[: data.rfind(b"\n") + 1], None)
 
 
 @functools.cache

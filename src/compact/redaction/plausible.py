@@ -55,7 +55,7 @@ _PARTED = re.compile(
     rb"[A-Za-z]*[A-Za-z]{4}[A-Za-z]*(?:[-_.][A-Za-z0-9]+)*[-_.](?:[0-9]{2,}|[0-9]+[A-Za-z]+|[A-Za-z]+[0-9]+)"
 )
 _EMPTY_WORDS = {b"null", b"none", b"nil", b"true", b"false", b"undefined", b"string", b"str", b"redacted"}
-_PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
+PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
 
 
 def has_key_run(value: bytes) -> bool:
@@ -129,7 +129,7 @@ def is_placeholder(value: bytes) -> bool:
     stripped = value.strip(b" \t\"'`")
     return (
         not stripped
-        or stripped.startswith(_PLACEHOLDER_STARTS)
+        or stripped.startswith(PLACEHOLDER_STARTS)
         or stripped.lower() in _EMPTY_WORDS
         or stripped.count(stripped[0]) == len(stripped)
         or is_reference(stripped)

@@ -32,6 +32,8 @@ def _is_typed(value: bytes) -> bool:
     value = value.rstrip(_TRAILING)
     if len(value) < 5 or plausible.is_placeholder(value) or plausible.is_code(value):
         return False
+    if b"://" in value and b"@" not in value:
+        return False  # the address where it is set or asked for
     return plausible.looks_typed(value)
 
 
@@ -89,6 +91,8 @@ def _sentences() -> tuple[Rule, ...]:
     )
     said = rf",?{_BLANK}+(?:{either(words('is', False))}){_BLANK}*(?:{COLON}|{_BLANK})"
     says = rf"(?:{said}|{GAP}{COLON})"
+    # At the end of a line "is" needs no colon.
+    announced = rf"(?:(?:{said})?{GAP}{COLON}|,?{_BLANK}+(?:{either(words('is', False))}))"
     some, fillers = rf"(?:{_FILLER}){{0,6}}?", rf"(?:{_FILLER}){{1,4}}?"
     named = rf"(?i)(?:{password}){_SUFFIX}{_CLOSE}"
     # Simple patterns: what finds the rules that a text needs reads every text.
@@ -116,7 +120,7 @@ def _sentences() -> tuple[Rule, ...]:
             holds=_TYPED_HOLDS,
         ),
         Rule("prose", rf"{named}{some}{says}{GAP}{_OPENING}", _VALUE, needs, _typed, holds=_TYPED_HOLDS),
-        Rule("prose", rf"{named}{some}(?:{said})?{GAP}{COLON}{_BREAK}{_OPENING}", _VALUE, needs, _typed),
+        Rule("prose", rf"{named}{some}{announced}{_BREAK}{_OPENING}", _VALUE, needs, _typed),
         Rule(
             "prose",
             rf"(?i)(?:{foreign_passwords()}){_SUFFIX}{_CLOSE}{_BLANK}+{_OPENING}",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from compact.redaction.blocks import LONGEST_HEADER
 from compact.redaction.engine import Span
-from compact.redaction.pending import open_header, waits_from
+from compact.redaction.pending import waits_from
 
 if TYPE_CHECKING:
     from compact.redaction.redactor import Redactor
@@ -35,7 +35,7 @@ _LOOK = 2_048
 _FIRST_LOOKS = 8_192
 """Bytes that may be looked at before more has arrived, so that a short stream is answered at once."""
 _CONTEXT = 64
-_MOST_MOVES = 8
+_MOST_MOVES = 3
 
 
 class StreamRedactor:
@@ -90,13 +90,14 @@ class StreamRedactor:
     def _advance(self) -> str:
         self._take_arrived()
         spans = self._spans()
-        cut = self._safe_cut(spans)
+        cut, header = self._safe_cut(spans)
         if cut == 0 and len(self._pending) > _LONGEST_PENDING:
             cut = self._forced_cut(spans)
+            _, header = waits_from(self._context + self._pending[:cut], self._redactor.pii)
         sent = self._redacted(cut, spans)
         if cut:
             seen = self._context + self._pending[:cut]
-            self._context = open_header(seen) or _tail(seen)
+            self._context = header or _tail(seen)
             self._pending = self._pending[cut:]
         return sent
 
@@ -117,7 +118,8 @@ class StreamRedactor:
         whole = bisect_right(spans, cut, key=itemgetter(1))
         return decoded(replaced(self._pending[:cut], spans[:whole]))
 
-    def _safe_cut(self, spans: list[Span]) -> int:
+    def _safe_cut(self, spans: list[Span]) -> tuple[int, bytes]:
+        """How far text may go out, and the header of the table that goes on there, if one does."""
         data = self._pending
         # A user's pattern may span white space, so it gets room.
         cut = _last_space(data, max(0, len(data) - _ROOM) if self._redactor.has_user_patterns else len(data))
@@ -132,14 +134,14 @@ class StreamRedactor:
                 if start < moved:
                     moved = start
             context = len(self._context)
-            waiting = waits_from(self._context + data[:moved], self._redactor.pii)
+            waiting, header = waits_from(self._context + data[:moved], self._redactor.pii)
             moved = min(moved, max(0, waiting - context))
             if moved == cut:
-                return cut
+                return cut, header
             cut = _last_space(data, moved)
             if cut == 0:
                 break
-        return 0  # Wait for more: name upon name without a value would else be searched once for each.
+        return 0, b""  # Wait for more: name upon name without a value would else be searched once for each.
 
     def _forced_cut(self, spans: list[Span]) -> int:
         """Bounded memory first: cut where no secret stands, or forget the inside of the one that does."""
