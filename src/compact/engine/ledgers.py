@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compact.core.view import original_id
-from compact.evidence.ledger import fold
+from compact.evidence.ledger import fold, most_units
 from compact.model.record import Record, RecordKind
 from compact.model.summary import Evidence
 from compact.ports import Store
@@ -28,7 +28,10 @@ class Ledgers:
         chain = self._chain(record)
         ledger = self._known.get(chain[-1].parent or "", ())
         for one in reversed(chain):
-            ledger = () if one.kind is RecordKind.CLEAR else fold(ledger, one.evidence)
+            if one.kind is RecordKind.CLEAR:
+                ledger = ()
+            else:
+                ledger = fold(ledger, one.evidence, most_units(one.summary))
         while len(self._known) >= _MOST:
             del self._known[next(iter(self._known))]
         self._known[record.id] = ledger

@@ -41,9 +41,11 @@ WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
 _MOST_VALUES = 4_000
 """Values that a span adds; the best by rank. More than a summary of 20,000 tokens can hold."""
 MOST_UNITS = 6_000
-"""Sayings of a folded ledger, and of the rest as many as they leave room for, half as many at least: a
-compaction costs the same, however many came before."""
+"""Sayings of a folded ledger, and at most so many of the rest: a compaction costs the same, however many came
+before."""
+_FEWEST_UNITS = 1_000
 _OPENING = 60
+"""Of what the user said first, so many units stay, however many came since."""
 _USER_FOCUS = 0.8
 _AGING = 0.95
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
@@ -177,7 +179,14 @@ def _kinship(value: str, spoken: set[str]) -> float:
     return sum(part in spoken for part in parts) / len(parts) if parts else 0.0
 
 
-def fold(earlier: Sequence[Evidence], units: Iterable[Evidence]) -> tuple[Evidence, ...]:
+def most_units(summary: str) -> int:
+    """Units to keep behind a summary: some ten times as many as it holds, so that later ones can choose."""
+    return min(MOST_UNITS, max(_FEWEST_UNITS, len(summary) // 5)) if summary else MOST_UNITS
+
+
+def fold(
+    earlier: Sequence[Evidence], units: Iterable[Evidence], most: int = MOST_UNITS
+) -> tuple[Evidence, ...]:
     """An earlier ledger and a record's own units as one, each once.
 
     A value that comes up again keeps its newest message and gains rank; old values lose some. A file keeps
@@ -201,18 +210,17 @@ def fold(earlier: Sequence[Evidence], units: Iterable[Evidence]) -> tuple[Eviden
         elif before is not None and unit.kind is EvidenceKind.SAID and len(unit.value) < 40:
             unit = before if before.context else unit
         merged[key] = unit
-    return _bounded(list(merged.values()))
+    return _bounded(list(merged.values()), most)
 
 
-def _bounded(units: list[Evidence]) -> tuple[Evidence, ...]:
+def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:
     """The whole, or where it is too much, what the user said first and last, and the best of the rest."""
-    if len(units) > MOST_UNITS:
+    if len(units) > most:
         words = [place for place, unit in enumerate(units) if unit.kind in WORDS]
         others = [place for place, unit in enumerate(units) if unit.kind not in WORDS]
         others.sort(key=lambda place: (-units[place].rank, -units[place].message))
-        opening = [place for place in words if units[place].message == units[words[0]].message]
-        spoken = {*opening[:_OPENING], *words[-MOST_UNITS + _OPENING :]}
-        kept = spoken.union(others[: max(MOST_UNITS // 2, MOST_UNITS - len(spoken))])
+        kept = {*words[:_OPENING], *words[_OPENING - MOST_UNITS :]}
+        kept.update(others[: max(most // 2, most - len(kept))])
         units = [unit for place, unit in enumerate(units) if place in kept]
     return tuple(units)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compact.evidence.ledger import WORDS
+from compact.evidence.survival import Holder
 from compact.model.summary import Evidence, EvidenceKind
 
 _DEEP = 4
@@ -14,26 +15,31 @@ _AROUND = 8
 """Characters of bullet, quotes and citation around a unit."""
 
 
-def pool(ledger: Sequence[Evidence], since: int, room: int, words_share: float) -> list[int]:
+def pool(
+    ledger: Sequence[Evidence], since: int, room: int, words_share: float, summary: str = ""
+) -> list[int]:
     """Places in the ledger of what a choice for `room` characters works on, in order.
 
-    All units of messages from `since` on, what the user said first, and the best of the older ones. A choice
-    then costs what the room and the span are worth, however long the session is.
+    All units of messages from `since` on, what the user said first, what the last `summary` held, and the best
+    of the other older ones. A choice then costs what the room and the span are worth, however long the session
+    is, and what an earlier choice found worth keeping is not passed over for being old.
     """
+    stands = Holder(summary).roughly if summary else None
     first = next((unit.message for unit in ledger if unit.kind in WORDS), -1)
-    limits = {True: int(_DEEP * words_share * room), False: room}
     kept: list[int] = []
     older: dict[EvidenceKind, list[tuple[float, int]]] = {}
-    newest = max((unit.message for unit in ledger), default=0) or 1
     for place, unit in enumerate(ledger):
-        if unit.message >= since or (unit.message == first and unit.kind in WORDS):
+        if (
+            unit.message >= since
+            or (unit.message == first and unit.kind in WORDS)
+            or (stands is not None and stands(unit))
+        ):
             kept.append(place)
         else:
             kind = unit.kind if unit.kind in _APART else EvidenceKind.SYMBOL
-            weight = unit.rank * (0.75 + 0.5 * unit.message / newest)
-            older.setdefault(kind, []).append((-weight, -place))
+            older.setdefault(kind, []).append((-unit.rank, -place))
     for kind, units in older.items():
-        left = limits[kind in WORDS]
+        left = int(_DEEP * words_share * room) if kind in WORDS else room
         for _, place in sorted(units):
             left -= len(ledger[-place].value) + _AROUND
             if left < 0:

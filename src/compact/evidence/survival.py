@@ -22,8 +22,10 @@ class Holder:
     """Whether a text holds a unit, whatever the line breaks."""
 
     def __init__(self, text: str) -> None:
-        self._flat = " ".join(text.split())
-        self._words = {*self._flat.split(), *self._flat.replace(",", " ").split()}
+        words = text.split()
+        self._flat = " ".join(words)
+        self._words = {*words, *self._flat.replace(",", " ").split()}
+        self._runs = set(zip(words, words[1:], words[2:], strict=False))
 
     def __call__(self, unit: Evidence) -> bool:
         value = unit.value
@@ -31,9 +33,18 @@ class Holder:
             return True
         if " " not in value:
             return value in self._flat
-        words = value.split()
-        # All but the first and the last stand between blanks in a text that holds the whole.
-        return self._words.issuperset(words[1:-1]) and " ".join(words).rstrip("…") in self._flat
+        return self._may_hold(value) and " ".join(value.split()).rstrip("…") in self._flat
+
+    def roughly(self, unit: Evidence) -> bool:
+        """The same for thousands of units: a value counts as a word of its own only."""
+        return unit.value in self._words or (" " in unit.value and self._may_hold(unit.value) and self(unit))
+
+    def _may_hold(self, value: str) -> bool:
+        """False where words that stand between blanks in any text that holds the whole are not there."""
+        words = value.split(None, 4)  # the first may have a quote before it, the last a mark behind
+        if len(words) == 5:
+            return (words[1], words[2], words[3]) in self._runs
+        return self._words.issuperset(words[1:-1])
 
 
 def survival(kept: Survival) -> Mapping[str, float]:

@@ -24,7 +24,7 @@ from compact.summarizers.extractive.strategies import Strategy, strategy_for
 
 __all__ = ["ExtractiveSummarizer", "Material", "fitted", "kept_units"]
 
-_SAMPLE_CHARS = 6_000
+_SAMPLE_CHARS, _SAMPLE_UNITS = 6_000, 150
 _GENEROUS = 1.25
 """Costs are guesses: so much more than fits is chosen, and the last choices go first."""
 _TRIES = 12
@@ -45,10 +45,10 @@ class Material:
         messages = list(compress(request.messages, has_content))
         positions = list(compress(request_positions(request), has_content))
         own = extract(messages, positions, is_secret=is_secret).units
+        inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
+        self.summary = "\n".join(filter(None, (request.previous_summary, *inside)))
         if retell:
-            inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
-            earlier = "\n".join(filter(None, (request.previous_summary, *inside)))
-            own = (*_repeated(earlier, request.previous_evidence), *own)
+            own = (*_repeated(self.summary, request.previous_evidence), *own)
         self.own = own
         self.since = min(positions, default=0)
         """The first message of this span; what stands before it in the ledger is of earlier ones."""
@@ -130,7 +130,7 @@ def fitted(
 ) -> tuple[Draft, int]:
     """What was chosen for so many tokens, written down, and its size; `before` is prose that stands there."""
     room = int(limit * _chars_per_token(material.ledger, count) * _GENEROUS)
-    among = pool(material.ledger, material.since, room, strategy.shares.words)
+    among = pool(material.ledger, material.since, room, strategy.shares.words, material.summary)
     picked = list(Choice(material.ledger, focus, before, among).take(room, strategy.shares))
     made = draft(picked, strategy, material.newest)
     tokens = count(made.text) if picked else 0
@@ -192,7 +192,12 @@ def kept_units(material: Material, size: int) -> tuple[Evidence, ...]:
 
 
 def _chars_per_token(ledger: Sequence[Evidence], count: Callable[[str], int]) -> float:
-    spoken = [unit.value for unit in ledger if unit.kind in (EvidenceKind.SAID, EvidenceKind.CONCLUDED)]
-    values = [unit.value for unit in ledger if unit.kind not in (EvidenceKind.SAID, EvidenceKind.CONCLUDED)]
-    sample = "\n".join(spoken[:150])[: _SAMPLE_CHARS * 2 // 3] + ", ".join(values[:150])[: _SAMPLE_CHARS // 3]
+    spoken, values = [], []
+    for unit in ledger:
+        sort = spoken if unit.kind in (EvidenceKind.SAID, EvidenceKind.CONCLUDED) else values
+        if len(sort) < _SAMPLE_UNITS:
+            sort.append(unit.value)
+        elif len(spoken) == len(values):
+            break
+    sample = "\n".join(spoken)[: _SAMPLE_CHARS * 2 // 3] + ", ".join(values)[: _SAMPLE_CHARS // 3]
     return len(sample) / max(1, count(sample)) if sample else 4.0
