@@ -1,4 +1,4 @@
-"""Redaction reads a text about once, whatever the text does, whole or in chunks. Work is counted, not timed."""
+"""Redaction reads a text about once, whatever it holds, whole or in chunks. Work is counted, not timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a choice works on: all that a span adds, and of what earlier spans left, what could still be chosen."""
+"""What a choice works on: all that a span adds, and of earlier spans what could still be chosen."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def pool(
 ) -> list[int]:
     """Places in the ledger of what a choice for `room` characters works on, in order.
 
-    All units of messages from `since` on, what the user said first, what the last `summary` held, and the best
-    of the other older ones. A choice then costs what the room and the span are worth, however long the session
-    is, and what an earlier choice found worth keeping is not passed over for being old.
+    All units of messages from `since` on, what the user said first, what the last `summary` held, and the
+    best of the other older ones. A choice then costs what the room and the span are worth, however long the
+    session is, and what an earlier choice kept is not passed over for being old.
     """
     stands = Holder(summary).roughly if summary else None
     first = next((unit.message for unit in ledger if unit.kind in WORDS), -1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,7 +152,7 @@ class Tables:
         self.find_open(data, found)
 
     def find_open(self, data: bytes, found: list[Span] | None) -> Span | None:
-        """Adds the secrets, if they are wanted; returns where the header stands if a table goes on at the end."""
+        """Adds the secrets, if wanted; returns where the header stands if a table goes on at the end."""
         position = 0
         while True:
             begin, end = self.search(data, position)
@@ -182,26 +182,33 @@ def _rows(data: bytes, position: int, header: Header, found: list[Span] | None) 
             is_plain = header.mark in _PLAIN_MARKS and _QUOTES.search(line) is None
             if is_plain and line.count(header.mark) != header.count - 1:
                 return position
-            row = _plain_row(line, header, found) if is_plain else _matching(line, header)
-            if row is None:
+            row = None if is_plain else _matching(line, header)
+            if row is None and not is_plain:
                 return position
-            for number, _, level in header.secrets if found is not None else ():
-                begin, end = row[number]
-                if _is_secret(line[begin:end], level, header.mark, header.is_loose):
-                    found.append((position + begin, position + end))
+            if found is not None:
+                cells_of = _plain_row(line, header) if row is None else row
+                _take_secrets(line, position, cells_of, header, found)
         position = stop + 1
     return len(data)
 
 
-def _plain_row(line: bytes, header: Header, found: list[Span] | None) -> dict[int, Span]:
+def _take_secrets(
+    line: bytes, position: int, row: Mapping[int, Span] | list[Span], header: Header, found: list[Span]
+) -> None:
+    for number, _, level in header.secrets:
+        begin, end = row[number]
+        if _is_secret(line[begin:end], level, header.mark, header.is_loose):
+            found.append((position + begin, position + end))
+
+
+def _plain_row(line: bytes, header: Header) -> dict[int, Span]:
     """The cells in question of a row without quotes, where nothing but its marks parts the cells."""
     row: dict[int, Span] = {}
-    if found is not None:
-        parts = line.split(header.mark)
-        for number, _, _ in header.secrets:
-            text = parts[number].strip(b" \t\r")
-            begin = sum(map(len, parts[:number])) + number + parts[number].index(text)
-            row[number] = (begin, begin + len(text))
+    parts = line.split(header.mark)
+    for number, _, _ in header.secrets:
+        text = parts[number].strip(b" \t\r")
+        begin = sum(map(len, parts[:number])) + number + parts[number].index(text)
+        row[number] = (begin, begin + len(text))
     return row
 
 

@@ -26,7 +26,7 @@ _MIGRATION_LOCK = 0x636F6D70
 _WRITE = "compact_write"
 _AGAIN_SECONDS = 0.01
 _PAGE_BYTES = 8_192
-"""Of a new file. Messages of 2 to 4 kB, the size of most tool outputs, leave half of SQLite's default empty."""
+"""Of a new file. Messages of 2 to 4 kB, as most tool outputs, leave much of a page of 4 kB empty."""
 
 
 class Database:

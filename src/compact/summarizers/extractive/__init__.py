@@ -192,7 +192,8 @@ def kept_units(material: Material, size: int) -> tuple[Evidence, ...]:
 
 
 def _chars_per_token(ledger: Sequence[Evidence], count: Callable[[str], int]) -> float:
-    spoken, values = [], []
+    spoken: list[str] = []
+    values: list[str] = []
     for unit in ledger:
         sort = spoken if unit.kind in (EvidenceKind.SAID, EvidenceKind.CONCLUDED) else values
         if len(sort) < _SAMPLE_UNITS:
