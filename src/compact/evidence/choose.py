@@ -122,7 +122,8 @@ class Choice:
         self._fill([one for one in words if one.unit.message == first], room, room // 4, in_order=True)
         brief = shares.rest_chars < room
         limit = room if brief else int(room * shares.words)
-        self._fill([one for one in own if one.unit.rank >= STATED], room, limit - self._used)
+        stated = [one for one in own if one.unit.rank >= STATED]
+        self._fill(stated, room, limit - self._used, repeats=False)
         self._fill(own, room, limit - self._used)
         room = min(room, self._used + shares.rest_chars)
         self._fill(concluded, room, int(room * shares.conclusions))
@@ -180,9 +181,12 @@ class Choice:
         share: int,
         *,
         in_order: bool = False,
+        repeats: bool = True,
         others: Sequence[tuple[Sequence[Candidate], int]] = (),
     ) -> None:
         """Take the best of the units for at most `share` characters; `others` have limits of their own.
+
+        `repeats`: words are taken though they say nothing that others do not.
 
         A unit's worth only ever falls, so what it was worth when last looked at is a bound, and only what
         comes to the top of the heap and would fit is looked at again.
@@ -204,10 +208,10 @@ class Choice:
                 continue
             now = -self._worth(one) / _price(one.cost) if not in_order else 0.0
             if now > ratio + 1e-9 and heap and now > heap[0][0]:
-                if now < -1e-6 or one.unit.kind in WORDS:
+                if now < -1e-6 or (repeats and one.unit.kind in WORDS):
                     heappush(heap, (now, order, one))
                 continue
-            if now < -1e-9 or one.unit.kind in WORDS:  # words are kept though they say nothing new
+            if now < -1e-9 or (repeats and one.unit.kind in WORDS):
                 self._pick(one, room, left[id(one)])
 
     def _pick(self, one: Candidate, room: int, left: list[int]) -> bool:

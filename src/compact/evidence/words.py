@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -24,7 +24,7 @@ class Cue:
     eastern: tuple[str, ...]
     """Words of scripts where no blanks part them."""
 
-    def found(self, words: Set[str], lowered: str) -> bool:
+    def found(self, words: Collection[str], lowered: str) -> bool:
         """True when one of the words is there; a phrase is looked for in the text itself."""
         if not self.words.isdisjoint(words):
             return True
