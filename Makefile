@@ -73,7 +73,7 @@ chat: setup  ## show a compaction, then chat in the terminal with the local demo
 	@$(BIN)/python examples/try_chat.py
 
 test: setup web browser  ## all tests, with coverage
-	@echo "All tests: about nine minutes on two cores." >&2
+	@echo "All tests: about eight minutes on two cores." >&2
 	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
 quick: setup  ## the tests of the engine room alone, in under a minute
@@ -107,7 +107,7 @@ format: setup  ## rewrite the sources as `check` wants them
 	@$(BIN)/ruff check --fix $(SOURCES)
 
 spec: setup web browser  ## one line for every requirement: id, tests, state
-	@echo "The tests of every requirement: up to nine minutes on two cores; the lines come at the end." >&2
+	@echo "The tests of every requirement: up to eight minutes on two cores; the lines come at the end." >&2
 	@mkdir -p build; rm -f build/spec.tsv; \
 	if $(BIN)/python -m pytest -m spec -n $(WORKERS) -q --spec-report=build/spec.tsv > build/spec.log 2>&1; \
 	then status=0; else status=$$?; fi; \
