@@ -9,83 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compact.formats import by_name, decode_all
+from compact.formats import FORMAT_NAMES, by_name, decode_all
 from compact.ports import Format
 from compact.testing.formats import FormatContract, cleared
 from compact.testing.strategies import FORMATS, conversations
-from unit.formats import samples
+from unit.formats.samples import SAMPLES
 
 
-class TestOpenAIChat(FormatContract):
+class TestFormats(FormatContract):
+    name: str
+
+    @pytest.fixture(autouse=True, params=FORMAT_NAMES)
+    def each_format(self, request: pytest.FixtureRequest) -> None:
+        self.name = request.param
+
     def make_format(self) -> Format:
-        return by_name("openai-chat")
+        return by_name(self.name)
 
     def sample(self) -> list[Any]:
-        return list(samples.chat())
-
-
-class TestOpenAIResponses(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("openai-responses")
-
-    def sample(self) -> list[Any]:
-        return list(samples.responses())
-
-
-class TestAnthropic(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("anthropic")
-
-    def sample(self) -> list[Any]:
-        return list(samples.anthropic())
-
-
-class TestAISDKUI(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("ai-sdk-ui")
-
-    def sample(self) -> list[Any]:
-        return list(samples.ui())
-
-
-class TestAISDKModel(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("ai-sdk-model")
-
-    def sample(self) -> list[Any]:
-        return list(samples.model())
-
-
-class TestGemini(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("gemini")
-
-    def sample(self) -> list[Any]:
-        return list(samples.gemini())
-
-
-class TestLangChain(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("langchain")
-
-    def sample(self) -> list[Any]:
-        return list(samples.langchain())
-
-
-class TestPydanticAI(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("pydantic-ai")
-
-    def sample(self) -> list[Any]:
-        return list(samples.pydantic_ai())
-
-
-class TestBedrock(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("bedrock")
-
-    def sample(self) -> list[Any]:
-        return list(samples.bedrock())
+        return list(SAMPLES[self.name]())
 
 
 @pytest.mark.parametrize("name", FORMATS)
