@@ -16,6 +16,8 @@ from compact.model.message import Image, ToolCall, ToolResult, canonical_json
 _OUTPUTS = ("output", "outputs", "results", "result", "error")
 _VOLATILE = frozenset({"id", "status", "created_by", "meta", "type", "name", *_OUTPUTS})
 _TEXTS = ("text", "logs", "output", "message")
+_ABOUT = ("type", "filename", "file_id", "score")
+"""What says where an entry came from, and not what was found."""
 
 
 def hosted(item: Mapping[str, Any], kind: str) -> tuple[ToolCall, ToolResult] | None:
@@ -78,8 +80,10 @@ def _said(output: Any, kind: str) -> tuple[str, tuple[Image, ...]]:
 
 
 def _entry_text(entry: Mapping[str, Any]) -> str:
-    said = next((entry[key] for key in _TEXTS if isinstance(entry.get(key), str)), None)
-    if said is None:
+    key = next((key for key in _TEXTS if isinstance(entry.get(key), str)), None)
+    if key is None:
         return canonical_json(entry)
+    more = {name: value for name, value in entry.items() if value and name not in (key, *_ABOUT)}
     source = entry.get("filename")
-    return f"{source}:\n{said}" if isinstance(source, str) and source else said
+    named = f"{source}:" if isinstance(source, str) and source else ""
+    return "\n".join(filter(None, (named, entry[key], canonical_json(more) if more else "")))

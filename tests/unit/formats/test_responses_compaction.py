@@ -9,7 +9,10 @@ import pytest
 
 from compact import CompactConfig, CompactManager
 
-FACTS = [f"service_port_{number}" for number in range(12)]
+FACTS = [
+    *(f"service_port_{number}" for number in range(6)),
+    *(f"node{number}.relay{number * 7}.example" for number in range(6)),
+]
 
 
 def function(number: int, text: str) -> list[dict[str, Any]]:
@@ -30,6 +33,50 @@ def search(number: int, text: str) -> list[dict[str, Any]]:
     return [{"type": "file_search_call", "id": f"fs_{number}", "queries": ["q"], "results": [{"text": text}]}]
 
 
+def search_attributes(number: int, text: str) -> list[dict[str, Any]]:
+    first, _, rest = text.partition("\n")
+    found = {"file_id": "f", "filename": "a.md", "score": 0.8, "attributes": {"note": first}, "text": rest}
+    return [{"type": "file_search_call", "id": f"fs_{number}", "queries": ["q"], "results": [found]}]
+
+
+def web(number: int, text: str) -> list[dict[str, Any]]:
+    action = {"type": "search", "query": "q", "sources": [{"type": "url", "url": text}]}
+    return [{"type": "web_search_call", "id": f"ws_{number}", "status": "completed", "action": action}]
+
+
+def failing(number: int, text: str) -> list[dict[str, Any]]:
+    error = {"type": "tool_execution_error", "content": [{"type": "text", "text": text}]}
+    return [{"type": "mcp_call", "id": f"mcp_{number}", "name": "get", "arguments": "{}", "error": error}]
+
+
+def shell(number: int, text: str) -> list[dict[str, Any]]:
+    call = {"type": "shell_call", "call_id": f"c{number}", "action": {"commands": ["ls"]}}
+    ended = {"stdout": "", "stderr": text, "outcome": {"type": "exit", "exit_code": 1}}
+    return [call, {"type": "shell_call_output", "call_id": f"c{number}", "output": [ended]}]
+
+
+def local_shell(number: int, text: str) -> list[dict[str, Any]]:
+    action = {"type": "exec", "command": ["ls"], "env": {}}
+    call = {"type": "local_shell_call", "id": f"l{number}", "call_id": f"c{number}", "action": action}
+    return [call, {"type": "local_shell_call_output", "id": f"c{number}", "output": text}]
+
+
+def patch(number: int, text: str) -> list[dict[str, Any]]:
+    operation = {"type": "update_file", "path": "a.py", "diff": "@@"}
+    call = {
+        "type": "apply_patch_call",
+        "call_id": f"c{number}",
+        "operation": operation,
+        "status": "completed",
+    }
+    output = {"type": "apply_patch_call_output", "call_id": f"c{number}", "status": "completed"}
+    return [call, {**output, "output": text}]
+
+
+def unheard_of(number: int, text: str) -> list[dict[str, Any]]:
+    return [{"type": "later_call", "id": f"fu_{number}", "input": "x", "output": {"stdout": text}}]
+
+
 def facts_left(make: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.chdir(folder)
     items: list[Any] = [{"role": "user", "content": "Find the ports."}]
@@ -43,7 +90,10 @@ def facts_left(make: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     return sum(fact in str(prepared.messages) for fact in FACTS)
 
 
-@pytest.mark.parametrize("make", [mcp, interpreter, search])
+@pytest.mark.parametrize(
+    "make",
+    [mcp, failing, interpreter, search, search_attributes, web, shell, local_shell, patch, unheard_of],
+)
 def test_facts_of_hosted_tools_survive_as_those_of_functions_do(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
