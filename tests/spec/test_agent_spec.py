@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from compact import CompactConfig
+from compact import CompactConfig, CompactManager
 from compact.core.view import CLEARED_TEXT, cleared_text, handle
 from compact.model.event import EventName
 from compact.model.message import (
@@ -123,6 +123,21 @@ def test_the_limit_is_80_percent_or_what_the_reply_leaves() -> None:
     reserved = Desk("agent", window=4_000, output_reserve=1_500)
     assert not reserved.manager.overflow("a", total(2_500)).is_overflow
     assert reserved.manager.overflow("b", total(2_501)).is_overflow
+
+
+@pytest.mark.spec("S2.2")
+@pytest.mark.parametrize("window", [1_000, 2_000, 4_000])
+def test_the_reserve_leaves_room_in_a_small_window(window: int) -> None:
+    config = CompactConfig(
+        preset="agent", max_context_tokens=window, counter="chars4", archive={"adapter": "none"}
+    )
+    history: list[Raw] = []
+    with CompactManager(config) as manager:
+        for number in range(40):
+            history += [user(f"task {number}", 20), *step(number, 60), assistant(f"done {number}", 20)]
+            sent = manager.prepare("s", [*history, user("and now", 10)])
+            assert sent.tokens.final <= 0.6 * window
+        assert manager.records("s")
 
 
 # -- pruning ---------------------------------------------------------------------------------------------

@@ -141,8 +141,7 @@ def test_instructions_summary_live_window_new_message() -> None:
 def test_what_came_from_tools_follows_as_an_assistant_message() -> None:
     told = "The import log says that table berths has 4,112 rows and that relay 3 is down."
     summary = Summary(text=f"{LONG_ENOUGH}\n{told}", untrusted=told)
-    # What a summarizer itself calls untrusted reaches the engine only without the composer.
-    desk = Desk("rolling", window=WIDE, summarizer=ScriptedSummarizer([summary]), composed=False)
+    desk = Desk("rolling", window=WIDE, summarizer=ScriptedSummarizer([summary]))
     history = [system(), *pairs(7), user("the newest")]
     out = desk.preflight(history)
     assert [message["role"] for message in out[:4]] == ["system", "system", "user", "assistant"]

@@ -29,7 +29,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.take(Received(self.path, headers, json.loads(raw)))(self)
+        self.server.take(Received(self.path, headers, json.loads(raw or b"null")))(self)
+
+    do_GET = do_POST
 
     def send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)

@@ -107,10 +107,6 @@ def _arithmetic(config: CompactConfig) -> Iterator[Check]:
     budget, trigger = window - reserve, int(window * policy.trigger_pct)
     summary = policy.summary_tokens(window)
     sums = f"window {window:,} - reserve {reserve:,} = budget {budget:,}; trigger {trigger:,}"
-    if budget <= 0:
-        advice = "Take a larger window, or lower policy.hard_cap_buffer and policy.output_reserve."
-        yield Check(Level.PROBLEM, "policy", f"no budget: {sums}", advice)
-        return
     if summary >= budget:
         advice = "Lower policy.summary_max_tokens or policy.summary_max_pct."
         yield Check(Level.PROBLEM, "policy", f"a summary of {summary:,} fills the budget; {sums}", advice)
@@ -183,29 +179,32 @@ def _addresses(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Ch
         if vendor == EMBEDDED:
             continue
         address = summarizer_address(link, vendor, environ)
-        problem = unreachable(address)
+        problem = trouble_at(address)
         if problem is None:
             yield Check(Level.OK, "address", f"{address} answers")
             continue
         advice = f"Check summarizer.base_url or {vendor.upper()}_BASE_URL, and the network."
         if config.summarizer.fallback == "embedded":
             advice += " Until then the embedded summarizer writes the summaries."
-        yield Check(Level.PROBLEM, "address", f"{address} cannot be reached: {problem}", advice)
+        yield Check(Level.PROBLEM, "address", f"{address} {problem}", advice)
 
 
-def unreachable(address: str) -> str | None:
-    """Why nothing answers at this address; None where something does, whatever its status."""
+def trouble_at(address: str) -> str | None:
+    """Why no summary can come from this address; None where a server answers, if only that it wants a key."""
     if not address.startswith(("http://", "https://")):
-        return "it is no http:// or https:// address"
+        return "is no http:// or https:// address"
     request = urllib.request.Request(f"{address}/models", method="GET")
     try:
         urllib.request.urlopen(request, timeout=_PROBE_SECONDS).close()
-    except urllib.error.HTTPError:
-        return None
+    except urllib.error.HTTPError as answer:
+        answer.close()
+        if answer.code < 500 or answer.code == http.HTTPStatus.NOT_IMPLEMENTED:
+            return None  # it wants a key, or has no list of models
+        return f"answers, but with an error of its own (status {answer.code})"
     except (OSError, ValueError) as error:
-        return str(getattr(error, "reason", error))
+        return f"cannot be reached: {getattr(error, 'reason', error)}"
     except http.client.HTTPException as error:
-        return f"no HTTP answer ({type(error).__name__})"
+        return f"cannot be reached: no HTTP answer ({type(error).__name__})"
     return None
 
 

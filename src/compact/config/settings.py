@@ -189,21 +189,6 @@ class CompactConfig(_Settings):
             raise
         return policy
 
-    @field_validator("policy")
-    @classmethod
-    def _leaves_a_budget(cls, policy: Policy, info: ValidationInfo) -> Policy:
-        window = info.data.get("max_context_tokens")
-        reserve = policy.reserve(window) if window is not None else 0
-        if window is not None and window <= reserve:
-            error = ConfigError(
-                f"max_context_tokens must be more than the {reserve:,} tokens that the policy keeps free "
-                f"(got {window:,}). Lower policy.output_reserve, or take a larger "
-                "window.",
-                "max_context_tokens",
-            )
-            raise finding(error)
-        return policy
-
     @classmethod
     def load(
         cls,

@@ -17,7 +17,8 @@ LEAST_SUMMARY = 64
 
 
 MOST_BUFFER = 0.15
-"""Share of the window that `hard_cap_buffer` takes at most: it would eat a small one."""
+MOST_RESERVE = 0.40
+"""Shares of the window that `hard_cap_buffer` and `output_reserve` take at most, so that small ones work."""
 
 
 class TurnUnit(StrEnum):
@@ -75,7 +76,8 @@ class Policy(BaseModel):
         default=1_500, description="Budget = window - this; at most 15 % of the window."
     )
     output_reserve: Count = Field(
-        default=0, description="Kept free for the reply; the larger of this and the buffer applies."
+        default=0,
+        description="Kept free for the reply, at most 40 % of the window, unless the buffer is larger.",
     )
     long_message_pct: Share = Field(
         default=1.0,
@@ -153,8 +155,9 @@ class Policy(BaseModel):
         return max(LEAST_SUMMARY, min(self.summary_max_tokens, int(window * self.summary_max_pct)))
 
     def reserve(self, window: int) -> int:
-        """Tokens of the window that no prompt may take. The buffer takes at most its share of a small one."""
-        return max(min(self.hard_cap_buffer, int(window * MOST_BUFFER)), self.output_reserve)
+        """Tokens of the window that no prompt may take; of a small one at most their shares."""
+        buffer = min(self.hard_cap_buffer, int(window * MOST_BUFFER))
+        return max(buffer, min(self.output_reserve, int(window * MOST_RESERVE)))
 
     @property
     def hash(self) -> str:

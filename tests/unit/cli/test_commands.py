@@ -19,7 +19,7 @@ from compact.cli.registry import SUMMARIES, command
 from compact.errors import MissingExtra
 from compact.policies import PRESETS
 from support.cli import Compact
-from support.wire_servers import OpenAIWire, serving
+from support.wire_servers import OpenAIWire, serving, status
 
 BROKEN = [
     {"role": "user", "content": "hi"},
@@ -79,7 +79,6 @@ def test_a_note_without_a_compaction_that_is_asked_for_is_refused(compact: Compa
     ("argv", "told"),
     [
         (["--window", "0"], "max_context_tokens must be more than 0 (got 0 from --window)"),
-        (["--preset", "agent", "--window", "600"], "(got 600 from --window)"),
         (["--preset", "foo"], "(got 'foo' from --preset)"),
         (["--set", "preset=foo"], "(got 'foo')"),
         (["--config", "wrong.yaml"], "(got 'bogus' in wrong.yaml)"),
@@ -506,12 +505,6 @@ class TestDoctor:
             (("--model", "frob"), "warning", "model", "max_context_tokens"),
             (("--set", "policy.trigger_pct=2"), "problem", "configuration", "Correct it"),
             (
-                ("--preset", "agent", "--set", "models.m.window=1000", "--model", "m"),
-                "problem",
-                "policy",
-                "larger window",
-            ),
-            (
                 ("--set", "policy.summary_max_pct=1.0", "--window", "4k"),
                 "problem",
                 "policy",
@@ -592,6 +585,16 @@ class TestDoctor:
         with serving(OpenAIWire().answer("hello")) as server:
             answered = compact("doctor", environ={**named, "OPENAI_BASE_URL": server.url})
         assert answered.code == ExitCode.OK and f"{server.url} answers" in " ".join(answered.out.split())
+
+    @pytest.mark.parametrize(("code", "ends"), [(401, ExitCode.OK), (500, ExitCode.FINDINGS)])
+    def test_a_server_in_trouble_is_a_problem_one_that_wants_a_key_is_not(
+        self, compact: Compact, code: int, ends: ExitCode
+    ) -> None:
+        with serving(status(code, {"error": {"message": "no"}})) as server:
+            named = {"OPENAI_API_KEY": "sk-secret-key", "OPENAI_BASE_URL": server.url}
+            ended = compact("doctor", environ=named)
+        assert ended.code == ends
+        assert ("status 500" in " ".join(ended.out.split())) is (code == 500)
 
     def test_a_missing_extra_that_is_needed(self, compact: Compact, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("compact.cli.checks.extras", lambda: {"s3": ["no-such-package"]})

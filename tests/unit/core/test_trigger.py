@@ -48,6 +48,19 @@ def test_the_buffer_takes_at_most_15_percent_of_a_small_window() -> None:
     assert (window.budget, window.trigger) == (2_000, 1_600)
 
 
+def test_the_reserve_takes_at_most_40_percent_of_a_small_window() -> None:
+    agent = preset("agent")
+    assert limits_for(agent, 128_000, fixed=0).budget == 128_000 - 4_096
+    assert limits_for(agent, 16_000, fixed=0).budget == 16_000 - 4_096
+    assert limits_for(agent, 4_000, fixed=0).budget == 2_400
+    assert limits_for(agent, 1_000, fixed=0).budget == 600
+
+
+def test_a_prompt_that_fills_the_budget_still_fits() -> None:
+    assert decide(facts(950, after_last=940), LIMITS, policy()) == (False, Reason.NO_GROWTH)
+    assert decide(facts(951, after_last=940), LIMITS, policy()) == (True, Reason.OVERFLOW)
+
+
 def test_at_or_strictly_above() -> None:
     assert decide(facts(850), LIMITS, policy()) == (True, Reason.OVERFLOW)
     assert decide(facts(849), LIMITS, policy()) == (False, Reason.BELOW_TRIGGER)

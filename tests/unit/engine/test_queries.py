@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from compact import InsufficientBudget
 from compact.core.view import handle
 from compact.engine.queries import prompt_tokens
 from compact.model.event import EventName
 from compact.model.message import ToolResult, Usage
-from support.raw import PRIMING, Desk, pairs, steps, system, tool, user, words
+from support.raw import PRIMING, ROLE, Desk, pairs, steps, system, tool, user, words
 
 
 def test_usage_by_share() -> None:
@@ -33,6 +34,16 @@ def test_usage_after_a_compaction_counts_the_summary_apart() -> None:
     out = desk.preflight(history)
     usage = desk.manager.usage("s", history)
     assert usage.tokens == desk.tokens(out) and usage.breakdown["summary"] > 50
+
+
+def test_a_view_that_fills_the_budget_goes_out_and_one_token_more_does_not() -> None:
+    def total(tokens: int) -> list[Any]:
+        return [*pairs(20), user("the newest", tokens - PRIMING - 2_000 - ROLE)]
+
+    desk = Desk(window=4_000)
+    assert desk.manager.view("a", total(3_900)).tokens.final == 3_900
+    with pytest.raises(InsufficientBudget):
+        desk.manager.view("b", total(3_901))
 
 
 def test_looking_does_nothing() -> None:
