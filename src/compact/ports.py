@@ -352,7 +352,9 @@ class Format(Protocol):
     provider: str
     """Whose rules the result must obey: "openai" or "anthropic"."""
 
-    def recognizes(self, messages: Sequence[Any]) -> bool: ...
+    def recognizes(self, messages: Sequence[Any]) -> bool:
+        """Whether these messages are in this format."""
+        ...
 
     def decode(self, item: Any, index: int) -> tuple[Message, ...]:
         """One caller's object as one or more messages; raises MalformedMessage."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -75,3 +76,11 @@ def test_a_manager_loads_no_package_of_a_provider() -> None:
 def test_errors_are_one_tree() -> None:
     assert issubclass(compact.InsufficientBudget, compact.CompactError)
     assert issubclass(compact.SessionBusy, compact.CompactError)
+
+
+def test_every_public_class_and_function_says_what_it_is() -> None:
+    for name in compact.__all__:
+        found = getattr(compact, name)
+        if inspect.isclass(found) or inspect.isfunction(found):
+            # A dataclass without a docstring gets its signature for one.
+            assert found.__doc__ and not found.__doc__.startswith(f"{name}("), name

@@ -21,11 +21,11 @@ def with_cache_breakpoints(
     messages: Sequence[Any],
     stable_indexes: Sequence[int],
 ) -> tuple[str | list[Any] | None, list[Any] | None, list[Any]]:
-    """Copies of the three with breakpoints on what will come again; nothing given is mutated.
+    """Copies of the three with cache breakpoints on what the next request repeats; the originals stay.
 
     `stable_indexes` are positions in `messages`: the summary pair's last message, then the last message
-    that the next request will still hold. Breakpoints of the caller's own stay and count towards the four.
-    Where they leave too few, the later position is served first: its prefix holds the others.
+    that the next request will still hold. Your own breakpoints stay and count toward the four.
+    If too few are left, the later position comes first: its prefix includes the others.
     """
     new_system: list[Any] | None = None
     if isinstance(system, str):

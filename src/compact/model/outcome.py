@@ -26,6 +26,8 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
+    """A compaction ran and was committed."""
+
     record: Record
     plan: Plan
     items: Sequence[Any]
@@ -38,12 +40,14 @@ class Compacted:
 
 @value
 class Unchanged:
+    """Nothing was compacted, and why not."""
+
     reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A compaction failed; the session is as it was."""
+    """A compaction failed; the session is unchanged."""
 
     stage: Stage
     cause: Exception

@@ -161,4 +161,5 @@ class Policy(BaseModel):
 
     @property
     def hash(self) -> str:
+        """Identifies the policy: a record serves the policy it was made under."""
         return blake2b(self.model_dump_json().encode(), digest_size=8).hexdigest()

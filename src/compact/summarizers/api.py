@@ -44,11 +44,11 @@ def summarize(
 ) -> Summary:
     """A summary of at most `max_tokens` tokens, in any format that is recognized, or of decoded messages.
 
-    Without a `summarizer` the embedded one works, offline; any other gets the evidence ledger beside its
-    prose. Of a list each is the fall-back of the one before; "extractive" in it is the embedded one;
-    `on_skipped(reason, sentence)` hears of each that was passed over.
-    `previous` is folded in: its evidence is merged, its story carried on. System and developer
-    messages are instructions, not conversation: they are left out. `strategy` may be a path to a template
+    Without a `summarizer` the embedded one works, offline. With another, the evidence stands beside its
+    prose. In a list each is the fallback of the one before, and "extractive" names the embedded one;
+    `on_skipped(reason, message)` is called for each that is skipped.
+    `previous` is an earlier summary to build on. System and developer messages are instructions, not
+    conversation: they are left out. `strategy` may be a path to a template
     of your own, for a summarizer with a model.
     """
     _check(messages, max_tokens, strategy)
