@@ -260,7 +260,7 @@ def test_terminal_and_server_go_on_with_each_others_sessions(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("S2.17", part="server")
-def test_discovered_tools_are_sent_only_while_a_kept_message_refers_to_them(tmp_path: Path) -> None:
+def test_discovered_tools_are_sent_only_while_a_kept_message_refers_to_them(store_url: str) -> None:
     class Discovering(Toolbox):
         @property
         def schemas(self) -> Any:
@@ -272,7 +272,7 @@ def test_discovered_tools_are_sent_only_while_a_kept_message_refers_to_them(tmp_
     answers = iter([("find_port", {}), *["Noted. " + REPLY] * 30])
     model = RuleModel(lambda _: next(answers))
     tools = Discovering([Tool("find_port", "Finds the port.", lambda: "8460")])
-    with studio(tmp_path, model, tools) as client:
+    with studio(store_url, model, tools) as client:
         session = new_session(client, preset="chat")
         said(client, session, "Find the port.")
         assert "find_port" in str(model.tools[-1])

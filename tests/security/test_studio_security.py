@@ -19,8 +19,11 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 
 from compact.errors import ChatError, ConfigError
+from compact.model.chat import TextPiece
+from compact.models.openai_chat import OpenAIChatModel
 from compact.server.studio.settings import StudioSettings
-from compact.server.studio.upstreams import check_upstream
+from compact.server.studio.upstreams import GuardedModel, check_upstream
+from support.providers import providing
 from support.studio import RuleModel, body_of, new_session, said, stored_events, studio
 
 OPENAPI = Path(__file__).parents[2] / "docs/openapi.json"
@@ -264,6 +267,41 @@ def test_a_models_host_does_not_lead_into_the_private_network(
     check_upstream(url, StudioSettings(store="sqlite://", private_upstreams=True))
     with pytest.raises(ChatError, match="none of the allowed"):
         check_upstream(url, StudioSettings(store="sqlite://", upstream_hosts=["other.example"]))
+
+
+def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that is public when it is checked and private a moment later."""
+    answers = iter([["93.184.216.34", "2606:2800:220:1::1"], ["127.0.0.1"], ["127.0.0.1"]])
+    connected: list[str] = []
+
+    def resolved(host: Any, *_: Any, **__: Any) -> Any:
+        assert host == "rebound.example"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, 0)) for one in next(answers)]
+
+    def connect(address: tuple[str, int], *_: Any, **__: Any) -> Any:
+        connected.append(address[0])
+        raise OSError("no route")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    model = OpenAIChatModel("gpt-4o", "http://rebound.example/v1", retries=0)
+    guarded = GuardedModel(model, StudioSettings(store="sqlite://", upstream_hosts=["rebound.example"]))
+    with pytest.raises(ChatError, match="could not be reached"):
+        list(model.stream([{"role": "user", "content": "hello"}]))
+    assert connected == ["93.184.216.34", "2606:2800:220:1::1"]
+    with pytest.raises(ChatError, match="private address"):
+        list(guarded.stream([{"role": "user", "content": "hello"}]))
+    assert len(connected) == 2
+
+
+def test_a_pinned_connection_still_names_its_host() -> None:
+    with providing(lambda messages, tools: "Here.") as provider:
+        port = provider.server_port
+        model = OpenAIChatModel("gpt-4o", f"http://model.example:{port}/v1", retries=0)
+        model.connect_only_to(lambda host: ["127.0.0.1"] if host == "model.example" else [])
+        pieces = list(model.stream([{"role": "user", "content": "hello"}]))
+        assert "".join(one.text for one in pieces if isinstance(one, TextPiece)).strip() == "Here."
+        assert provider.asked[0].headers["host"] == f"model.example:{port}"
 
 
 def test_no_client_can_name_a_host(client: httpx2.Client) -> None:

@@ -57,6 +57,45 @@ def text(message: dict[str, Any]) -> str:
     return json.dumps(message["content"], ensure_ascii=False)
 
 
+@pytest.mark.spec("S0.1")
+@pytest.mark.spec("S0.7")
+def test_below_80_percent_every_message_goes_out_as_it_is(served: Served) -> None:
+    session = new_session(served.client, preset="chat")
+    told: list[str] = []
+    while True:
+        asked = f"Message {len(told) // 2} of {session}. {FILLER}".rstrip()
+        found = said(served.client, session, asked)
+        usage = served.client.get(f"/api/sessions/{session}/usage").json()
+        assert compactions(found) == [] and usage["parts"]["summary"] == 0
+        told.append(asked)
+        assert [one["content"].rstrip() for one in last_prompt(served)] == told
+        told.append("Noted.")
+        if usage["tokens"] > 0.5 * usage["window"]:
+            break
+    assert not any(one["type"] == "data-compaction" for one in stored_events(served.client, session))
+
+
+@pytest.mark.spec("S0.3")
+@pytest.mark.spec("S0.5")
+@pytest.mark.spec("S0.7")
+def test_decisions_of_the_summarized_part_are_in_later_prompts_and_on_the_record(served: Served) -> None:
+    client = served.client
+    session = new_session(client, preset="chat")
+    decided = f"We decided to use slate from Otta, and the port of {session} must stay 8460."
+    said(client, session, decided)
+    until_compacted(served, session)
+    said(client, session, "Which slate did we choose, and which port?")
+    prompt = json.dumps(last_prompt(served), ensure_ascii=False)
+    assert "slate from Otta" in prompt and "must stay 8460" in prompt
+    stored = client.get(f"/api/sessions/{session}").json()
+    [record] = client.get(f"/api/sessions/{session}/records").json()["records"]
+    assert "slate from Otta" in stored["summary"] and stored["summary"] == record["summary"]
+    with open_store(served.store) as store:
+        [kept] = store.records(session)
+        thread = store.session(session)
+    assert thread is not None and thread.summary == kept.summary == record["summary"]
+
+
 @pytest.mark.spec("S0.2", part="server")
 @pytest.mark.spec("S2.18", part="server")
 def test_at_80_percent_older_messages_are_summarized_and_an_event_is_on_the_stream(served: Served) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from compact.errors import ChatError, ContextOverflow
 from compact.model.chat import ReplyPiece
@@ -65,6 +67,9 @@ class Address:
     first_seconds: float = 300.0
     between_seconds: float = 120.0
     on_wait: Callable[[float, ChatError], None] | None = None
+    resolve: Callable[[str], Sequence[str] | None] | None = None
+    """The addresses of a host that may be connected to; None: as the system resolves it. Connections are made
+    to these very addresses, so that a name cannot lead elsewhere between the check and the connection."""
 
     def reply(
         self, payload: Mapping[str, Any], line: Line, read: Reader
@@ -100,12 +105,9 @@ class Address:
 
     def _events(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
         """The JSON of each event, or of the one object of a server that does not stream."""
-        headers = {"content-type": "application/json", **self.headers}
-        extensions = {"trace": line.trace}
         line.expect(self.first_seconds)
-        with client.stream(
-            "POST", self.url, headers=headers, content=body, extensions=extensions
-        ) as response:
+        with ExitStack() as stack:
+            response = stack.enter_context(self._answered(client, body, line))
             if response.status_code != 200:
                 line.asked_to_wait = retry_after(response.headers)
                 raise self.failure(response.status_code, _start_of(response))
@@ -116,12 +118,55 @@ class Address:
                 yield event
                 line.expect(self.between_seconds if line.started else self.first_seconds)
 
+    @contextmanager
+    def _answered(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
+        """The response of the first address that can be connected to."""
+        httpx = load_httpx(self.extra)
+        headers = {"content-type": "application/json", **self.headers}
+        host = urlsplit(self.url).hostname or ""
+        pinned = None if self._is_proxied(host) else self.resolve and self.resolve(host)
+        if pinned is None:
+            asked = client.stream(
+                "POST", self.url, headers=headers, content=body, extensions={"trace": line.trace}
+            )
+            with asked as response:
+                yield response
+            return
+        extensions = {"trace": line.trace, "sni_hostname": host}
+        named = {**headers, "host": host_of(self.url)}
+        with ExitStack() as stack:
+            for left, url in zip(range(len(pinned) - 1, -1, -1), self._at(pinned), strict=True):
+                try:
+                    asked = client.stream("POST", url, headers=named, content=body, extensions=extensions)
+                    response = stack.enter_context(asked)
+                    break
+                except (httpx.ConnectError, httpx.ConnectTimeout):
+                    if not left:
+                        raise
+            else:
+                raise self.error("could not be reached (its name has no address)", retryable=True)
+            yield response
+
+    def _at(self, addresses: Sequence[str]) -> Iterator[str]:
+        """The same URL at each of these addresses."""
+        parts = urlsplit(self.url)
+        port = f":{parts.port}" if parts.port else ""
+        for address in addresses:
+            shown = f"[{address}]" if ":" in address else address
+            yield urlunsplit(parts._replace(netloc=f"{shown}{port}"))
+
+    def _is_proxied(self, host: str) -> bool:
+        """Whether a proxy makes the connection: then it is the one that resolves names."""
+        proxies = getproxies()
+        return bool(proxies.get(urlsplit(self.url).scheme) or proxies.get("all")) and not proxy_bypass(host)
+
     def _client(self, httpx: Any) -> Any:
         timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
         if is_this_machine(self.url) and self.url.startswith("http:"):
             # No proxy in front of it, whatever the environment says, and no certificates to load.
             return httpx.Client(timeout=timeout, verify=False, trust_env=False)
-        return httpx.Client(timeout=timeout, verify=certificates())
+        host = urlsplit(self.url).hostname or ""
+        return httpx.Client(timeout=timeout, verify=certificates(), trust_env=self._is_proxied(host))
 
     def _read(self, response: Any) -> Iterator[Any]:
         if "text/event-stream" not in response.headers.get("content-type", ""):

@@ -7,6 +7,7 @@ import re
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from compact.errors import ChatError
@@ -62,6 +63,10 @@ class ChatClient(ABC):
             between_seconds=between_seconds,
             on_wait=on_wait,
         )
+
+    def connect_only_to(self, resolve: Callable[[str], Sequence[str] | None]) -> None:
+        """Connect to the addresses that this gives for the host, and to no others; None leaves it open."""
+        self._address = replace(self._address, resolve=resolve)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"  # the key must not get into a log this way

@@ -43,6 +43,7 @@ class Database:
         self.wait_seconds = wait_seconds
         self._monotonic = monotonic
         self._joined = threading.local()
+        self._turn = threading.Lock()
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.is_private = self.is_sqlite and self.url.database in (None, "", ":memory:")
         """Whether it lives in this process's memory, behind one connection."""

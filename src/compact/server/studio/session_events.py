@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
+from compact.errors import StoreError
 from compact.model.event import Event, EventName
 from compact.ports import Threads
 from compact.server.http.bell import Bell
@@ -26,6 +27,7 @@ _SHOWN = frozenset(
     }
 )
 _PAGE = 200
+_TRIES = 3
 
 
 class SessionEvents:
@@ -45,9 +47,18 @@ class SessionEvents:
         """Called with the session's id, in the thread that stored."""
 
     def export(self, event: Event) -> None:
+        for left in range(_TRIES - 1, -1, -1):
+            try:
+                return self._export(event)
+            except StoreError:
+                # A store that is slow just now: what the engine reports, it reports once.
+                if not left:
+                    raise
+
+    def _export(self, event: Event) -> None:
         if event.name in _SHOWN and event.session_id:
-            self._metrics.engine_event(event.name)
             self.store(event.session_id, compaction_part(event))
+            self._metrics.engine_event(event.name)
         elif event.name in record_details.NAMES and event.session_id:
             detail = record_details.detail_data(event)
             if detail is not None:

@@ -2,7 +2,8 @@
 
 Addresses come from the operator alone: the command line, the environment, the vendors' own. What is left to
 guard against is a name that leads somewhere else: one that resolves to a private address, and a redirect,
-which the clients do not follow.
+which the clients do not follow. The connection is made to the address that was checked, so that a name that
+changes its mind in between leads nowhere.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ class GuardedModel:
         self.model = model.model
         self.label = model.label
         self._url = str(getattr(model, "base_url", ""))
+        pin = getattr(model, "connect_only_to", None)
+        if callable(pin):
+            pin(lambda host: check_upstream(self._url, settings))
 
     def stream(
         self,
@@ -64,16 +68,20 @@ class GuardedModel:
             close()
 
 
-def check_upstream(url: str, settings: StudioSettings) -> None:
-    """ChatError where this address may not be asked. Nothing is sent to find out."""
+def check_upstream(url: str, settings: StudioSettings) -> list[str] | None:
+    """The addresses that may be connected to; ChatError where there are others. Nothing is sent to find out.
+
+    None where there is nothing to check: the operator named the address itself, or allows any.
+    """
     host = urlsplit(url).hostname or ""
     if settings.upstream_hosts and host not in settings.upstream_hosts:
         raise _refused(host, "is not an allowed host (--allow-upstream)")
     if settings.private_upstreams or _is_named(host):
-        return
-    for address in _addresses(host):
-        if not address.is_global:
-            raise _refused(host, "leads to a private address (--allow-private-upstream allows that)")
+        return None
+    found = _addresses(host)
+    if not all(address.is_global for address in found):
+        raise _refused(host, "leads to a private address (--allow-private-upstream allows that)")
+    return [str(address) for address in found]
 
 
 def _is_named(host: str) -> bool:
