@@ -143,6 +143,24 @@ def _got(client: httpx2.Client, path: str, **params: Any) -> Any:
     return answer.raise_for_status().json()
 
 
+def _messages(client: httpx2.Client, path: str) -> list[dict[str, Any]]:
+    """All of a session, newest page first."""
+    found: list[dict[str, Any]] = _got(client, f"{path}/messages", limit=1000)["messages"]
+    while found and found[0]["position"]:
+        before = found[0]["position"]
+        found = _got(client, f"{path}/messages", limit=1000, before=before)["messages"] + found
+    return found
+
+
+def _events(client: httpx2.Client, path: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    after = 0
+    while page := _got(client, f"{path}/events", format="json", limit=1000, after=after)["events"]:
+        found += page
+        after = page[-1]["id"]
+    return found
+
+
 def _sent(client: httpx2.Client, session: str, text: str) -> httpx2.Response:
     message = {"role": "user", "parts": [{"type": "text", "text": text}]}
     return client.post("/api/chat", json={"id": session, "message": message})
@@ -300,7 +318,7 @@ class Load:
 
     def _wrong(self, client: httpx2.Client, session: str) -> Iterator[str]:
         path = f"/api/sessions/{session}"
-        listed = _got(client, f"{path}/messages", limit=1000)["messages"]
+        listed = _messages(client, path)
         stored = [one["parts"][0]["text"] for one in listed if one["role"] == "user"]
         if [text for text in stored if text in set(self.said[session])] != self.said[session]:
             yield f"{session}: an acknowledged message is lost, doubled or out of order"
@@ -311,13 +329,7 @@ class Load:
         yield from self._wrong_events(client, path, len(listed) // 2)
 
     def _wrong_events(self, client: httpx2.Client, path: str, turns: int) -> Iterator[str]:
-        events: list[dict[str, Any]] = []
-        while True:
-            after = events[-1]["id"] if events else 0
-            page = _got(client, f"{path}/events", format="json", limit=1000, after=after)["events"]
-            if not page:
-                break
-            events += page
+        events = _events(client, path)
         told = [one["data"]["event"] for one in events if one["type"] == "data-compaction"]
         steps = [name for name in told if name in ("compaction-start", *ENDS)]
         shown = _got(client, path)

@@ -163,12 +163,10 @@ def test_while_the_summary_is_updated_a_follower_sees_it_and_others_are_refused(
     finally:
         go.set()
         asking.join()
-    steps = [one["data"].get("event") for one in stored_events(scene.client, session)]
-    assert [name for name in steps if name] == [
-        "compaction-start",
-        "compaction-summarize",
-        "compaction-complete",
-    ]
+    happened = [one["data"].get("event") for one in stored_events(scene.client, session)]
+    steps = [name for name in happened if name]
+    assert (steps[0], steps[-1]) == ("compaction-start", "compaction-complete")
+    assert steps.count("compaction-summarize") == 1
 
 
 @pytest.mark.spec("S5.13")

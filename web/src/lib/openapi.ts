@@ -628,7 +628,13 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** ApplyRequest */
+        /**
+         * ApplyRequest
+         * @example {
+         *       "at_message": 147,
+         *       "preset": "chat"
+         *     }
+         */
         ApplyRequest: {
             /** At Message */
             at_message: number;
@@ -647,6 +653,19 @@ export interface components {
         /**
          * ChatRequest
          * @description What `useChat` sends. Of `messages` the last one counts: the server has the others.
+         * @example {
+         *       "id": "20261116-101500-1a2b3c4d",
+         *       "message": {
+         *         "parts": [
+         *           {
+         *             "text": "Which port did we choose?",
+         *             "type": "text"
+         *           }
+         *         ],
+         *         "role": "user"
+         *       },
+         *       "trigger": "submit-message"
+         *     }
          */
         ChatRequest: {
             /** Id */
@@ -725,7 +744,13 @@ export interface components {
             /** Preset */
             preset?: string | null;
         };
-        /** CompactRequest */
+        /**
+         * CompactRequest
+         * @example {
+         *       "focus": "the migration plan",
+         *       "note": "before the weekend"
+         *     }
+         */
         CompactRequest: {
             /**
              * Focus
@@ -763,12 +788,22 @@ export interface components {
             /** Total */
             total: number;
         };
-        /** DraftRequest */
+        /**
+         * DraftRequest
+         * @example {
+         *       "draft": "A long message that is not sent yet."
+         *     }
+         */
         DraftRequest: {
             /** Draft */
             draft: string;
         };
-        /** EditRequest */
+        /**
+         * EditRequest
+         * @example {
+         *       "text": "Use port 8461 instead."
+         *     }
+         */
         EditRequest: {
             /** Text */
             text: string;
@@ -864,7 +899,17 @@ export interface components {
             /** Version */
             version: string;
         };
-        /** ImportRequest */
+        /**
+         * ImportRequest
+         * @example {
+         *       "messages": [
+         *         {
+         *           "content": "We use PostgreSQL 13.",
+         *           "role": "user"
+         *         }
+         *       ]
+         *     }
+         */
         ImportRequest: {
             /**
              * Again
@@ -961,7 +1006,17 @@ export interface components {
             /** Total */
             total: number;
         };
-        /** MessagesIn */
+        /**
+         * MessagesIn
+         * @example {
+         *       "messages": [
+         *         {
+         *           "content": "We use PostgreSQL 13.",
+         *           "role": "user"
+         *         }
+         *       ]
+         *     }
+         */
         MessagesIn: {
             /** Format */
             format?: string | null;
@@ -1038,7 +1093,14 @@ export interface components {
             /** Window */
             window: number;
         };
-        /** NewSession */
+        /**
+         * NewSession
+         * @example {
+         *       "preset": "chat",
+         *       "space": "work",
+         *       "title": "Moving the booking service"
+         *     }
+         */
         NewSession: {
             /**
              * Demo
@@ -1083,7 +1145,12 @@ export interface components {
             /** Tokens */
             tokens: number;
         };
-        /** PinRequest */
+        /**
+         * PinRequest
+         * @example {
+         *       "pinned": true
+         *     }
+         */
         PinRequest: {
             /** Pinned */
             pinned: boolean;
@@ -1119,7 +1186,13 @@ export interface components {
             /** Window */
             window: number;
         };
-        /** PlanRequest */
+        /**
+         * PlanRequest
+         * @example {
+         *       "preset": "budget",
+         *       "preview": true
+         *     }
+         */
         PlanRequest: {
             /** Policy */
             policy?: {
@@ -1303,7 +1376,43 @@ export interface components {
             /** Text */
             text: string;
         };
-        /** Session */
+        /**
+         * Session
+         * @example {
+         *       "compacting": false,
+         *       "compaction_count": 2,
+         *       "created_at": 1794823200,
+         *       "id": "20261116-101500-1a2b3c4d",
+         *       "last_compaction_at": 1794826000,
+         *       "message_count": 148,
+         *       "model": "gpt-4o",
+         *       "preset": "chat",
+         *       "space": "work",
+         *       "streaming": false,
+         *       "title": "Moving the booking service",
+         *       "updated_at": 1794826800,
+         *       "usage": {
+         *         "budget": 126500,
+         *         "compacts_next": false,
+         *         "draft": 0,
+         *         "exact": true,
+         *         "margin": 1,
+         *         "over_by": 0,
+         *         "parts": {
+         *           "messages": 61987,
+         *           "summary": 6845,
+         *           "system": 620,
+         *           "tools": 1204
+         *         },
+         *         "percent": 55.2,
+         *         "reserve": 1500,
+         *         "tokens": 70656,
+         *         "trigger": 108800,
+         *         "window": 128000,
+         *         "window_source": "registry"
+         *       }
+         *     }
+         */
         Session: {
             /** Compacting */
             compacting: boolean;
@@ -1364,6 +1473,12 @@ export interface components {
         /**
          * SessionChange
          * @description What is not given stays. An empty `space` takes the session out of its space.
+         * @example {
+         *       "policy": {
+         *         "trigger_pct": 0.7
+         *       },
+         *       "preset": "agent"
+         *     }
          */
         SessionChange: {
             /** Memory */
@@ -1418,7 +1533,14 @@ export interface components {
             /** Title */
             title: string;
         };
-        /** SpaceChange */
+        /**
+         * SpaceChange
+         * @example {
+         *       "custom_instructions": "Prices are in crowns.",
+         *       "preset": "rolling",
+         *       "title": "Work"
+         *     }
+         */
         SpaceChange: {
             /**
              * Custom Instructions
@@ -1480,6 +1602,26 @@ export interface components {
         /**
          * Usage
          * @description The prompt that would be sent now. `over_by` is what it exceeds the budget by.
+         * @example {
+         *       "budget": 126500,
+         *       "compacts_next": false,
+         *       "draft": 0,
+         *       "exact": true,
+         *       "margin": 1,
+         *       "over_by": 0,
+         *       "parts": {
+         *         "messages": 61987,
+         *         "summary": 6845,
+         *         "system": 620,
+         *         "tools": 1204
+         *       },
+         *       "percent": 55.2,
+         *       "reserve": 1500,
+         *       "tokens": 70656,
+         *       "trigger": 108800,
+         *       "window": 128000,
+         *       "window_source": "registry"
+         *     }
          */
         Usage: {
             /** Budget */
@@ -1530,7 +1672,22 @@ export interface components {
             columns: components["schemas"]["Column"][];
             now: components["schemas"]["Column"];
         };
-        /** WhatIfRequest */
+        /**
+         * WhatIfRequest
+         * @example {
+         *       "columns": [
+         *         {
+         *           "preset": "window"
+         *         },
+         *         {
+         *           "label": "two turns",
+         *           "policy": {
+         *             "keep_recent_turns": 2
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
         WhatIfRequest: {
             /** Columns */
             columns: components["schemas"]["ColumnRequest"][];

@@ -20,6 +20,7 @@ from compact.server.http.guard import App, Guard, Message, Receive, Send
 from compact.server.http.pages import Pages
 from compact.server.http.problems import Problem
 from compact.server.studio.catalog import Catalog, catalog_for
+from compact.server.studio.examples import with_examples
 from compact.server.studio.refusals import as_problem
 from compact.server.studio.routes import chat, compaction, messages, service, sessions
 from compact.server.studio.settings import StudioSettings
@@ -96,6 +97,8 @@ def api(
         openapi_url="/api/openapi.json",
         separate_input_output_schemas=False,
     )
+    described = app.openapi
+    app.openapi = lambda: with_examples(described())  # type: ignore[method-assign]
     for router in (service.router, sessions.router, chat.router, compaction.router, messages.router):
         app.include_router(router)
     # Streams are left alone: each of their events has to leave at once.
