@@ -1,9 +1,9 @@
 """How the long tests share the machine with the many short ones.
 
-Folders whose tests run whole programs, browsers, models or thousands of random sessions go first, so that
-the short tests fill the end evenly. They are not traced for coverage either: tracing doubles their time, and
-`unit` and `spec` alone must cover the package. With several workers a file stays on one of them, and so do
-all files that share a browser or the local model, so that each is started once.
+Tests that run whole programs, browsers, models or thousands of random sessions go first, so that the short
+ones fill the end evenly. They are not traced for coverage either: tracing doubles their time, and the others
+must cover the package by themselves. With several workers a file stays on one of them, and so do all files
+with a browser.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parents[1]
-LONG = ("e2e", "faults", "frameworks", "properties", "contracts", "security")
-"""In this order."""
+LONG = ("e2e/", "faults/", "properties/", "contracts/test_policies", "security/", "spec/test_endurance")
+"""How their paths begin, in this order."""
 TOGETHER = ("tests/e2e/browser/",)
 
 
@@ -26,13 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    def rank(item: pytest.Item) -> int:
-        top = _folders(item.path)[:1]
-        return LONG.index(top[0]) if top and top[0] in LONG else len(LONG)
-
-    items.sort(key=rank)
+    items.sort(key=_rank)
     for item in items:
-        if rank(item) < len(LONG):
+        if _rank(item) < len(LONG):
             item.add_marker("no_cover")
 
 
@@ -51,5 +47,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFile(config, log)
 
 
-def _folders(path: Path) -> tuple[str, ...]:
-    return path.relative_to(TESTS).parts[:-1] if path.is_relative_to(TESTS) else ()
+def _rank(item: pytest.Item) -> int:
+    path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+    return next((rank for rank, begins in enumerate(LONG) if path.startswith(begins)), len(LONG))
