@@ -106,6 +106,13 @@ def test_a_function_for_graphs_of_your_own() -> None:
     assert all(isinstance(one, HumanMessage | AIMessage | ToolMessage) for one in sent)
 
 
+def test_a_summary_that_stands_first_is_of_the_framework_too() -> None:
+    """In a chat nothing of the caller's stands before it."""
+    kinds = (HumanMessage, AIMessage)
+    sent = compact_messages(manager_for(), "s")([kinds[n % 2](page_text(n)) for n in range(20)])
+    assert "COMPACT-SUMMARY" in str(sent[:2]) and all(isinstance(one, kinds) for one in sent)
+
+
 def test_a_database_holds_them_and_gives_them_back(tmp_path: Path) -> None:
     given: list[Any] = [HumanMessage(TASK)]
     for number in range(12):

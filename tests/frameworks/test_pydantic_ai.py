@@ -90,6 +90,17 @@ def test_message_classes_come_back_as_themselves() -> None:
     assert [one.digest for one in decode_all(dumped, format)] == [one.digest for one in messages]
 
 
+def test_a_summary_that_stands_first_is_of_the_framework_too() -> None:
+    """In a chat nothing of the caller's stands before it."""
+    given: list[Any] = []
+    for number in range(10):
+        given.append(ModelRequest([UserPromptPart(page_text(number))]))
+        given.append(ModelResponse([TextPart(page_text(number + 100))]))
+    sent = manager_for().preflight("s", given)
+    assert "COMPACT-SUMMARY" in str(sent[:2])
+    assert all(isinstance(one, ModelRequest | ModelResponse) for one in sent)
+
+
 def test_a_database_holds_them_and_gives_them_back(tmp_path: Path) -> None:
     given: list[Any] = [ModelRequest([UserPromptPart(TASK)])]
     for number in range(12):

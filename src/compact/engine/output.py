@@ -13,8 +13,10 @@ from compact.engine.tools import active_tools
 from compact.formats import strip_meta
 from compact.formats.base import grouped
 from compact.model.event import Reason
+from compact.model.message import Message
 from compact.model.outcome import Compacted, Debug, Outcome, Prepared, TokenCounts, Unchanged, reason_of
 from compact.model.plan import Mode
+from compact.ports import Format
 
 
 class Output:
@@ -88,7 +90,8 @@ def encode_view(history: History, messages: Sequence[Any], head: int) -> list[An
 
 def _encoded_prefix(history: History) -> tuple[list[Any], int]:
     # From the last thing that is ours on, the view is the caller's own list again.
-    items, encode = history.view.items, history.format.encode
+    items = history.view.items
+    messages = [item.message for item in items]
     changed = [n for n, item in enumerate(items) if item.message.is_ours or item.message.changed]
     first_own = changed[-1] + 1 if changed else 0
     covered = max(history.covered, history.restored)
@@ -98,8 +101,15 @@ def _encoded_prefix(history: History) -> tuple[list[Any], int]:
             continue
         rest = history.caller.index_of(items[n].message)
         if rest is not None:
-            return encode([item.message for item in items[:n]]), rest
-    return encode([item.message for item in items]), len(history.caller.copies)
+            return _encoded(history.format, messages[:n], messages[n]), rest
+    return history.format.encode(messages), len(history.caller.copies)
+
+
+def _encoded(format: Format, messages: list[Message], follows: Message) -> list[Any]:
+    """Ours take the class of the caller's; where all of them are ours, what follows shows which that is."""
+    if any(message.origin is not None for message in messages):
+        return format.encode(messages)
+    return format.encode([*messages, follows])[:-1]
 
 
 def stable_indexes(history: History, out: Sequence[Any], head: int) -> tuple[int, ...]:
