@@ -86,13 +86,17 @@ test-otel: setup  ## export to Arize Phoenix and query it back; installs it into
 		$(BIN)/uv pip install --quiet --python $(OTEL_VENV)/bin/python 'arize-phoenix>=20,<21'; }
 	@PHOENIX_BIN=$(CURDIR)/$(OTEL_VENV)/bin/phoenix $(BIN)/python -m pytest tests/otel -q
 
-# Each in an environment of its own: they want versions that do not go together.
-test-frameworks: setup  ## LiteLLM, Strands and Google ADK agents through three windows; installs them first
-	@export UV_PYTHON_DOWNLOADS=never; for pair in litellm:litellm strands:strands,openai google_adk:adk; do \
-		name=$${pair%%:*}; extras=$${pair#*:}; venv=.venv-frameworks/$$name; \
-		test -x $$venv/bin/python || { $(PYTHON) -m venv $$venv && $(BIN)/uv pip install --quiet \
-			--python $$venv/bin/python -e ".[offline,$$extras]" 'openai>=2' pytest pytest-asyncio hypothesis; }; \
+# Each in an environment of its own: they want versions that do not go together. Name, extras, more packages.
+FRAMEWORKS := litellm:litellm: strands:strands,openai: google_adk:adk: crewai:crewai: \
+	llama_index:llama-index:llama-index-llms-openai-like
+test-frameworks: setup  ## LiteLLM, Strands, Google ADK, CrewAI, LlamaIndex through three windows; installs them first
+	@export UV_PYTHON_DOWNLOADS=never CREWAI_DISABLE_TELEMETRY=true OTEL_SDK_DISABLED=true; \
+	for one in $(FRAMEWORKS); do \
+		IFS=: read -r name extras packages <<< "$$one"; venv=.venv-frameworks/$$name; \
+		test -x $$venv/bin/python || { $(PYTHON) -m venv $$venv && $(BIN)/uv pip install --quiet --python $$venv/bin/python \
+			-e ".[offline,$$extras]" 'openai>=2' pytest pytest-asyncio hypothesis $$packages; }; \
 		echo "== $$name"; $$venv/bin/python -m pytest -q tests/frameworks/test_$$name.py || exit 1; \
+		$$venv/bin/python examples/$${name}_minimal.py || exit 1; \
 	done
 
 check: setup  ## format, lint, types, room contracts

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-_APART = {"litellm": "test_litellm.py", "strands": "test_strands.py", "google.adk": "test_google_adk.py"}
+_APART = {
+    "litellm": "test_litellm.py",
+    "strands": "test_strands.py",
+    "google.adk": "test_google_adk.py",
+    "llama_index": "test_llama_index.py",
+    "crewai": "test_crewai.py",
+}
 
 
 def _is_there(module: str) -> bool:

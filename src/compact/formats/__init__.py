@@ -27,6 +27,7 @@ _HOMES = {
     "langchain": ("langchain", "LangChain"),
     "pydantic-ai": ("pydantic_ai", "PydanticAI"),
     "bedrock": ("bedrock", "Bedrock"),
+    "llama-index": ("llama_index", "LlamaIndex"),
 }
 
 FORMAT_NAMES: tuple[str, ...] = tuple(_HOMES)

@@ -12,7 +12,7 @@ from typing import Any
 from compact.errors import FormatError, MalformedMessage
 from compact.formats.fields import as_mapping, is_array
 
-CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN, PYDANTIC_AI, BEDROCK = (
+CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN, PYDANTIC_AI, BEDROCK, LLAMA_INDEX = (
     "openai-chat",
     "openai-responses",
     "anthropic",
@@ -22,8 +22,9 @@ CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN, PYDANTIC_AI, BEDROCK =
     "langchain",
     "pydantic-ai",
     "bedrock",
+    "llama-index",
 )
-PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI, GEMINI, LANGCHAIN, PYDANTIC_AI, BEDROCK)
+PREFERENCE = (CHAT, RESPONSES, ANTHROPIC, MODEL, UI, GEMINI, LANGCHAIN, PYDANTIC_AI, BEDROCK, LLAMA_INDEX)
 
 _NONE: frozenset[str] = frozenset()
 ANY = frozenset(PREFERENCE)
@@ -31,12 +32,13 @@ _PLAIN = frozenset({CHAT, RESPONSES, ANTHROPIC, MODEL})
 _CHAT_ONLY = frozenset({CHAT})
 _ROLES = {
     "system": ANY,
-    "developer": frozenset({CHAT, RESPONSES}),
+    "developer": frozenset({CHAT, RESPONSES, LLAMA_INDEX}),
     "user": ANY,
     "assistant": ANY,
-    "tool": frozenset({CHAT, MODEL}),
-    "function": frozenset({CHAT, GEMINI}),
-    "model": frozenset({GEMINI}),
+    "tool": frozenset({CHAT, MODEL, LLAMA_INDEX}),
+    "function": frozenset({CHAT, GEMINI, LLAMA_INDEX}),
+    "model": frozenset({GEMINI, LLAMA_INDEX}),
+    "chatbot": frozenset({LLAMA_INDEX}),
 }
 _TEXT_BLOCKS = frozenset({CHAT, ANTHROPIC, MODEL})
 PART_TYPES = {
@@ -88,6 +90,7 @@ _CLASS_FORMATS = {
     "langchain_core.messages": LANGCHAIN,
     "google.genai": GEMINI,
     "pydantic_ai.messages": PYDANTIC_AI,
+    "llama_index.core": LLAMA_INDEX,
 }
 """Frameworks whose message classes identify the format."""
 
@@ -212,6 +215,8 @@ def candidates_for(item: Any, index: int) -> frozenset[str]:
     possible = _ROLES[role]
     if is_array(parts := fields.get("parts")):
         return possible & _whose_parts(parts)
+    if is_array(fields.get("blocks")) and "content" not in fields:
+        return possible & {LLAMA_INDEX}
     if langchain_type(fields):
         return frozenset({LANGCHAIN})
     if kind is None and is_array(content := fields.get("content")) and content and _untyped(content):

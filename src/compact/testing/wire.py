@@ -6,33 +6,20 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from compact.testing import wire_frameworks
 from compact.testing.scenes import Acted, Picture, Plan, Said, Scene, scenes
-
-Raw = dict[str, Any]
-
-# One transparent pixel.
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-LINK = "https://example.org/shots/cart.png"
-DATA_URL = f"data:image/png;base64,{PIXEL}"
+from compact.testing.wire_parts import DATA_URL, LINK, PIXEL, Raw, extra_fields, picture_url
 
 
 def render(plan: Plan, format: str) -> list[Raw]:
-    """The plan as the messages a caller would hold; for Anthropic without the system prompt."""
+    """The plan as the messages a caller would hold; without system prompts where those stand apart."""
     return _RENDERERS[format](scenes(plan))
-
-
-def _extra(number: int) -> Raw:
-    return {"x_trace": {"span": f"sp-{number:04d}", "tags": ["eu", None]}}
-
-
-def _url(picture: Picture) -> str:
-    return LINK if picture is Picture.LINK else DATA_URL
 
 
 def openai_chat(story: Iterable[Scene]) -> list[Raw]:
     messages: list[Raw] = []
     for scene in story:
-        extra = _extra(scene.number) if scene.extra else {}
+        extra = extra_fields(scene.number) if scene.extra else {}
         if isinstance(scene, Said):
             messages.append({"role": scene.role, "content": _chat_content(scene), **extra})
             continue
@@ -58,14 +45,14 @@ def openai_chat(story: Iterable[Scene]) -> list[Raw]:
 def _chat_content(scene: Said) -> Any:
     if scene.picture is Picture.NONE:
         return scene.text
-    image = {"type": "image_url", "image_url": {"url": _url(scene.picture), "detail": "low"}}
+    image = {"type": "image_url", "image_url": {"url": picture_url(scene.picture), "detail": "low"}}
     return [{"type": "text", "text": scene.text}, image]
 
 
 def openai_responses(story: Iterable[Scene]) -> list[Raw]:
     items: list[Raw] = []
     for scene in story:
-        extra = _extra(scene.number) if scene.extra else {}
+        extra = extra_fields(scene.number) if scene.extra else {}
         if isinstance(scene, Said):
             items.append({"role": scene.role, "content": _responses_content(scene), **extra})
             continue
@@ -120,14 +107,14 @@ def _responses_content(scene: Said) -> Any:
         return scene.text
     return [
         {"type": "input_text", "text": scene.text},
-        {"type": "input_image", "image_url": _url(scene.picture), "detail": "low"},
+        {"type": "input_image", "image_url": picture_url(scene.picture), "detail": "low"},
     ]
 
 
 def anthropic(story: Iterable[Scene]) -> list[Raw]:
     messages: list[Raw] = []
     for scene in story:
-        extra = _extra(scene.number) if scene.extra else {}
+        extra = extra_fields(scene.number) if scene.extra else {}
         if isinstance(scene, Said):
             # Instructions go beside the messages; the API takes them in no other place from every model.
             if scene.role == "user":
@@ -200,7 +187,7 @@ def _anthropic_content(scene: Said) -> Any:
 def ai_sdk_model(story: Iterable[Scene]) -> list[Raw]:
     messages: list[Raw] = []
     for scene in story:
-        extra = _extra(scene.number) if scene.extra else {}
+        extra = extra_fields(scene.number) if scene.extra else {}
         if isinstance(scene, Said):
             role = "system" if scene.role == "developer" else scene.role
             messages.append({"role": role, "content": _model_content(scene), **extra})
@@ -248,7 +235,7 @@ def ai_sdk_ui(story: Iterable[Scene]) -> list[Raw]:
     messages: list[Raw] = []
     turn: int | None = None
     for scene in story:
-        extra = {"metadata": _extra(scene.number)} if scene.extra else {}
+        extra = {"metadata": extra_fields(scene.number)} if scene.extra else {}
         identity = f"m{scene.number:04d}"
         if isinstance(scene, Said):
             role = "system" if scene.role == "developer" else scene.role
@@ -265,7 +252,7 @@ def ai_sdk_ui(story: Iterable[Scene]) -> list[Raw]:
 def _ui_parts(scene: Said) -> list[Raw]:
     parts: list[Raw] = [{"type": "text", "text": scene.text}]
     if scene.picture is not Picture.NONE:
-        parts.append({"type": "file", "mediaType": "image/png", "url": _url(scene.picture)})
+        parts.append({"type": "file", "mediaType": "image/png", "url": picture_url(scene.picture)})
     if scene.extra:
         parts.append({"type": "data-cart", "id": f"d{scene.number}", "data": {"items": scene.number}})
     return parts
@@ -300,7 +287,12 @@ _RENDERERS: dict[str, Callable[[Iterable[Scene]], list[Raw]]] = {
     "anthropic": anthropic,
     "ai-sdk-ui": ai_sdk_ui,
     "ai-sdk-model": ai_sdk_model,
+    "gemini": wire_frameworks.gemini,
+    "langchain": wire_frameworks.langchain,
+    "pydantic-ai": wire_frameworks.pydantic_ai,
+    "bedrock": wire_frameworks.bedrock,
+    "llama-index": wire_frameworks.llama_index,
 }
 FORMATS = tuple(_RENDERERS)
-PROVIDERS = {name: "anthropic" if name == "anthropic" else "openai" for name in FORMATS}
+PROVIDERS = {name: "anthropic" if name in ("anthropic", "bedrock") else "openai" for name in FORMATS}
 """Whose rules a generated conversation keeps."""

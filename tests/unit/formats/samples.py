@@ -517,6 +517,58 @@ def pydantic_ai() -> list[dict[str, Any]]:
     ]
 
 
+def llama_index() -> list[dict[str, Any]]:
+    def text(said: str) -> dict[str, Any]:
+        return {"block_type": "text", "text": said}
+
+    older = {"id": "c3", "type": "function", "function": {"name": "look", "arguments": '{"at": 2}'}}
+    return [
+        {"role": "system", "blocks": [text("You are careful.")], "additional_kwargs": {}},
+        {
+            "role": "user",
+            "blocks": [
+                text("What is in this?"),
+                {"block_type": "image", "url": "https://x/y.png", "image_mimetype": "image/png"},
+                {"block_type": "cache", "cache_control": {"type": "ephemeral", "ttl": "5m"}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "blocks": [
+                {
+                    "block_type": "thinking",
+                    "content": "Look first.",
+                    "additional_information": {"signature": "c2ln"},
+                },
+                text("Looking."),
+                {
+                    "block_type": "tool_call",
+                    "tool_call_id": "c1",
+                    "tool_name": "look",
+                    "tool_kwargs": {"at": 1},
+                },
+                {"block_type": "tool_call", "tool_call_id": "c2", "tool_name": "grep", "tool_kwargs": "{}"},
+            ],
+            "additional_kwargs": {
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}},
+                    {"id": "c2", "type": "function", "function": {"name": "grep", "arguments": "{}"}},
+                ]
+            },
+        },
+        {"role": "tool", "blocks": [text("a cat " * 40)], "additional_kwargs": {"tool_call_id": "c1"}},
+        {
+            "role": "tool",
+            "blocks": [text("no needle"), {"block_type": "document", "data": b"%PDF", "title": "n.pdf"}],
+            "additional_kwargs": {"tool_call_id": "c2", "name": "grep"},
+        },
+        {"role": "assistant", "blocks": [], "additional_kwargs": {"tool_calls": [older]}},
+        {"role": "tool", "blocks": [text("a dog " * 40)], "additional_kwargs": {"tool_call_id": "c3"}},
+        {"role": "assistant", "blocks": [text("A cat and a dog.")]},
+        {"role": "user", "blocks": [text("Thanks."), {"block_type": "citation", "title": "n.pdf"}]},
+    ]
+
+
 def bedrock() -> list[dict[str, Any]]:
     return [
         {
@@ -564,4 +616,5 @@ SAMPLES = {
     "langchain": langchain,
     "pydantic-ai": pydantic_ai,
     "bedrock": bedrock,
+    "llama-index": llama_index,
 }

@@ -47,6 +47,7 @@ def test_rich_samples_are_recognized_by_one_format_only(name: str) -> None:
         ({"role": "user", "parts": [{"text": "x"}]}, "gemini"),
         ({"role": "model", "parts": [{"functionCall": {"name": "f"}}]}, "gemini"),
         ({"type": "human", "content": "x"}, "langchain"),
+        ({"role": "user", "blocks": [{"block_type": "text", "text": "x"}]}, "llama-index"),
         ({"type": "ai", "data": {"content": "x"}}, "langchain"),
         ({"role": "tool", "content": [{"type": "tool-result"}]}, "ai-sdk-model"),
         ({"role": "user", "content": [{"type": "image", "image": "u"}]}, "ai-sdk-model"),
@@ -55,7 +56,7 @@ def test_rich_samples_are_recognized_by_one_format_only(name: str) -> None:
 )
 def test_one_message_tells(message: dict[str, Any], name: str) -> None:
     assert recognize([message]).name == name
-    apart = name in ("ai-sdk-ui", "gemini", "langchain")
+    apart = name in ("ai-sdk-ui", "gemini", "langchain", "llama-index")
     mixture = [message] if apart else [PLAIN, message]
     assert recognize(mixture).name == name
 
