@@ -2,9 +2,9 @@
 
     python benchmarks/gateway_cost.py [--rounds 40] [--streams 50]
 
-An instant upstream, a proxy of the same libraries that reads nothing, and the gateway, each in a process of
-its own on loopback. The conversation of 100,000 tokens grows by a turn with every request, as in life. Prints
-ratios of medians in one run.
+An instant upstream, a proxy of the same libraries that reads nothing, and the gateway with its database, each
+in a process of its own on loopback. The conversation of 100,000 tokens grows by a turn with every request, as
+in life. Prints ratios of medians in one run.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import asyncio
 import json
 import multiprocessing
 import statistics
+import tempfile
 import time
 from typing import Any
 
@@ -24,6 +25,7 @@ from compact import CompactConfig, CompactManager
 from compact.server.gateway.app import create_app
 from compact.server.gateway.settings import GatewaySettings
 from compact.server.http.running import Service, bound
+from compact.stores import open_store
 
 ANSWER = json.dumps(
     {"id": "1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}}]}
@@ -74,21 +76,22 @@ def bare(target: str) -> Any:
     return app
 
 
-def run(kind: str, target: str, pipe: Any) -> None:
+def run(kind: str, target: str, store: str, pipe: Any) -> None:
     listening = bound("127.0.0.1", 0)
     pipe.send(f"http://127.0.0.1:{listening.getsockname()[1]}")
     if kind == "gateway":
-        manager = CompactManager(CompactConfig(max_context_tokens=400_000, archive={"adapter": "none"}))
+        config = CompactConfig(max_context_tokens=400_000, archive={"adapter": "none"}, strip_meta=True)
+        manager = CompactManager(config, store=open_store(store))
         Service(create_app(GatewaySettings(upstream=target, port=0), manager), "127.0.0.1").run([listening])
         return
     app = upstream if kind == "upstream" else bare(target)
     uvicorn.Server(uvicorn.Config(app, log_level="critical", http="h11", lifespan="off")).run([listening])
 
 
-def start(kind: str, target: str = "") -> tuple[multiprocessing.Process, str]:
+def start(kind: str, target: str = "", store: str = "") -> tuple[multiprocessing.Process, str]:
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
-        target=run, args=(kind, target, theirs), daemon=True
+        target=run, args=(kind, target, store, theirs), daemon=True
     )
     process.start()
     return process, ours.recv()
@@ -110,15 +113,16 @@ def main() -> None:
     first, target = start("upstream")
     processes.append(first)
     urls = {"direct": target}
+    folder = tempfile.TemporaryDirectory()
     for kind in ("bare", "gateway"):
-        process, urls[kind] = start(kind, target)
+        process, urls[kind] = start(kind, target, f"sqlite:///{folder.name}/gateway.db")
         processes.append(process)
     try:
-        with httpx2.Client(verify=False, trust_env=False, timeout=60) as client:
+        with folder, httpx2.Client(verify=False, trust_env=False, timeout=60) as client:
             for url in urls.values():
                 wait(client, url)
             one_by_one(client, urls, options.rounds)
-        asyncio.run(all_at_once(urls, options.streams))
+            asyncio.run(all_at_once(urls, options.streams))
     finally:
         for process in processes:
             process.kill()

@@ -181,6 +181,15 @@ class CompactManager:
         """Like `prepare`, but nothing is compacted now: what earlier compactions left, and all since."""
         return run(self._engine.view(Call(session_id, messages, tools, system)), self._ports(session_id))
 
+    def glance(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Prepared | None:
+        """What `prepare` would return, where it has nothing to compact; else None. Nothing is stored.
+
+        For callers that cannot wait for a database: they call `prepare` afterwards.
+        """
+        return self._engine.unchanged(Call(session_id, messages, tools, system))
+
     def append(self, session_id: str, messages: Sequence[Any]) -> None:
         """Store the list, as `prepare` would; nothing is compacted and nothing is returned.
 
@@ -346,6 +355,11 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Prepared:
         return await asyncio.to_thread(self.view, session_id, messages, tools, system)
+
+    async def aglance(
+        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+    ) -> Prepared | None:
+        return await asyncio.to_thread(self.glance, session_id, messages, tools, system)
 
     async def aclear(self, session_id: str, messages: Sequence[Any]) -> Record:
         return await asyncio.to_thread(self.clear, session_id, messages)

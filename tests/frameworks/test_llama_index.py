@@ -86,9 +86,8 @@ def test_a_chat_with_our_memory_goes_through_three_windows_and_keeps_every_messa
         assert len(memory.get_all()) == 2 * len(asked)
         assert "Keeper-17" in str(manager.recall("s", "Keeper-17"))
         assert all(one.path == CHAT for one in server.asked)
-    with providing(window=window) as server:
-        with pytest.raises(Exception, match="maximum context length"):
-            asyncio.run(talk(server.url, ChatMemoryBuffer.from_defaults(token_limit=1_000_000)))
+    with providing(window=window) as server, pytest.raises(Exception, match="maximum context length"):
+        asyncio.run(talk(server.url, ChatMemoryBuffer.from_defaults(token_limit=1_000_000)))
 
 
 def test_messages_come_back_as_themselves() -> None:

@@ -122,6 +122,16 @@ class Engine:
         with now.session.lock:
             return Due(now, triggered, reason) if now.moved else self._result(now, Unchanged(reason))
 
+    def unchanged(self, call: Call) -> Prepared | None:
+        """What `prepare` would answer where nothing is to be compacted; stores and reports nothing."""
+        now = self.reader.look(call)
+        triggered, reason = self.decide(now)
+        if not self.enabled or triggered or now.session.is_borrowed(now.history):
+            return None
+        with now.session.lock:
+            fits = now.limits.fixed + now.history.view.total <= now.limits.budget
+            return self._result(now, Unchanged(reason)) if fits and not now.moved else None
+
     def prepare(self, call: Call) -> Generator[Any, Any, Prepared]:
         done = self.glance(call)
         return done if isinstance(done, Prepared) else (yield from self.compact(done))

@@ -1,7 +1,7 @@
 """LlamaIndex chat messages: a role, blocks, and `additional_kwargs` with what its providers need back.
 
-Calls are `tool_call` blocks, or in older integrations entries of `additional_kwargs["tool_calls"]`; those that
-repeat a block go with it. A tool's message is one result, named by `additional_kwargs["tool_call_id"]`.
+Calls are `tool_call` blocks, or in older integrations entries of `additional_kwargs["tool_calls"]`; those
+that repeat a block go with it. A tool's message is one result, named by `additional_kwargs["tool_call_id"]`.
 Volatile: everything else in `additional_kwargs`, cache points, nulls; `additional_kwargs["meta"]` is `meta`.
 """
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from compact.errors import CompactError, ConfigError
 from compact.functions import count_tokens
@@ -13,7 +14,9 @@ from compact.model.outcome import Prepared
 from compact.server.gateway.wire import Request
 from compact.server.siblings import Siblings
 
+T = TypeVar("T")
 _RECALLED_CHARS = 4_000
+_CLOSING = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +34,10 @@ class Ready:
 class Compaction:
     """Managers by model, preset and format, all on one store."""
 
-    def __init__(self, manager: CompactManager, wait_seconds: float) -> None:
+    def __init__(self, manager: CompactManager, wait_seconds: float, fitting_seconds: float) -> None:
         self._manager = manager
         self._wait = wait_seconds
+        self._fitting_wait = fitting_seconds
         self._siblings = Siblings(manager)
         self._background: set[asyncio.Task[Any]] = set()
 
@@ -47,16 +51,30 @@ class Compaction:
 
     async def ready(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
         """The body to send. Never raises: what cannot be compacted is the provider's to judge."""
+        asked = (session, request.messages, request.tools, request.system)
         try:
             manager = self.manager_for(request, preset)
-            prepared = await manager.aprepare(
-                session, request.messages, request.tools, request.system, wait=self._wait
-            )
+            prepared = await manager.aglance(*asked)
+            if prepared is None:
+                prepared = await self._compacted(manager, asked)
+            else:
+                # The client sends it all again with its next request: storing it can wait for the answer.
+                self._later(manager.aprepare(*asked))
         except ConfigError as error:
             return Ready(raw, problem=f"x-compact-preset: {error}")
         except CompactError as error:
             return Ready(raw, problem=type(error).__name__)
         return self._made(request, raw, prepared)
+
+    async def _compacted(self, manager: CompactManager, asked: tuple[str, Any, Any, Any]) -> Prepared:
+        """After a compaction; where that takes a while and the prompt still fits, without, for now."""
+        task = self._later(manager.aprepare(*asked, wait=self._wait))
+        await asyncio.wait({task}, timeout=self._fitting_wait)
+        if not task.done():
+            usage = await manager.ausage(*asked)
+            if usage.tokens <= usage.budget:
+                return await manager.aview(*asked)
+        return await asyncio.shield(task)
 
     async def shown(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
         """What would be sent now, for a request that only counts: nothing is compacted for it."""
@@ -92,16 +110,18 @@ class Compaction:
     async def observe(self, request: Request, session: str, preset: str, usage: Any) -> None:
         """The provider's own count corrects ours; nobody waits for it."""
         manager = self.manager_for(request, preset)
-        task = asyncio.create_task(
-            manager.aobserve(session, request.messages, usage, request.tools, request.system)
-        )
+        self._later(manager.aobserve(session, request.messages, usage, request.tools, request.system))
+
+    def _later(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._background.discard(task)
         if not task.cancelled():
-            task.exception()  # a count that cannot be used is no news
+            task.exception()  # whoever needs to know waits for it
 
     def _made(self, request: Request, raw: bytes, prepared: Prepared) -> Ready:
         after = prepared.tokens.final
@@ -115,7 +135,9 @@ class Compaction:
         return Ready(body, before, after, prepared.was_compacted or prepared.was_pruned, prepared=prepared)
 
     async def close(self) -> None:
-        for task in list(self._background):
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
+        if self._background:
+            _, late = await asyncio.wait(self._background, timeout=_CLOSING)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
         await self._manager.aclose()

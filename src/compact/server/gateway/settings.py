@@ -27,6 +27,9 @@ class GatewaySettings:
     """Offer the model a tool that looks up what was compacted; answers are then read before they go on."""
     wait_seconds: float = 20.0
     """How long a request that does not fit waits for a compaction that another request has begun."""
+    fitting_seconds: float = 1.0
+    """How long a request that still fits waits for its compaction, then goes on as it is. The embedded
+    summarizer needs less; the summary of a model is there for the next request."""
     max_body_bytes: int = 64 * MEGABYTE
     first_byte_seconds: float = 600.0
 

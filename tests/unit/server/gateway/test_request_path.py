@@ -1,0 +1,115 @@
+"""What a request waits for, and what it does not."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from compact import CompactConfig, CompactManager
+from compact.server.gateway.running import serving
+from compact.server.gateway.settings import GatewaySettings
+from compact.stores import open_store
+from compact.stores.sql import SqlStore
+from support.providers import CHAT, providing
+
+WINDOW = 6_000
+LONG = "every ship paid its fee in full, nothing is open here. " * 6
+
+
+def talk(turns: int) -> list[dict[str, str]]:
+    said = [{"role": ("user", "assistant")[n % 2], "content": f"Page {n}: {LONG}"} for n in range(2 * turns)]
+    return [*said, {"role": "user", "content": "Go on."}]
+
+
+def manager(summarizer: Any = None, store: Any = None) -> CompactManager:
+    config = CompactConfig(
+        max_context_tokens=WINDOW,
+        counter="chars4",
+        archive={"adapter": "none"},
+        strip_meta=True,
+        policy={"trigger_pct": 0.6},
+    )
+    return CompactManager(config, summarizer, store)
+
+
+def post(url: str, messages: list[Any]) -> httpx2.Response:
+    body = json.dumps({"model": "gpt-4o", "messages": messages})
+    headers = {"content-type": "application/json"}
+    return httpx2.post(url + CHAT, content=body, headers=headers, timeout=30, trust_env=False)
+
+
+class Slow:
+    """A model that writes its summary when it is let."""
+
+    def __init__(self) -> None:
+        self.asked, self.may = threading.Event(), threading.Event()
+
+    def summarize(self, request: Any) -> str:
+        self.asked.set()
+        assert self.may.wait(20)
+        return "The pages were read one after the other, and all of them agree. " * 5
+
+
+@pytest.mark.spec("S5.11")
+def test_a_request_that_fits_does_not_wait_for_a_summary() -> None:
+    slow = Slow()
+    held = manager(slow)
+    with (
+        providing(window=WINDOW) as provider,
+        serving(GatewaySettings(upstream=provider.url, port=0, fitting_seconds=0), held) as url,
+    ):
+        messages = talk(25)
+        first = post(url, messages)
+        assert slow.asked.wait(20) and not slow.may.is_set()
+        assert first.headers["x-compact-compacted"] == "0" and not first.headers.get("x-compact-problem")
+        assert provider.prompts[-1].body["messages"] == messages
+        slow.may.set()
+        held_until(held, "compact.summary_created")
+        messages += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "And now?"}]
+        assert post(url, messages).headers["x-compact-compacted"] == "1"
+        assert "all of them agree" in json.dumps(provider.prompts[-1].body)
+
+
+def test_one_that_does_not_fit_waits() -> None:
+    slow = Slow()
+    with (
+        providing(window=WINDOW) as provider,
+        serving(GatewaySettings(upstream=provider.url, port=0, fitting_seconds=0), manager(slow)) as url,
+    ):
+        threading.Thread(target=lambda: slow.asked.wait(20) and slow.may.set(), daemon=True).start()
+        assert post(url, talk(60)).headers["x-compact-compacted"] == "1"
+        assert not [one.refused for one in provider.asked if one.refused]
+
+
+def test_what_fits_is_sent_before_it_is_stored(tmp_path: Path) -> None:
+    """A database that answers late delays no request; what was sent is stored all the same."""
+    may = threading.Event()
+
+    class Late(SqlStore):
+        def append(self, *given: Any, **named: Any) -> Any:
+            assert may.wait(20)
+            return super().append(*given, **named)
+
+    held = manager(store=Late(f"sqlite:///{tmp_path}/g.db"))
+    with (
+        providing(window=WINDOW) as provider,
+        serving(GatewaySettings(upstream=provider.url, port=0), held) as url,
+    ):
+        answer = post(url, talk(12))
+        assert answer.status_code == 200 and not may.is_set() and len(provider.prompts) == 1
+        session = answer.headers["x-compact-session"]
+        may.set()
+    with open_store(f"sqlite:///{tmp_path}/g.db") as store:
+        assert len(list(store.originals(session))) == len(talk(12)), "a stop waits for what is to be stored"
+
+
+def held_until(manager: CompactManager, name: str) -> None:
+    """Until the manager has emitted this event."""
+    seen = threading.Event()
+    while not any(event.name == name for event in manager.events):
+        seen.wait(0.01)
