@@ -15,6 +15,7 @@ the window or invalid.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import sys
 import time
@@ -30,8 +31,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from replay import conversations, prompts
 
-from compact import CompactConfig, CompactManager, InsufficientBudget
+from compact import CompactConfig, CompactManager
 from compact.policies import PRESETS
+from compact.server.gateway.compacting import Compaction
+from compact.server.gateway.wire import CHAT as CHAT_API
+from compact.server.gateway.wire import read
+from compact.server.http.bodies import json_bytes
 from support.providers import CHARS_PER_TOKEN, CHAT, Refused, check, prompt_text
 
 SUMMARY = "The task is under way. " + "What was found so far is listed here, one item after another. " * 20
@@ -53,6 +58,8 @@ def tokens_of(messages: Messages, tools: Any = None) -> int:
 
 
 def ours(preset: str) -> Maker:
+    """Through the gateway's own code: what it would send for the body that the client sends."""
+
     def make(window: int, tools: Any, tally: Counter[str]) -> Compactor:
         config = CompactConfig(
             model="gpt-4o",
@@ -62,22 +69,26 @@ def ours(preset: str) -> Maker:
             strip_meta=True,
             archive={"adapter": "none"},
         )
-        manager = CompactManager(config, summarizer=lambda request: SUMMARY)
+        compaction = Compaction(CompactManager(config, summarizer=lambda request: SUMMARY), 20.0, 60.0)
 
-        def compacted(messages: Messages) -> Messages:
-            """As the gateway does it: the provider's count corrects ours, and an overflow compacts once."""
-            try:
-                sent = list(manager.prepare("replay", messages, tools).messages)
-                if tokens_of(sent, tools) > window:
-                    tally["refused"] += 1
-                    manager.manual_compact("replay", messages, "", tools)
-                    sent = list(manager.prepare("replay", messages, tools).messages)
-            except InsufficientBudget:
-                return messages  # the gateway leaves it to the provider
-            manager.observe("replay", messages, {"prompt_tokens": tokens_of(sent, tools)}, tools)
-            return sent
+        async def sent(messages: Messages) -> Messages:
+            body = {"model": "gpt-4o", "messages": messages} | ({"tools": tools} if tools else {})
+            raw = json_bytes(body)
+            request = read(CHAT_API, raw)
+            if request is None:
+                return messages
+            ready = await compaction.ready(request, raw, "replay", "")
+            out: Messages = json.loads(ready.body)["messages"]
+            if tokens_of(out, tools) > window:
+                tally["refused"] += 1
+                smaller = await compaction.smaller(request, raw, "replay", "")
+                out = json.loads(smaller.body)["messages"] if smaller is not None else out
+            await compaction.observe(request, "replay", "", {"prompt_tokens": tokens_of(out, tools)})
+            await compaction.settled()
+            return out
 
-        return compacted
+        loop = asyncio.new_event_loop()
+        return lambda messages: loop.run_until_complete(sent(messages))
 
     return make
 

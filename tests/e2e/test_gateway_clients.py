@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import anthropic
 import openai
 import pytest
-from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool
+from agents import Agent, ModelSettings, OpenAIChatCompletionsModel, RunConfig, Runner, function_tool
 
 from compact import CompactConfig, CompactManager
 from compact.models.local import WINDOW, LocalChatModel
@@ -18,6 +19,7 @@ from support.ai_sdk import ai_sdk
 from support.providers import Calls, Provider, providing
 
 SMALL = 6_000
+MODEL = "smollm2"
 SAID = "every ship on this page paid its fee in full, and nothing is open. "
 
 
@@ -128,29 +130,60 @@ async def test_an_agent_works_through_three_windows() -> None:
                 await Runner.run(agent, "Read the log, page by page.", max_turns=60, run_config=quiet)
 
 
+# Every one asks for a reply of two tokens, and says how large the prompt was and how much of it was cached.
+# They send the same conversation, so that the model reads it once.
+
+
+def ask_openai(url: str, talk: list[Any]) -> tuple[int, int]:
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=300) as client:
+        usage = client.chat.completions.create(model=MODEL, max_tokens=2, messages=talk).usage
+    assert usage is not None and usage.prompt_tokens_details is not None
+    return usage.prompt_tokens, usage.prompt_tokens_details.cached_tokens or 0
+
+
+def ask_anthropic(url: str, talk: list[Any]) -> tuple[int, int]:
+    with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=300) as client:
+        usage = client.messages.create(model=MODEL, max_tokens=2, messages=talk).usage
+    cached = usage.cache_read_input_tokens or 0
+    return usage.input_tokens + cached, cached
+
+
+def ask_agents_sdk(url: str, talk: list[Any]) -> tuple[int, int]:
+    async def run() -> Any:
+        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+            settings = ModelSettings(max_tokens=2)
+            agent = Agent("reader", model=OpenAIChatCompletionsModel(MODEL, client), model_settings=settings)
+            return await Runner.run(agent, talk, run_config=RunConfig(tracing_disabled=True))
+
+    usage = asyncio.run(run()).raw_responses[-1].usage
+    return usage.input_tokens, usage.input_tokens_details.cached_tokens
+
+
+def ask_ai_sdk(url: str, talk: list[Any]) -> tuple[int, int]:
+    found = ai_sdk(url, messages=talk, maxOutputTokens=2)
+    if found["error"]:
+        raise RuntimeError(found["error"])
+    return found["usage"]["inputTokens"], found["usage"]["inputTokenDetails"]["cacheReadTokens"] or 0
+
+
+@pytest.fixture(scope="module")
+def real_gateway(local_model: LocalChatModel) -> Iterator[str]:
+    """Its window is smaller than the model's, which takes a minute to read."""
+    with gateway(local_model.url, 2_500, counter="estimate") as url:
+        yield url
+
+
 @pytest.mark.spec("S5.11")
+@pytest.mark.parametrize("ask", [ask_openai, ask_anthropic, ask_agents_sdk, ask_ai_sdk])
 def test_a_real_model_behind_it_refuses_without_us_and_keeps_its_cache_with_us(
-    local_model: LocalChatModel,
+    ask: Any, real_gateway: str, local_model: LocalChatModel
 ) -> None:
-    talk: list[Any] = conversation(5 * WINDOW)
     question = {"role": "user", "content": "Go on."}
-    options: dict[str, Any] = {"model": "smollm2", "max_tokens": 2}
-    with (
-        openai.OpenAI(base_url=f"{local_model.url}/v1", api_key="none", max_retries=0, timeout=300) as bare,
-        pytest.raises(openai.BadRequestError, match="context"),
-    ):
-        bare.chat.completions.create(messages=[*talk, question], **options)
-    with (
-        gateway(local_model.url, 2_500, counter="estimate") as url,
-        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=300) as client,
-        anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=300) as other,
-    ):
-        first = client.chat.completions.create(messages=[*talk, question], **options)
-        assert first.usage is not None and first.usage.prompt_tokens < WINDOW
-        talk += [question, {"role": "assistant", "content": "Page next agrees."}]
-        second = client.chat.completions.create(messages=[*talk, question], **options)
-        assert second.usage is not None and second.usage.prompt_tokens_details is not None
-        cached = second.usage.prompt_tokens_details.cached_tokens or 0
-        assert cached > 0.8 * second.usage.prompt_tokens
-        answered = other.messages.create(messages=[*talk, question], **options)
-        assert answered.usage.input_tokens < WINDOW
+    talk: list[Any] = [*conversation(5 * WINDOW), question]
+    with pytest.raises(Exception, match="context"):
+        ask(local_model.url, talk)
+    assert ask(real_gateway, talk)[0] < WINDOW
+    for number in range(2):
+        talk += [{"role": "assistant", "content": f"Page {number} agrees."}, question]
+        prompt, cached = ask(real_gateway, talk)
+        assert 0.8 * prompt < cached < prompt < WINDOW

@@ -237,6 +237,72 @@ def test_an_overflow_that_the_provider_reports_is_compacted_hard_and_sent_once_m
             client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "x " * 5_000}])
 
 
+SAID: Any = [{"role": "user", "content": "Hello."}]
+ASKED: Any = {"model": CLAUDE, "max_tokens": 9, "messages": SAID}
+
+
+def _streamed(server: StrictProvider, manager: CompactManager, way: str) -> None:
+    """One streamed reply to a short question, in one of the ways that the clients have."""
+    with openai_client(server, manager) as openai, anthropic_client(server, manager) as claude:
+        match way:
+            case "chat":
+                options: Any = {"include_usage": True}
+                list(
+                    openai.chat.completions.create(
+                        model=MODEL, messages=SAID, stream=True, stream_options=options
+                    )
+                )
+            case "responses":
+                list(openai.responses.create(model=MODEL, input=SAID, stream=True))
+            case "responses, held":
+                with openai.responses.stream(model=MODEL, input=SAID) as held:
+                    held.get_final_response()
+            case "messages, one by one":
+                stream = claude.messages.create(**ASKED, stream=True)
+                while next(stream, None) is not None:
+                    pass
+            case "messages, held":
+                with claude.messages.stream(**ASKED) as held:
+                    held.get_final_message()
+
+
+async def _astreamed(server: StrictProvider, manager: CompactManager, way: str) -> None:
+    async with (
+        openai_client(server, manager, AsyncOpenAI) as openai,
+        anthropic_client(server, manager, AsyncAnthropic) as claude,
+    ):
+        match way:
+            case "async responses":
+                stream = await openai.responses.create(model=MODEL, input=SAID, stream=True)
+                assert [event async for event in stream]
+            case "async messages, held":
+                async with claude.messages.stream(**ASKED) as held:
+                    await held.get_final_message()
+
+
+WAYS = (
+    "chat; responses; responses, held; messages, one by one; messages, held; async responses; "
+    "async messages, held"
+).split("; ")
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_the_usage_of_a_stream_is_reported(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def observe(self: Any, session: str, messages: Any, usage: Any, *more: Any, **named: Any) -> float:
+        seen.append(getattr(usage, "prompt_tokens", 0) or usage.input_tokens)
+        return 1.0
+
+    monkeypatch.setattr(CompactManager, "observe", observe)
+    with strict_provider() as server:
+        if way.startswith("async"):
+            await _astreamed(server, manager_for(), way)
+        else:
+            _streamed(server, manager_for(), way)
+        assert seen == [server.tokens_seen], "once, with the provider's own count"
+
+
 def test_the_client_that_was_given_stays_as_it_is_and_another_kind_is_refused() -> None:
     with OpenAI(api_key="none") as client:
         wrapped = wrap(client, manager_for())

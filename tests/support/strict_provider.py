@@ -101,6 +101,8 @@ class _Chat:
             delta["tool_calls"] = [{"index": 0, **delta["tool_calls"][0]}]
         for piece, ended in ((delta, None), ({}, reason)):
             yield "", {**base, "choices": [{"index": 0, "delta": piece, "finish_reason": ended}]}
+        if whole["include_usage"]:
+            yield "", {**base, "choices": [], "usage": whole["usage"]}
         yield "", "[DONE]"
 
 
@@ -278,7 +280,8 @@ class _Handler(BaseHTTPRequestHandler):
         if status == 200 and body.get("stream"):
             wire = next(wire for wire in _WIRES if path.endswith(wire.path))
             lines = []
-            for name, data in wire.events(answer):
+            options = body.get("stream_options") or {}
+            for name, data in wire.events({**answer, "include_usage": options.get("include_usage")}):
                 if name:
                     data = {"type": name, **data}
                     lines.append(f"event: {name}\n")

@@ -136,6 +136,12 @@ class _Call:
     def all(self) -> tuple[CompactManager, str, list[Any], Any, Any]:
         return self.manager, self.session, self.messages, self.tools, self.system
 
+    def observe(self, sent: Sequence[Any], usage: Any) -> None:
+        observe(self.manager, self.session, sent, usage, self.system)
+
+    async def aobserve(self, sent: Sequence[Any], usage: Any) -> None:
+        await aobserve(self.manager, self.session, sent, usage, self.system)
+
 
 def _given(value: Any) -> Any:
     """The SDKs mark arguments that were not given with objects of their own."""
@@ -164,9 +170,9 @@ def _fitting(method: Callable[..., Any], name: str, is_async: bool, wire: _Wire)
                 raise
             sent = wire.with_fitted(arguments, made, compact_hard(*made.all, error))
             answer = method(*args, **sent)
-        if (usage := getattr(answer, "usage", None)) is not None:
-            observe(made.manager, made.session, sent[wire.messages], usage, made.system)
-        return answer
+        if (usage := _usage(answer)) is not None:
+            made.observe(sent[wire.messages], usage)
+        return _watched(answer, made, sent[wire.messages])
 
     @wraps(method)
     async def aask(*args: Any, **arguments: Any) -> Any:
@@ -181,13 +187,67 @@ def _fitting(method: Callable[..., Any], name: str, is_async: bool, wire: _Wire)
                 raise
             sent = wire.with_fitted(arguments, made, await acompact_hard(*made.all, error))
             answer = await method(*args, **sent)
-        if (usage := getattr(answer, "usage", None)) is not None:
-            await aobserve(made.manager, made.session, sent[wire.messages], usage, made.system)
-        return answer
+        if (usage := _usage(answer)) is not None:
+            await made.aobserve(sent[wire.messages], usage)
+        return _watched(answer, made, sent[wire.messages])
 
     if name == "stream":
         return open_stream
     return aask if is_async else ask
+
+
+def _usage(answer: Any) -> Any:
+    """The provider's count in an answer or in an event of a stream; None where it has none yet."""
+    for holder in (answer, getattr(answer, "response", None), getattr(answer, "message", None)):
+        usage = getattr(holder, "usage", None)
+        if getattr(usage, "prompt_tokens", None) or getattr(usage, "input_tokens", None):
+            return usage
+    return None
+
+
+def _watched(stream: Any, call: _Call, sent: Sequence[Any]) -> Any:
+    """The same stream, which reports its first usage; anything else as it is."""
+    kind = type(stream)
+    # Some of the clients' methods stand on another of them, which is watched already.
+    if not hasattr(kind, "__stream__") or hasattr(kind, "compact_watched"):
+        return stream
+    seen: list[Any] = []
+
+    def is_first(item: Any) -> Any:
+        if not seen and (usage := _usage(item)) is not None:
+            seen.append(usage)
+            return usage
+        return None
+
+    class Watched(kind):  # type: ignore[misc, valid-type]
+        compact_watched = True
+
+        def __next__(self) -> Any:
+            item = super().__next__()
+            if usage := is_first(item):
+                call.observe(sent, usage)
+            return item
+
+        def __iter__(self) -> Any:
+            for item in super().__iter__():
+                if usage := is_first(item):
+                    call.observe(sent, usage)
+                yield item
+
+        async def __anext__(self) -> Any:
+            item = await super().__anext__()
+            if usage := is_first(item):
+                await call.aobserve(sent, usage)
+            return item
+
+        async def __aiter__(self) -> Any:
+            async for item in super().__aiter__():
+                if usage := is_first(item):
+                    await call.aobserve(sent, usage)
+                yield item
+
+    stream.__class__ = Watched
+    return stream
 
 
 class _Stream:
@@ -198,23 +258,32 @@ class _Stream:
     ) -> None:
         self._method, self._args, self._arguments, self._wire = method, args, arguments, wire
         self._call = wire.call(arguments)
+        self._sent: Sequence[Any] = ()
         self._opened: Any = None
 
     def _open(self, fitted: Fitted | None) -> Any:
         arguments = self._arguments
         if self._call is not None and fitted is not None:
             arguments = self._wire.with_fitted(arguments, self._call, fitted)
+            self._sent = arguments[self._wire.messages]
         self._opened = self._method(*self._args, **arguments)
         return self._opened
+
+    def _reporting(self, stream: Any) -> Any:
+        """The clients' own streams stand on a raw one, whose events have the usage."""
+        raw = getattr(stream, "_raw_stream", None)
+        if self._call is not None and raw is not None:
+            _watched(raw, self._call, self._sent)
+        return stream
 
     def __enter__(self) -> Any:
         call = self._call
         try:
-            return self._open(fit(*call.all) if call is not None else None).__enter__()
+            return self._reporting(self._open(fit(*call.all) if call is not None else None).__enter__())
         except Exception as error:
             if call is None or not is_overflow(error):
                 raise
-            return self._open(compact_hard(*call.all, error)).__enter__()
+            return self._reporting(self._open(compact_hard(*call.all, error)).__enter__())
 
     def __exit__(self, *problem: Any) -> Any:
         return self._opened.__exit__(*problem)
@@ -222,11 +291,12 @@ class _Stream:
     async def __aenter__(self) -> Any:
         call = self._call
         try:
-            return await self._open(await afit(*call.all) if call is not None else None).__aenter__()
+            fitted = await afit(*call.all) if call is not None else None
+            return self._reporting(await self._open(fitted).__aenter__())
         except Exception as error:
             if call is None or not is_overflow(error):
                 raise
-            return await self._open(await acompact_hard(*call.all, error)).__aenter__()
+            return self._reporting(await self._open(await acompact_hard(*call.all, error)).__aenter__())
 
     async def __aexit__(self, *problem: Any) -> Any:
         return await self._opened.__aexit__(*problem)

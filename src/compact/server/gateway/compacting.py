@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from compact.errors import CompactError, ConfigError
+from compact.errors import CompactError, ConfigError, InsufficientBudget
 from compact.functions import count_tokens
 from compact.manager import CompactManager
 from compact.model.outcome import Prepared
@@ -17,6 +17,8 @@ from compact.server.siblings import Siblings
 T = TypeVar("T")
 _RECALLED_CHARS = 4_000
 _CLOSING = 5.0
+_THOROUGH = "budget"
+"""The preset that keeps least of what is too large: it shortens outputs and summarizes first turns too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +53,28 @@ class Compaction:
 
     async def ready(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
         """The body to send. Never raises: what cannot be compacted is the provider's to judge."""
-        asked = (session, request.messages, request.tools, request.system)
         try:
-            manager = self.manager_for(request, preset)
-            prepared = await manager.aglance(*asked)
-            if prepared is None:
-                prepared = await self._compacted(manager, asked)
-            else:
-                # The client sends it all again with its next request: storing it can wait for the answer.
-                self._later(manager.aprepare(*asked))
+            return self._made(request, raw, await self._prepared(request, session, preset))
         except ConfigError as error:
             return Ready(raw, problem=f"x-compact-preset: {error}")
+        except InsufficientBudget as error:
+            if self.manager_for(request, preset).config.preset == _THOROUGH:
+                return Ready(raw, problem=type(error).__name__)
+            # What another preset always keeps is too much for this window.
+            made = await self.ready(request, raw, session, _THOROUGH)
+            return replace(made, problem=made.problem or f"compacted with preset {_THOROUGH}")
         except CompactError as error:
             return Ready(raw, problem=type(error).__name__)
-        return self._made(request, raw, prepared)
+
+    async def _prepared(self, request: Request, session: str, preset: str) -> Prepared:
+        manager = self.manager_for(request, preset)
+        asked = (session, request.messages, request.tools, request.system)
+        prepared = await manager.aglance(*asked)
+        if prepared is None:
+            return await self._compacted(manager, asked)
+        # The client sends it all again with its next request: storing it can wait for the answer.
+        self._later(manager.aprepare(*asked))
+        return prepared
 
     async def _compacted(self, manager: CompactManager, asked: tuple[str, Any, Any, Any]) -> Prepared:
         """After a compaction; where that takes a while and the prompt still fits, without, for now."""
@@ -134,10 +144,14 @@ class Compaction:
         before = max(prepared.tokens.before, after * whole // len(body))
         return Ready(body, before, after, prepared.was_compacted or prepared.was_pruned, prepared=prepared)
 
-    async def close(self) -> None:
+    async def settled(self) -> None:
+        """When everything that requests left behind is stored; what takes too long is given up."""
         if self._background:
             _, late = await asyncio.wait(self._background, timeout=_CLOSING)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+
+    async def close(self) -> None:
+        await self.settled()
         await self._manager.aclose()

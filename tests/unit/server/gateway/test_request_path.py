@@ -37,9 +37,9 @@ def manager(summarizer: Any = None, store: Any = None) -> CompactManager:
     return CompactManager(config, summarizer, store)
 
 
-def post(url: str, messages: list[Any]) -> httpx2.Response:
+def post(url: str, messages: list[Any], **more: str) -> httpx2.Response:
     body = json.dumps({"model": "gpt-4o", "messages": messages})
-    headers = {"content-type": "application/json"}
+    headers = {"content-type": "application/json", **more}
     return httpx2.post(url + CHAT, content=body, headers=headers, timeout=30, trust_env=False)
 
 
@@ -106,6 +106,19 @@ def test_what_fits_is_sent_before_it_is_stored(tmp_path: Path) -> None:
         may.set()
     with open_store(f"sqlite:///{tmp_path}/g.db") as store:
         assert len(list(store.originals(session))) == len(talk(12)), "a stop waits for what is to be stored"
+
+
+def test_where_a_preset_keeps_too_much_another_one_compacts() -> None:
+    """The first two messages are `window`'s to keep, however large they are."""
+    messages = [{"role": "user", "content": "Here is the log. " + LONG * 110}, *talk(12)[1:]]
+    with (
+        providing(window=WINDOW) as provider,
+        serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
+    ):
+        answers = [post(url, messages, **{"x-compact-preset": "window"}) for _ in range(2)]
+        assert [one.headers["x-compact-problem"] for one in answers] == ["compacted with preset budget"] * 2
+        assert not [one.refused for one in provider.asked if one.refused]
+        assert provider.prompts[0].raw == provider.prompts[1].raw
 
 
 def held_until(manager: CompactManager, name: str) -> None:
