@@ -169,7 +169,7 @@ def ask_ai_sdk(url: str, talk: list[Any]) -> tuple[int, int]:
 @pytest.fixture(scope="module")
 def real_gateway(local_model: LocalChatModel) -> Iterator[str]:
     """Its window is smaller than the model's, which takes a minute to read."""
-    with gateway(local_model.url, 2_500, counter="estimate") as url:
+    with gateway(local_model.url, 1_600, counter="estimate") as url:
         yield url
 
 
@@ -183,7 +183,6 @@ def test_a_real_model_behind_it_refuses_without_us_and_keeps_its_cache_with_us(
     with pytest.raises(Exception, match="context"):
         ask(local_model.url, talk)
     assert ask(real_gateway, talk)[0] < WINDOW
-    for number in range(2):
-        talk += [{"role": "assistant", "content": f"Page {number} agrees."}, question]
-        prompt, cached = ask(real_gateway, talk)
-        assert 0.8 * prompt < cached < prompt < WINDOW
+    talk += [{"role": "assistant", "content": "It agrees."}, question]
+    prompt, cached = ask(real_gateway, talk)
+    assert 0.8 * prompt < cached < prompt < WINDOW

@@ -94,7 +94,7 @@ def test_the_sample_session_is_shown_with_every_preset(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("S5.12")
-@pytest.mark.parametrize("name", ["clients", "langchain", "pydantic_ai"])
+@pytest.mark.parametrize("name", ["clients", "langchain", "pydantic_ai", "ai_sdk"])
 def test_a_framework_goes_through_three_windows(name: str, tmp_path: Path) -> None:
     out = shown(f"{name}_minimal.py", folder=tmp_path)
     assert "POS-339" in out

@@ -16,7 +16,8 @@ from compact.formats import by_name, decode_all
 from compact.model.outcome import ContextUsage, Prepared
 from compact.testing.scenes import CallPlan, Ending, Picture, Plan, StepPlan, TurnPlan, Words
 from compact.testing.scripted import EchoSummarizer
-from compact.testing.wire import FORMATS, Raw, render
+from compact.testing.wire import FORMATS, render
+from compact.testing.wire_parts import Raw
 
 
 class Manager(Protocol):

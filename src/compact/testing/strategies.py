@@ -15,7 +15,8 @@ from typing import Any, TypedDict, Unpack
 
 from compact.errors import ConfigError, MissingExtra
 from compact.testing.scenes import CallPlan, Ending, Picture, Plan, StepPlan, TurnPlan, Words
-from compact.testing.wire import FORMATS, PROVIDERS, Raw, render
+from compact.testing.wire import FORMATS, PROVIDERS, render
+from compact.testing.wire_parts import Raw
 
 try:
     from hypothesis import strategies as st

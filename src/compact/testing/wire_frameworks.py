@@ -33,7 +33,10 @@ def gemini(story: Iterable[Scene]) -> list[Raw]:
             role = "model" if scene.role == "assistant" else "user"
             contents.append({"role": role, "parts": parts, **_extra(scene)})
             continue
-        said = [{"text": scene.thought, "thought": True}] if scene.thought is not None else []
+        said: list[Raw] = []
+        if scene.thought is not None:
+            proof = f"c2lnbmF0dXJl{scene.number:04d}"
+            said.append({"text": scene.thought, "thought": True, "thoughtSignature": proof})
         said += [{"text": scene.text}] if scene.text is not None else []
         calls = [
             {"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}}
