@@ -126,3 +126,11 @@ def test_a_database_holds_them_and_gives_them_back(tmp_path: Path) -> None:
         assert len(manager.records("s")) == 1
         manager.close()
     assert sent[0] == sent[1]
+
+
+def test_a_leading_system_message_stays_first_when_the_list_is_a_dump() -> None:
+    """A dump has a type and no role; the system prompt is found in it all the same."""
+    given: list[Any] = [{"type": "system", "content": "Be exact."}]
+    given += [{"type": ("human", "ai")[n % 2], "content": page_text(n)} for n in range(20)]
+    sent = manager_for().preflight("s", given)
+    assert sent[0] is given[0] and "COMPACT-SUMMARY" in str(sent[1:3])

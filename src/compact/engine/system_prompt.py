@@ -101,8 +101,8 @@ class SystemPrompt:
 
     def _is_lead(self, item: Any, index: int, format: Format) -> bool:
         role = item.get("role") if isinstance(item, dict) else getattr(item, "role", None)
-        known = isinstance(item, dict) or role is not None
-        if known and role not in ("system", "developer"):
+        # Dumps of some frameworks have no role: those are decoded.
+        if role is not None and role not in ("system", "developer"):
             return False
         if self._not_leading is not None and same(item, self._not_leading):
             return False
