@@ -30,14 +30,6 @@ class TestFormats(FormatContract):
         return list(SAMPLES[self.name]())
 
 
-class TestLlamaIndex(FormatContract):
-    def make_format(self) -> Format:
-        return by_name("llama-index")
-
-    def sample(self) -> list[Any]:
-        return list(samples.llama_index())
-
-
 @pytest.mark.parametrize("name", FORMATS)
 @given(data=st.data())
 @settings(max_examples=25)

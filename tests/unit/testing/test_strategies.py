@@ -113,12 +113,12 @@ def test_every_feature_turns_up(format: str) -> None:
     assert missing == ({"signed reasoning"} if format == "openai-chat" else set())
 
 
-@pytest.mark.parametrize("format", [name for name in FORMATS if name != "anthropic"])
+@pytest.mark.parametrize("format", [name for name in FORMATS if PROVIDERS[name] != "anthropic"])
 def test_roles_that_not_everyone_takes(format: str) -> None:
     drawn = sample(format, assistant_first=True)
     assert any(decoded(messages, format)[0].role is Role.ASSISTANT for messages in drawn)
     roles = {message.get("role") for messages in drawn for message in messages}
-    assert ("developer" in roles) == format.startswith("openai")
+    assert ("developer" in roles) == format.startswith(("openai", "llama-index"))
 
 
 @FEW
@@ -144,4 +144,4 @@ def test_protect_some_leaves_the_given_list_alone(data: st.DataObject) -> None:
 
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ConfigError, match="openai-chat"):
-        conversations("gemini")
+        conversations("telegram")
