@@ -85,8 +85,9 @@ def extract(
     units: list[Evidence] = []
     seen: dict[str, _Seen] = {}
     asked, asked_at, opens = "", 0, min(where, default=0) <= 1
-    for at, message in zip(where, messages, strict=True):
-        if message.kind in _OURS:
+    unread = _unread(len(messages))
+    for number, (at, message) in enumerate(zip(where, messages, strict=True)):
+        if message.kind in _OURS or number in unread:
             continue
         text = hiding.text(message.text)
         if message.role is Role.USER and text:
@@ -105,13 +106,17 @@ def extract(
     return Ledger(tuple(units), tuple(steps), hiding)
 
 
+def _unread(count: int) -> range:
+    """The middle of a span with more messages than a ledger keeps units: nothing of it would be chosen."""
+    return range(MOST_UNITS // 6, count - MOST_UNITS + MOST_UNITS // 6)
+
+
 def _take_values(seen: dict[str, _Seen], message: Message, text: str, at: int, hiding: Hiding) -> None:
     if text and message.role in (Role.USER, Role.ASSISTANT):
         _take(seen, values_in(text), USER if message.role is Role.USER else ASSISTANT, at)
     for part in message.parts:
         if isinstance(part, ToolCall):
-            given = hiding.data(arguments_of(part.arguments))
-            _take(seen, values_in(canonical_json(given)), CALL, at)
+            _take(seen, values_in(canonical_json(arguments_of(part, hiding))), CALL, at)
         elif isinstance(part, ToolResult) or (isinstance(part, Opaque) and not isinstance(part, Text)):
             _take(seen, values_in(hiding.text(part.text)), TOOL, at)
 

@@ -18,6 +18,7 @@ _SHORTEST = 6
 """Shorter values stand in too many places to be known for the secret."""
 _LONG_WORD = 12
 _DEEPEST = 40
+_SINGLE = frozenset({str, int, float, bool, type(None)})
 _MANY = 64
 _AT_ONCE = 4_096
 _WORDS_BEFORE = 8
@@ -34,6 +35,7 @@ class Hiding:
     def __init__(self, is_secret: Callable[[str], bool] | None) -> None:
         self._is_secret = is_secret
         self.values: set[str] = set()
+        self._cleaned: dict[int, tuple[object, Any]] = {}
 
     def text(self, text: str) -> str:
         """The text without the words that make it secret; empty when a secret goes over several lines."""
@@ -48,6 +50,13 @@ class Hiding:
     def data(self, value: Any) -> Any:
         """A copy of JSON-like data without the fields that hold secrets."""
         return value if self._is_secret is None else self._data(value, "", _DEEPEST)
+
+    def once(self, owner: object, data: Callable[[], Any]) -> Any:
+        """`data` without its secrets, looked for once for each owner."""
+        known = self._cleaned.get(id(owner))
+        if known is None:
+            known = self._cleaned[id(owner)] = (owner, self.data(data()))
+        return known[1]
 
     def holds(self, text: str) -> bool:
         """True when the text says, or is a piece of, what a field's name gave away."""
@@ -72,7 +81,7 @@ class Hiding:
 
     def _is_innocent(self, values: Sequence[Any], key: str) -> bool:
         """Whether a long array of single values holds no secret: asked of many at once, not of each."""
-        if self._is_secret is None or any(isinstance(value, Mapping | list | tuple) for value in values):
+        if self._is_secret is None or not _SINGLE.issuperset(map(type, values)):
             return False
         label = f"{key}: " if key else ""
         for start in range(0, len(values), _AT_ONCE):

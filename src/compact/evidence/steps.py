@@ -102,7 +102,13 @@ def steps_of(messages: Sequence[Message], positions: Sequence[int], hiding: Hidi
     return [_step(position, call, results.get(call.call_id), hiding) for position, call in calls]
 
 
-def arguments_of(given: Any) -> Mapping[str, Any]:
+def arguments_of(call: ToolCall, hiding: Hiding) -> Mapping[str, Any]:
+    """What a call was given, without secrets; read once for all who ask."""
+    found: Mapping[str, Any] = hiding.once(call, lambda: _arguments(call.arguments))
+    return found
+
+
+def _arguments(given: Any) -> Mapping[str, Any]:
     if isinstance(given, str):
         try:
             given = json.loads(given, parse_float=str, parse_int=str)
@@ -112,7 +118,7 @@ def arguments_of(given: Any) -> Mapping[str, Any]:
 
 
 def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None, hiding: Hiding) -> Step:
-    arguments: Mapping[str, Any] = hiding.data(arguments_of(call.arguments))
+    arguments = arguments_of(call, hiding)
     command = _command_of(arguments)
     words = [word.lower() for word in _TOOL_WORD.findall(call.name[:_HEAD])]
     if command and "path" in arguments and len(command.split()) == 1:

@@ -59,6 +59,7 @@ _OWN = re.compile(r"^(?:self|this)\.(?=\w)")
 _KEY = re.compile(r'"[A-Za-z_][\w-]*"\s*:')
 _ESCAPED = re.compile(r'\\[nrt"]')
 _LONGEST = 200
+_SHORT_NUMBER, _LONG_NUMBER = 3, 7
 _PLAIN_LIMIT, _KNOWN_LIMIT = 200_000, 50_000
 
 Values = tuple[tuple[str, Kind], ...]
@@ -74,6 +75,10 @@ def values_in(text: str) -> dict[str, Kind]:
     if "\\" in text:
         text = _ESCAPED.sub(" ", text)
     for word in sorted(set(text.translate(_BREAKS).split()).difference(_plain)):
+        if word.isdecimal() and word.isascii():
+            if _SHORT_NUMBER <= len(word) <= _LONGEST and word[:3] != "000":
+                found[word] = Kind.ID if len(word) >= _LONG_NUMBER else Kind.NUMBER
+            continue
         known = _known.get(word)
         if known is None:
             known = _judge(word)
@@ -161,7 +166,7 @@ def _of_digits(value: str) -> Kind | None:
         return Kind.ID
     if _NUMBER.fullmatch(value):
         if value.isdigit():
-            return Kind.ID if digits >= 7 else Kind.NUMBER if digits >= 3 else None
+            return Kind.ID if digits >= _LONG_NUMBER else Kind.NUMBER if digits >= _SHORT_NUMBER else None
         return Kind.NUMBER
     return None
 
