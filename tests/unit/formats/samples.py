@@ -529,7 +529,6 @@ def llama_index() -> list[dict[str, Any]]:
             "blocks": [
                 text("What is in this?"),
                 {"block_type": "image", "url": "https://x/y.png", "image_mimetype": "image/png"},
-                {"block_type": "cache", "cache_control": {"type": "ephemeral", "ttl": "5m"}},
             ],
         },
         {
