@@ -1,11 +1,13 @@
 """What of the user's words and the assistant's conclusions is still in the prompt after many compactions.
 
-    python benchmarks/words_survival.py [--statements FILE ...] [--conclusions FILE ...] [--quick] [--show N]
+    python benchmarks/words_survival.py [--statements FILE ...] [--conclusions FILE ...] [--only words,...]
 
-FILE is a JSON list of {"message", "key": [strings], "lang", "kind"}; without one, those in benchmarks/data.
-Statements are said in passing, thirty a session, between requests, answers and tool output; then the session
-goes on until so many compactions ran. A statement survives if the prompt holds all of its keys. Conclusions
-are stated once each in a run of one task and 120 tool steps of 1,500 to 6,000 tokens.
+FILE is a JSON list of {"id", "message", "key": [strings], "lang", "kind", "corrects"?}; without one, those in
+benchmarks/data. Statements are said in passing, thirty a session, between requests, answers and tool output;
+then the session goes on until enough compactions ran. A statement survives if the prompt holds all of its
+keys. A correction fails if the older statement is there and the newer is not. Conclusions are stated once
+each in a run of one task and 120 tool steps of 1,500 to 6,000 tokens (at 128k, as many as give seven
+compactions); what a provider's cache would have had of its prompts is printed beside.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from compact import CompactConfig, CompactManager
+from compact import CompactConfig, CompactManager, count_tokens
 from compact.model.record import RecordKind
 
 DATA = Path(__file__).with_name("data")
@@ -28,14 +32,35 @@ WORDS = (
     "matrix kernel driver window editor folder marker router bridge signal sensor canvas"
 ).split()
 PER_SESSION = 30
+KINDS = ("coding", "support", "chat")
+TASK = "Find out why the nightly import of the ledger is slow, and make it fast. Do not touch the schema."
+MOST_TURNS = 6_000
+
+Message = dict[str, Any]
+Item = dict[str, Any]
 
 
-def load(paths: Sequence[Path]) -> list[dict[str, Any]]:
+def load(paths: Sequence[Path]) -> list[Item]:
     return [item for path in paths for item in json.loads(path.read_text(encoding="utf-8"))]
 
 
+def sessions(statements: Sequence[Item]) -> list[list[Item]]:
+    """About thirty a session, languages and kinds mixed; a correction stands behind what it corrects."""
+    count = -(-len(statements) // PER_SESSION)
+    made: list[list[Item]] = [[] for _ in range(count)]
+    home: dict[str, int] = {}
+    number = 0
+    for item in statements:
+        at = home.get(item.get("corrects", ""))
+        if at is None:
+            at, number = number % count, number + 1
+        home[item["id"]] = at
+        made[at].append(item)
+    return made
+
+
 def output(rng: random.Random, tokens: int) -> str:
-    """Tool output of about so many tokens: a listing with names, numbers and codes."""
+    """Tool output of about that many tokens: a listing with names, numbers and codes."""
     lines, size = [], 0
     while size < tokens * 3.4:
         words = " ".join(rng.choices(WORDS, k=6))
@@ -57,7 +82,7 @@ def prose(rng: random.Random, sentences: int) -> str:
     return " ".join(rng.choice(forms).format(*rng.sample(WORDS, 3)) for _ in range(sentences))
 
 
-def tool_step(rng: random.Random, number: int, said: str, tokens: int) -> list[dict[str, Any]]:
+def tool_step(rng: random.Random, number: int, said: str, tokens: int) -> list[Message]:
     path = f"src/{rng.choice(WORDS)}/{rng.choice(WORDS)}_{number}.py"
     call = {"id": f"call_{number}", "type": "function"}
     call_ = {**call, "function": {"name": "read_file", "arguments": json.dumps({"path": path})}}
@@ -67,15 +92,14 @@ def tool_step(rng: random.Random, number: int, said: str, tokens: int) -> list[d
     ]
 
 
-def talk(rng: random.Random, number: int, said: str, kind: str) -> list[dict[str, Any]]:
+def turn(rng: random.Random, number: int, said: str, kind: str) -> list[Message]:
     """A user's turn with its answer; in coding sessions a tool step stands between them."""
-    turn: list[dict[str, Any]] = [{"role": "user", "content": said}]
+    made: list[Message] = [{"role": "user", "content": said}]
     if kind == "coding":
-        turn += tool_step(
-            rng, number, f"Let me look at the {rng.choice(WORDS)} first.", rng.randrange(300, 900)
-        )
+        look = f"Let me look at the {rng.choice(WORDS)} first."
+        made += tool_step(rng, number, look, rng.randrange(300, 900))
     answer = prose(rng, rng.randrange(3, 9) if kind != "chat" else rng.randrange(10, 25))
-    return [*turn, {"role": "assistant", "content": answer}]
+    return [*made, {"role": "assistant", "content": answer}]
 
 
 def request(rng: random.Random, number: int) -> str:
@@ -89,9 +113,9 @@ def request(rng: random.Random, number: int) -> str:
 
 
 def scripted(request: Any) -> str:
-    """A model that tells the story in its own words and repeats nobody's."""
-    told = "The work on the modules goes on. The files were read and the open parts were looked at in turn. "
-    return (told * 400)[: int(request.max_tokens * 3)].rpartition(".")[0] + "."
+    """A model that reports in its own words and repeats nobody's."""
+    line = "The work on the modules goes on. The files were read and the open parts were looked at in turn. "
+    return (line * 400)[: int(request.max_tokens * 3)].rpartition(".")[0] + "."
 
 
 def manager_for(preset: str, window: int, model: bool = False, **policy: Any) -> CompactManager:
@@ -106,86 +130,148 @@ def manager_for(preset: str, window: int, model: bool = False, **policy: Any) ->
     return CompactManager(config, summarizer=scripted if model else None)
 
 
-def texts_of(prompt: Sequence[dict[str, Any]]) -> str:
+def text_of(prompt: Sequence[Message]) -> str:
     return "\n".join(str(message.get("content") or "") for message in prompt)
 
 
-def held(item: dict[str, Any], sent: str) -> bool:
+def held(item: Item, sent: str) -> bool:
     flat = " ".join(sent.split())
     return all(" ".join(key.split()) in flat for key in item["key"])
 
 
-def compactions(manager: CompactManager) -> int:
+def summaries(manager: CompactManager) -> int:
     return sum(record.kind is not RecordKind.PRUNE for record in manager.records("s"))
 
 
 def run_words(
-    statements: Sequence[dict[str, Any]], kind: str, manager: CompactManager, rounds: int, seed: int
-) -> str:
-    """The prompt after so many compactions since the last statement was said."""
+    statements: Sequence[Item], kind: str, manager: CompactManager, rounds: Sequence[int], seed: int
+) -> dict[int, str]:
+    """The prompt after each of these numbers of compactions since the last statement was said."""
     rng = random.Random(seed)
-    waiting, messages, prompt = list(statements), [], []
-    number, since = 0, None
-    while since is None or compactions(manager) < since + rounds:
-        number += 1
+    waiting, messages = list(statements), []
+    found: dict[int, str] = {}
+    since = None
+    for number in range(1, MOST_TURNS):
         said = waiting.pop(0)["message"] if waiting and number % 2 else request(rng, number)
         if not waiting and since is None:
-            since = compactions(manager) if number > 3 else None
-        messages += talk(rng, number, said, kind)
+            since = summaries(manager)
+        messages += turn(rng, number, said, kind)
         prompt = manager.preflight("s", [*messages, {"role": "user", "content": f"Next, part {number}."}])
-        if number > 4_000:
-            raise SystemExit("no compaction comes")
-    return texts_of(prompt)
+        for wanted in rounds if since is not None else ():
+            if wanted not in found and summaries(manager) >= since + wanted:
+                found[wanted] = text_of(prompt)
+        if len(found) == len(rounds):
+            return found
+    raise SystemExit("no compaction comes")
+
+
+@dataclass
+class Tally:
+    kept: Counter[str] = field(default_factory=Counter)
+    of: Counter[str] = field(default_factory=Counter)
+    lost: list[Item] = field(default_factory=list)
+    stale: list[Item] = field(default_factory=list)
+    """Corrections that are missing where what they correct is there."""
+
+    def add(self, items: Sequence[Item], sent: str) -> None:
+        there = {item["id"] for item in items if held(item, sent)}
+        for item in items:
+            for key in ("all", item["lang"]):
+                self.kept[key] += item["id"] in there
+                self.of[key] += 1
+            if item["id"] not in there:
+                self.lost.append(item)
+                if item.get("corrects") in there:
+                    self.stale.append(item)
+
+    def __str__(self) -> str:
+        shares = {key: 100 * self.kept[key] / count for key, count in self.of.items()}
+        by = "  ".join(f"{key} {share:.0f}" for key, share in sorted(shares.items()) if key != "all")
+        stale = f"{len(self.stale)} stale"
+        return f"{shares['all']:5.1f} % of {self.of['all']}, {stale}   {by}"
 
 
 def measure_words(
-    statements: Sequence[dict[str, Any]], preset: str, window: int, rounds: int, model: bool, show: int
-) -> dict[str, tuple[int, int]]:
-    found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for start in range(0, len(statements), PER_SESSION):
-        part = statements[start : start + PER_SESSION]
-        kind = ("coding", "support", "chat")[start // PER_SESSION % 3]
-        sent = run_words(part, kind, manager_for(preset, window, model), rounds, seed=start)
-        for item in part:
-            kept = held(item, sent)
-            for key in ("all", item["lang"]):
-                found[key][0] += kept
-                found[key][1] += 1
-            if not kept and show > 0:
-                show -= 1
-                print(f"    lost [{item['lang']}]: {item['message'][:120]!r} {item['key']}")
-    return {key: (kept, total) for key, (kept, total) in found.items()}
+    statements: Sequence[Item], preset: str, window: int, rounds: Sequence[int], model: bool
+) -> dict[int, Tally]:
+    found = {wanted: Tally() for wanted in rounds}
+    for number, part in enumerate(sessions(statements)):
+        manager = manager_for(preset, window, model)
+        sent = run_words(part, KINDS[number % 3], manager, rounds, seed=number)
+        for wanted in rounds:
+            found[wanted].add(part, sent[wanted])
+    return found
 
 
-def run_conclusions(
-    conclusions: Sequence[dict[str, Any]], preset: str, window: int, steps: int = 120, seed: int = 5
-) -> tuple[str, CompactManager]:
+@dataclass
+class Loop:
+    """A run of one task: its last prompt, and what of all its prompts the prompt before had."""
+
+    sent: str
+    compactions: int
+    cached: float
+
+
+def run_loop(
+    conclusions: Sequence[Item], preset: str, window: int, steps: int, seed: int = 5, **policy: Any
+) -> Loop:
     rng = random.Random(seed)
-    manager = manager_for(preset, window)
-    task = "Find out why the nightly import of the ledger is slow, and make it fast. Do not touch the schema."
-    messages: list[dict[str, Any]] = [{"role": "user", "content": task}]
+    manager = manager_for(preset, window, **policy)
+    messages: list[Message] = [{"role": "user", "content": TASK}]
     places = {int((at + 0.5) * steps * 0.85 / len(conclusions)): item for at, item in enumerate(conclusions)}
-    prompt: Sequence[Any] = messages
+    before: Sequence[Message] = []
+    sizes: dict[int, int] = {}
+    total = hits = 0
     for step in range(steps):
         said = places[step]["message"] if step in places else f"Let me look at the {rng.choice(WORDS)} next."
         messages += tool_step(rng, step, said, rng.randrange(1_500, 6_000))
         prompt = manager.preflight("s", messages)
-    return texts_of(prompt), manager
+        same = list(takewhile(lambda pair: pair[0] == pair[1], zip(before, prompt, strict=False)))
+        hits += sum(size_of(pair[1], sizes) for pair in same)
+        total += sum(size_of(message, sizes) for message in prompt)
+        before = prompt
+    return Loop(text_of(before), len(manager.records("s")), hits / total)
 
 
-def shares(found: dict[str, tuple[int, int]]) -> str:
-    total, count = found["all"]
-    by = "  ".join(f"{key} {100 * kept / n:.0f}" for key, (kept, n) in sorted(found.items()) if key != "all")
-    return f"{100 * total / count:5.1f} % of {count}   {by}"
+def size_of(message: Message, known: dict[int, int]) -> int:
+    key = hash(json.dumps(message))
+    if key not in known:
+        known[key] = count_tokens([message], counter="estimate")
+    return known[key]
 
 
-def settings(quick: bool) -> Iterator[tuple[str, int, int, bool]]:
-    for preset in ("budget", "chat", "rolling"):
-        for model in (False, True):
-            yield preset, 16_000, 3, model
-            if not quick:
-                yield preset, 16_000, 10, model
-                yield preset, 64_000, 3, model
+def print_words(statements: Sequence[Item], quick: bool, show: bool) -> None:
+    settings: Iterator[tuple[int, tuple[int, ...]]] = iter(
+        ((16_000, (3,)),) if quick else ((16_000, (3, 10)), (64_000, (3,)))
+    )
+    for window, rounds in settings:
+        for preset in ("budget", "chat", "rolling"):
+            for model in (False, True):
+                by = "beside prose" if model else "embedded"
+                for wanted, tally in measure_words(statements, preset, window, rounds, model).items():
+                    print(
+                        f"words {preset:8s}{window // 1000}k after {wanted:2d}, {by:13s}{tally}", flush=True
+                    )
+                    for item in tally.lost if show else ():
+                        print(f"    lost {item['id']} {item['lang']}: {item['message'][:140]!r}")
+
+
+def print_conclusions(conclusions: Sequence[Item], show: bool) -> None:
+    for preset, window, steps in (
+        ("budget", 32_000, 120),
+        ("agent", 32_000, 120),
+        ("budget", 128_000, 200),
+        ("agent", 128_000, 200),
+    ):
+        tally, made = Tally(), []
+        for start in range(0, len(conclusions), 24):
+            part = conclusions[start : start + 24]
+            loop = run_loop(part, preset, window, steps)
+            tally.add(part, loop.sent)
+            made.append(f"{loop.compactions} compactions, {loop.cached:.1%} cached")
+        print(f"conclusions {preset:8s}{window // 1000}k {tally}   {'; '.join(made)}", flush=True)
+        for item in tally.lost if show else ():
+            print(f"    lost {item['id']} {item['lang']}: {item['message'][:140]!r}")
 
 
 def main() -> None:
@@ -194,26 +280,14 @@ def main() -> None:
     )
     parser.add_argument("--statements", nargs="*", type=Path, default=sorted(DATA.glob("statements*.json")))
     parser.add_argument("--conclusions", nargs="*", type=Path, default=sorted(DATA.glob("conclusions*.json")))
-    parser.add_argument("--quick", action="store_true", help="16k and three compactions only")
-    parser.add_argument("--show", type=int, default=0, help="print so many of what was lost")
+    parser.add_argument("--quick", action="store_true", help="words at 16k after three compactions only")
+    parser.add_argument("--only", choices=("words", "conclusions"))
+    parser.add_argument("--show", action="store_true", help="print what was lost")
     given = parser.parse_args()
-    statements, conclusions = load(given.statements), load(given.conclusions)
-    for preset, window, rounds, model in settings(given.quick):
-        found = measure_words(statements, preset, window, rounds, model, given.show)
-        by = "model's prose" if model else "embedded"
-        print(f"words {preset:8s} {window // 1000}k after {rounds:2d}, {by:13s} {shares(found)}", flush=True)
-    for preset, window in (("budget", 32_000), ("agent", 32_000), ("budget", 128_000), ("agent", 128_000)):
-        count = kept = 0
-        made = []
-        for start in range(0, len(conclusions), 24):
-            part = conclusions[start : start + 24]
-            sent, manager = run_conclusions(part, preset, window)
-            count, kept = count + len(part), kept + sum(held(item, sent) for item in part)
-            made.append(len(manager.records("s")))
-            for item in part if given.show else ():
-                if not held(item, sent):
-                    print(f"    lost [{item['lang']}]: {item['message'][:140]!r}")
-        print(f"conclusions {preset:8s} {window // 1000}k {100 * kept / count:5.1f} % of {count}, {made}")
+    if given.only != "conclusions":
+        print_words(load(given.statements), given.quick, given.show)
+    if given.only != "words":
+        print_conclusions(load(given.conclusions), given.show)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ _CLAUSES = frozenset("because since otherwise so due in and but".split())
 """What begins so is a clause of its own: a "not" before it is none of its words."""
 _CITE = re.compile(r"\[m\d[^\]]*\]")
 _RANGE = re.compile(r"\[m(\d+)-m(\d+)\]")
-_PIECES = re.compile(r"(?<=[.!?…:])\s+|;\s+| :: | — | \((?=`)|”\s+“")
+_PIECES = re.compile(r"(?<=[.!?…:])\s+|;\s+(?=(?:[^`]*`[^`]*`)*[^`]*$)| :: | — | \((?=`)|”\s+“")
 _STEP = re.compile(r"^(?:tried to )?(?:edited|edit|wrote|write|ran|read|removed) ")
 _ENDING = re.compile(r" → (exit \d+)?(, its output shows a failure)?(failed)?$")
 _ANSWER = re.compile(

@@ -7,16 +7,18 @@ line of its own (monotone submodular coverage after Lin and Bilmes 2011, where g
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from enum import Enum
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import log
 
 from compact.evidence.ledger import VALUES, WORDS
-from compact.evidence.said import SHOWN, STATED
+from compact.evidence.said import SHOWN
 from compact.evidence.values import values_in
 from compact.evidence.words import content_words
 from compact.model.summary import Evidence, EvidenceKind
@@ -31,26 +33,45 @@ _VALUE = 24
 identifiers and fewer phrases; how much of each was not measured apart."""
 _SAME_MATTER = 0.4
 """Share of the shorter one's weight that two sayings must have in common to be about one matter."""
+_FEW_SAYINGS = 4
+"""A word that more sayings have is talk of the day and links none of them."""
 _FOCUS = 4.0
 _SAYING = 12.0
 """What a saying is worth apart from its words, if it says something new: many short ones count most."""
 _NAME = 2.0
+_HANDED_ON = 0.35
+"""Of the room that the user's words leave over, what goes to conclusions before all kinds compete for it."""
 _FRAGMENT = 14
-_LENGTH_POWER = 0.6
+"""Characters that every choice costs on top, or shreds would look cheap."""
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
     """How the room is shared out. What a kind leaves over is the others'."""
 
-    words: float = 0.55
+    words: float = 0.60
     """Guaranteed to what the user said."""
-    conclusions: float = 0.25
-    done: float = 0.10
+    all_words: float = 0.70
+    """The same where all of it fits into that much."""
+    conclusions: float = 0.15
+    done: float = 0.08
+    values: float = 0.20
     tool_values: float = 0.25
     """The most that values may take which only tools said."""
     rest_chars: int = 1_000_000
     """The most that all but the user's words may take: a brief stays brief, however much room there is."""
+
+
+class Group(Enum):
+    """What shares a part of the room."""
+
+    OWN = "what the user said"
+    SHOWN = "what the user quoted or pasted"
+    CONCLUDED = "what the assistant stated"
+    DONE = "what was done"
+    VALUE = "values that somebody used"
+    TOOL = "what only tools said"
 
 
 @dataclass(slots=True, eq=False)
@@ -66,6 +87,18 @@ class Candidate:
     """What the user said later on the same matter: this one may stay only where that one does."""
     most: float = 0.0
     """What it was worth when last looked at; less now, if anything."""
+
+    @property
+    def group(self) -> Group:
+        unit = self.unit
+        if unit.kind in WORDS:
+            return Group.SHOWN if unit.context == SHOWN else Group.OWN
+        if unit.untrusted:
+            return Group.TOOL
+        return _GROUPS.get(unit.kind, Group.VALUE)
+
+
+_GROUPS = {EvidenceKind.CONCLUDED: Group.CONCLUDED, EvidenceKind.DONE: Group.DONE}
 
 
 @lru_cache(maxsize=20_000)
@@ -93,6 +126,7 @@ class Choice:
         self.candidates = [_candidate(place, ledger[place]) for place in places]
         self._ranks = {unit.value: unit.rank for unit in ledger if unit.kind in VALUES}
         self._weights = _weights(self.candidates)
+        self._series = _series(self.candidates)
         self._covered: Counter[str] = Counter()
         if before:
             words, names, _ = _features(before)
@@ -100,41 +134,51 @@ class Choice:
         self.picked: list[Candidate] = []
         self._taken: set[int] = set()
         self._used = 0
+        self._spent: Counter[Group] = Counter()
+        self._of: dict[Group, list[Candidate]] = {group: [] for group in Group}
+        for one in self.candidates:
+            self._of[one.group].append(one)
         self._standing(frozenset(map(str.lower, content_words(focus))))
         for one in self.candidates:
             one.most = self._most_worth(one)
         if before:
             flat = " ".join(before.split())
             self._taken.update(id(one) for one in self.candidates if one.words and one.unit.value in flat)
+        self._answered()
         _link(self.candidates, self._weights)
 
+    def _answered(self) -> None:
+        """A question stands with its answer: it needs no line of its own."""
+        asked = "\n".join(one.unit.context for one in self._of[Group.OWN])
+        self._taken.update(id(one) for one in self._of[Group.CONCLUDED] if one.unit.value in asked)
+
     def take(self, room: int, shares: Shares) -> list[Candidate]:
-        """The choice for so many characters, in the order in which it was made: the last may go first."""
-        words = [one for one in self.candidates if one.unit.kind in WORDS]
-        own = [one for one in words if one.unit.context != SHOWN]
-        asked = "\n".join(one.unit.context for one in own)  # a question stands with its answer
-        for one in self.candidates:
-            if one.unit.kind is EvidenceKind.CONCLUDED and one.unit.value in asked:
-                self._taken.add(id(one))
-        concluded = [one for one in self.candidates if one.unit.kind is EvidenceKind.CONCLUDED]
-        done = [one for one in self.candidates if one.unit.kind is EvidenceKind.DONE]
-        first = min((one.unit.message for one in words), default=-1)
-        self._fill([one for one in words if one.unit.message == first], room, room // 4, in_order=True)
-        brief = shares.rest_chars < room
-        limit = room if brief else int(room * shares.words)
-        stated = [one for one in own if one.unit.rank >= STATED]
-        self._fill(stated, room, limit - self._used, repeats=False)
-        self._fill(own, room, limit - self._used)
-        room = min(room, self._used + shares.rest_chars)
-        self._fill(concluded, room, int(room * shares.conclusions))
-        self._fill(done, room, int(room * shares.done))
-        mine = set(map(id, own))
-        trusted = [one for one in self.candidates if not one.unit.untrusted or id(one) in mine]
-        tools = [one for one in self.candidates if one.unit.untrusted and one.unit.kind not in WORDS]
-        shown = [one for one in words if one.unit.context == SHOWN]
-        limits = (int(room * shares.tool_values), room // 10)
-        self._fill(trusted, room, room, others=((tools, limits[0]), (shown, limits[1])))
+        """The choice for so many characters, in the order in which it was made: the last may go first.
+
+        Asked again for a larger room, it goes on from where it stopped.
+        """
+        own = self._of[Group.OWN]
+        first = min((one.unit.message for one in (*own, *self._of[Group.SHOWN])), default=-1)
+        opening = [one for one in (*own, *self._of[Group.SHOWN]) if one.unit.message == first]
+        self._fill(opening, room, dict.fromkeys((Group.OWN, Group.SHOWN), room // 4), in_order=True)
+        words = room if shares.rest_chars < room else int(room * self._share_of_words(room, shares))
+        self._fill(own, room, {Group.OWN: words})
+        room = min(room, self._spent[Group.OWN] + self._spent[Group.SHOWN] + shares.rest_chars)
+        spared = max(0.0, shares.words - self._spent[Group.OWN] / max(1, room))
+        for group, share in (
+            (Group.CONCLUDED, shares.conclusions + _HANDED_ON * spared),
+            (Group.DONE, shares.done),
+            (Group.VALUE, shares.values),
+        ):
+            self._fill(self._of[group], room, {group: int(room * share)})
+        most = {Group.TOOL: int(room * shares.tool_values), Group.SHOWN: room // 10}
+        self._fill(self.candidates, room, most)
         return self.picked
+
+    def _share_of_words(self, room: int, shares: Shares) -> float:
+        """More where that is enough for all that the user said: only what does not fit is ranked."""
+        needed = sum(one.cost for one in self._of[Group.OWN])
+        return shares.all_words if needed <= room * shares.all_words else shares.words
 
     def _standing(self, focus: frozenset[str]) -> None:
         """Weights by position, newest before older, and by what the user asked to keep in view."""
@@ -142,7 +186,10 @@ class Choice:
         newest = max((one.unit.message for one in spoken), default=0)
         for one in spoken:
             age = one.unit.message / newest if newest else 1.0
-            one.weight = one.unit.rank * (0.75 + 0.5 * age)
+            # What the user said first or last goes before the middle; of the rest the newest counts.
+            one.weight = one.unit.rank * (
+                1 + 0.2 * abs(2 * age - 1) if one.group is Group.OWN else 0.75 + 0.5 * age
+            )
         if focus:
             about = {one.unit.message for one in spoken if not focus.isdisjoint(one.words)}
             for one in self.candidates:
@@ -151,12 +198,8 @@ class Choice:
 
     def _most_worth(self, one: Candidate) -> float:
         """What a unit would be worth with nothing covered: no less than it ever is."""
-        ranks = self._ranks
-        gain = sum(map(self._weights.__getitem__, one.words))
-        gain += _VALUE * sum(ranks.get(name, 0.3) for name in one.names)
-        if one.unit.kind in WORDS:
-            gain += _SAYING
-        return gain * one.weight
+        gain = sum(map(self._weights.__getitem__, one.words)) + self._naming(one, one.names)
+        return (gain + _SAYING if one.unit.kind in WORDS else gain) * one.weight
 
     def _worth(self, one: Candidate) -> float:
         covered, weights = self._covered, self._weights
@@ -164,77 +207,66 @@ class Choice:
         gain = sum(map(weights.__getitem__, one.words))
         for feature in known:
             gain -= weights[feature] * (1.0 - _AGAIN ** covered[feature])
-        ranks = self._ranks
-        for name in one.names:
-            if name not in covered:
-                gain += _VALUE * ranks.get(name, 0.3)
+        gain += self._naming(one, [name for name in one.names if name not in covered])
         if one.unit.kind in WORDS:
             fresh = sum(map(str.isalpha, one.words)) - sum(map(str.isalpha, known))
             gain += _SAYING * min(1.0, fresh / 3)
         worth = one.most = gain * one.weight
         return worth
 
+    def _naming(self, one: Candidate, names: Iterable[str]) -> float:
+        """Names have cheap lines of their own: among sayings each counts like a word."""
+        if one.unit.kind in WORDS:
+            return sum(self._series[series_of(name)] for name in names)
+        ranks = self._ranks
+        return _VALUE * sum(ranks.get(name, 0.3) for name in names)
+
     def _fill(
         self,
         units: Iterable[Candidate],
         room: int,
-        share: int,
+        most: Mapping[Group, int],
         *,
         in_order: bool = False,
-        repeats: bool = True,
-        others: Sequence[tuple[Sequence[Candidate], int]] = (),
     ) -> None:
-        """Take the best of the units for at most `share` characters; `others` have limits of their own.
-
-        `repeats`: words are taken though they say nothing that others do not.
+        """Take the best of the units while there is room; `most` says what groups may take in all.
 
         A unit's worth only ever falls, so what it was worth when last looked at is a bound, and only what
         comes to the top of the heap and would fit is looked at again.
         """
-        left: dict[int, list[int]] = {}
-        heap: list[tuple[float, int, Candidate]] = []
-        purse = [share]
-        for group, limit in ((units, share), *others):
-            own = purse if limit == share else [limit]
-            for one in group:
-                if id(one) not in self._taken:
-                    left[id(one)] = own
-                    bound = 0.0 if in_order else -one.most / _price(one.cost)
-                    heap.append((bound, one.order, one))
+        heap = [
+            (0.0 if in_order else -one.most / (one.cost + _FRAGMENT), one.order, one)
+            for one in units
+            if id(one) not in self._taken
+        ]
         heapify(heap)
         while heap:
             ratio, order, one = heappop(heap)
-            if id(one) in self._taken or one.cost > min(room - self._used, left[id(one)][0]):
+            left = min(room - self._used, most.get(one.group, room) - self._spent[one.group])
+            if id(one) in self._taken or one.cost > left:
                 continue
-            now = -self._worth(one) / _price(one.cost) if not in_order else 0.0
+            now = 0.0 if in_order else -self._worth(one) / (one.cost + _FRAGMENT)
             if now > ratio + 1e-9 and heap and now > heap[0][0]:
-                if now < -1e-6 or (repeats and one.unit.kind in WORDS):
-                    heappush(heap, (now, order, one))
-                continue
-            if now < -1e-9 or (repeats and one.unit.kind in WORDS):
-                self._pick(one, room, left[id(one)])
+                heappush(heap, (now, order, one))
+            elif now < -1e-9 or one.unit.kind in WORDS:  # words are kept though they say nothing new
+                self._pick(one, room, most)
 
-    def _pick(self, one: Candidate, room: int, left: list[int]) -> bool:
+    def _pick(self, one: Candidate, room: int, most: Mapping[Group, int]) -> bool:
         later = one.later
-        if later is not None and id(later) not in self._taken and not self._pick(later, room, left):
+        if later is not None and id(later) not in self._taken and not self._pick(later, room, most):
             return False
-        if self._used + one.cost > room or one.cost > left[0]:
+        spent = self._spent[one.group] + one.cost
+        if self._used + one.cost > room or spent > most.get(one.group, room):
             return False
         self._taken.add(id(one))
         self.picked.append(one)
         self._used += one.cost
-        left[0] -= one.cost
+        self._spent[one.group] = spent
         for feature in one.words:
             self._covered[feature] += 1
         for name in one.names:
             self._covered[name] += 1
         return True
-
-
-@cache
-def _price(cost: int) -> float:
-    """Less than proportional, or shreds would look cheap."""
-    return float((cost + _FRAGMENT) ** _LENGTH_POWER)
 
 
 def _candidate(order: int, unit: Evidence) -> Candidate:
@@ -255,17 +287,43 @@ def _weights(candidates: Sequence[Candidate]) -> dict[str, float]:
             within.setdefault(feature, set()).add(at)
     total = len(spoken) + 1
     capitals = Counter(word for one in spoken for word in one.capitals)
+    numbered = _numbered(within)
     weights: dict[str, float] = {}
     for feature, messages in within.items():
         count = len(messages)
         if " " in feature:
             weights[feature] = _PAIR if count == 1 else _REPEATED_PAIR
         else:
+            is_number = feature[0].isdigit()
             # A word said once may be a slip; said twice it counts as much as a word can.
-            weights[feature] = log(1 + total / max(2, count))
-            if feature[0].isdigit() or capitals[feature] >= count:
+            weights[feature] = log(1 + total / max(2, numbered.get(feature, count) if is_number else count))
+            if is_number or capitals[feature] >= count:
                 weights[feature] *= _NAME
     return weights
+
+
+def series_of(name: str) -> str:
+    return _DIGITS.sub("#", name)
+
+
+def _series(candidates: Sequence[Candidate]) -> dict[str, float]:
+    """What naming a value is worth in a saying: little for one of a series, `part_12.py` of `part_#.py`."""
+    said = [one for one in candidates if one.unit.kind in WORDS]
+    counts = Counter(series for one in said for series in {series_of(name) for name in one.names})
+    return {series: _NAME * log(1 + (len(said) + 1) / max(2, count)) for series, count in counts.items()}
+
+
+def _numbered(within: Mapping[str, set[int]]) -> dict[str, int]:
+    """For each number, in how many messages one has its place: "step 12" says little after "step 11"."""
+    places: dict[str, set[int]] = {}
+    stands: dict[str, str] = {}
+    for feature, messages in within.items():
+        before, _, number = feature.rpartition(" ")
+        if before and number[0].isdigit():
+            places.setdefault(before, set()).update(messages)
+            if len(places[before]) >= len(places.get(stands.get(number, ""), ())):
+                stands[number] = before
+    return {number: len(places[before]) for number, before in stands.items()}
 
 
 def _link(candidates: Sequence[Candidate], weights: dict[str, float]) -> None:
@@ -278,7 +336,7 @@ def _link(candidates: Sequence[Candidate], weights: dict[str, float]) -> None:
         shared: Counter[int] = Counter()
         for word in words:
             before = holding.setdefault(word, [])
-            if len(before) < 12:
+            if len(before) < _FEW_SAYINGS:
                 for other in before:
                     shared[other] += 1
         best, score = -1, _SAME_MATTER

@@ -8,10 +8,14 @@ from enum import IntEnum
 
 from compact.model.value import value
 
-_TITLE = r"(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)"
-"""After "Dr." and "Mrs." the sentence goes on."""
+_NO_END = "".join(
+    rf"(?<!{before}{short}\.)"
+    for before in (r"\s", "^")
+    for short in ("[A-Z]", "[A-Z][a-z]", "[A-Z][a-z][a-z]", r"\d", r"\d\d")
+)
+"""After "Dr.", "Mrs." or the "2." of a list the sentence goes on; after "part XB-7-C." it does not."""
 _END = re.compile(
-    rf"(?<=[.!?…]){_TITLE}[\"”»)*_`]*[ \t]+(?=[\"“«(*`\[¿¡]?[^\Wa-z_])"
+    rf"(?<=[.!?…]){_NO_END}[\"”»)*_`]*[ \t]+(?=[\"“«(*`\[¿¡]?[^\Wa-z_])"
     r"|(?<=[。！？])(?=[^」』”\"])|(?<![ \t])[ \t]*\n\s*"
 )
 _WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n(?=[^\W\d_])(?=[^\WA-Z])")

@@ -6,22 +6,26 @@ import re
 from collections.abc import Iterator
 
 from compact.evidence.reading import Whose, pieces, sentences, without_code
-from compact.evidence.words import clip, is_about
+from compact.evidence.words import clip, content_words, is_about
 from compact.model.summary import Evidence, EvidenceKind
 
 SHOWN = "shown"
 """Context of what the user quoted, pasted or forwarded: nobody's word."""
 STATED = 1.2
 """Rank of a plain statement; questions, which were mostly answered, and thanks have less."""
-WHOLE = 140
+WHOLE = 100
 """Characters of a message that stays one unit, so that an answer is not torn apart."""
+_ANSWER = 160
+"""An answer longer than a whole stands by itself, unless it begins with a yes or a no and is no longer."""
+_BEGINS = 25
 _JOINED = 60
 _SHOWN_CHARS = 240
 _OPENING_CHARS = 1_200
-_QUESTION_CHARS = 220
+_QUESTION_CHARS = 160
 _LONG_SENTENCE = 420
 _MOST_PIECES = 60
 """Units of one user message; of a longer one, head and tail, and of what lies between, the orders."""
+_FEW_WORDS = 4
 _QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
 _ASKS = re.compile("[?？؟]")
 _OPTION = re.compile(r"^\W*(?:option |variante? |plan )?([a-h]|\d{1,2})\b[\s.):,]", re.IGNORECASE)
@@ -40,15 +44,19 @@ def said_in(text: str, at: int, asked: str, *, opens: bool = False) -> Iterator[
     if len(blocks) > _MOST_PIECES:
         spoken = [block for block in blocks[20:-20] if is_about("orders", block[1].lower())]
         blocks = [*blocks[:20], *spoken[: _MOST_PIECES - 40], *blocks[-20:]]
-    context = asked if own <= WHOLE else ""
+    answers = own <= WHOLE or (own <= _ANSWER and is_about("ack", text[:_BEGINS].lower()))
+    context = asked if answers else ""
     for whose, block in blocks:
         flat = " ".join(block.split())
+        if len(blocks) > 1 and not content_words(flat):
+            continue  # "Okay, great." before what is really said
         if whose is Whose.SHOWN:
             shown = clip(flat, _OPENING_CHARS if opens else _SHOWN_CHARS)
             yield Evidence(EvidenceKind.SAID, shown, at, SHOWN, 0.2, untrusted=True)
         else:
             doubtful = whose is Whose.DOUBTFUL
             yield Evidence(EvidenceKind.SAID, flat, at, context, _standing(flat), untrusted=doubtful)
+            context = ""
 
 
 def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
@@ -72,11 +80,11 @@ def _standing(text: str) -> float:
     lowered = text.lower()
     if is_about("orders", lowered) or is_about("corrects", lowered):
         return 1.6
-    if len(text) < 40 and is_about("ack", lowered):
+    if len(text) < 40 and is_about("ack", lowered) and len(content_words(text)) < _FEW_WORDS:
         return 0.3
     if not _ASKS.search(text):
         return STATED
-    return 0.8 if all(map(_QUESTION.search, sentences(text))) else STATED
+    return 0.6 if all(map(_QUESTION.search, sentences(text))) else STATED
 
 
 def question_in(text: str) -> str:
@@ -110,4 +118,6 @@ def concluded_in(text: str, at: int, *, closes: bool) -> Iterator[Evidence]:
             rank *= 1.5
         if _QUESTION.search(flat):
             rank *= 0.7
+        elif flat[-1] in ":：":
+            rank *= 0.3  # it leads in what stands on other lines
         yield Evidence(EvidenceKind.CONCLUDED, clip(flat, _LONG_SENTENCE), at, "", rank)

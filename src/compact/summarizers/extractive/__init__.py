@@ -25,11 +25,9 @@ from compact.summarizers.extractive.strategies import Strategy, strategy_for
 __all__ = ["ExtractiveSummarizer", "Material", "fitted", "kept_units"]
 
 _SAMPLE_CHARS, _SAMPLE_UNITS = 6_000, 150
-_GENEROUS = 1.25
-"""Costs are guesses: so much more than fits is chosen, and the last choices go first."""
-_TRIES = 12
-_WELL_FILLED, _SMALL_FITS = 0.9, 12
-"""Where less than this share of the room is used, so many of what was left out are tried one by one."""
+_TRIES, _WELL_FILLED = 3, 0.97
+"""Costs are guesses: while less than this share of the room is used, more is chosen; where it is too much,
+the last choices go first."""
 _SLIVER = 12
 _LONG_LINE = 420
 
@@ -129,26 +127,28 @@ def fitted(
     before: str = "",
 ) -> tuple[Draft, int]:
     """What was chosen for so many tokens, written down, and its size; `before` is prose that stands there."""
-    room = int(limit * _chars_per_token(material.ledger, count) * _GENEROUS)
-    among = pool(material.ledger, material.since, room, strategy.shares.words, material.summary)
-    picked = list(Choice(material.ledger, focus, before, among).take(room, strategy.shares))
+    room = limit * _chars_per_token(material.ledger, count)
+    among = pool(material.ledger, material.since, int(room), strategy.shares.all_words, material.summary)
+    choice = Choice(material.ledger, focus, before, among)
+    picked = list(choice.take(int(room), strategy.shares))
     made = draft(picked, strategy, material.newest)
     tokens = count(made.text) if picked else 0
-    left_out: list[Candidate] = []
     for _ in range(_TRIES):
-        if tokens <= limit or not picked:
+        if not 0 < tokens < limit * _WELL_FILLED:
             break
-        kept = _fewer(picked, limit / tokens)
-        left_out = [*picked[len(kept) :], *left_out]
-        picked = kept
+        room *= limit / tokens
+        taken = choice.take(int(room), strategy.shares)
+        if len(taken) == len(picked):
+            break
+        picked = list(taken)
         made = draft(picked, strategy, material.newest)
         tokens = count(made.text)
-    if tokens > limit or not picked:
+    while tokens > limit and picked:
+        picked = _fewer(picked, limit / tokens)
+        made = draft(picked, strategy, material.newest)
+        tokens = count(made.text)
+    if not picked:
         return _at_least_something(material, strategy, limit, count)
-    for one in left_out[:_SMALL_FITS] if tokens < limit * _WELL_FILLED else ():
-        wider = draft([*picked, one], strategy, material.newest)
-        if one.later is None and (size := count(wider.text)) <= limit:
-            picked, made, tokens = [*picked, one], wider, size
     return made, tokens
 
 

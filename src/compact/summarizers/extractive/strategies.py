@@ -44,6 +44,8 @@ _HANDOVER = (
     ("Calls in progress", (Part.PENDING,)),
     ("Ids, names and values", (Part.VALUES,)),
 )
+_TO_CONTINUE = Shares(words=0.45, conclusions=0.30, values=0.12)
+"""An agent's run has few words of the user and many findings of its own."""
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {
         "task_state": Strategy(
@@ -62,7 +64,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
                 ("Decisions", (Part.CONCLUDED, Part.NEWEST, Part.FILES, Part.STEPS, Part.PENDING)),
                 ("Key entities", (Part.VALUES,)),
             ),
-            Shares(conclusions=0.30),
+            Shares(conclusions=0.20, done=0.15),
             ledger=True,
         ),
         "code_delta": Strategy(
@@ -73,12 +75,12 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
                 ("Follow-up", (Part.NEWEST, Part.STEPS, Part.PENDING)),
                 ("Names and values", (Part.VALUES,)),
             ),
-            Shares(words=0.35, done=0.25),
+            Shares(words=0.35, all_words=0.50, done=0.25),
             changes=True,
         ),
         "brief": Strategy(
             ((USERS_WORDS, (Part.TASK, Part.WORDS)),),
-            Shares(conclusions=0.25, rest_chars=1_000),
+            Shares(rest_chars=1_000),
             sentences=5,
         ),
         "rolling": Strategy(
@@ -88,10 +90,9 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
                 ("Facts and entities", (Part.FILES, Part.STEPS, Part.VALUES)),
                 ("Open questions", (Part.NEWEST, Part.PENDING)),
             ),
-            Shares(words=0.55),
         ),
-        "continuation": Strategy(_HANDOVER),
-        "site_building": Strategy(_HANDOVER),
+        "continuation": Strategy(_HANDOVER, _TO_CONTINUE),
+        "site_building": Strategy(_HANDOVER, _TO_CONTINUE),
     }
 )
 BESIDE = Strategy(
@@ -101,7 +102,7 @@ BESIDE = Strategy(
         ("Done", (Part.FILES, Part.STEPS, Part.PENDING)),
         ("Evidence", (Part.VALUES,)),
     ),
-    Shares(words=1.0, conclusions=0.10, done=0.0),
+    Shares(words=1.0, all_words=1.0, conclusions=0.10, done=0.0),
 )
 """What stands beside a model's prose: the words, then what the prose left out."""
 
