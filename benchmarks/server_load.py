@@ -3,7 +3,7 @@
     python benchmarks/server_load.py                              200 sessions, 9 turns each, SQLite
     python benchmarks/server_load.py --postgres --workers 2       the same on PostgreSQL with two workers
     python benchmarks/server_load.py --kill 3                     kill -9 under that load, three times
-    python benchmarks/server_load.py --turns 100 --preset chat    20,000 turns: is memory flat?
+    python benchmarks/server_load.py --turns 100 --clients 16 --preset chat    20,000 turns: is memory flat?
 
 Prints turns a second, the overhead of a turn against asking the model directly, memory, and what is missing:
 every message of every session is read back and compared, each compaction must have its start, its end and
@@ -69,6 +69,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--store", help="a database URL; default: SQLite in a temporary folder")
     parser.add_argument("--postgres", action="store_true", help="a PostgreSQL server of its own")
     parser.add_argument("--preset", default="rolling", help="rolling compacts after six turns")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no turn after so long")
     parser.add_argument("--kill", type=int, default=0, help="kill -9 so many times: a worker, or the server")
     parser.add_argument("--upstream", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -250,6 +251,8 @@ class Load:
     """What was acknowledged, by session."""
     tried: dict[str, set[str]] = field(default_factory=dict)
     longest_refusal: float = 0.0
+    deadline: float = 0.0
+    over: bool = False
     took: float = 0.0
     cpu: float = 0.0
     compactions: int = 0
@@ -263,20 +266,21 @@ class Load:
                 wanted = {"title": f"load {number}", "preset": self.options.preset}
                 self.said[self.client.post("/api/sessions", json=wanted).json()["id"]] = []
             begun, worked = time.perf_counter(), self.server.seconds()
+            self.deadline = begun + self.options.seconds
             watching = threading.Thread(target=self._watch, daemon=True)
             watching.start()
             with ThreadPoolExecutor(self.options.clients) as pool:
                 list(pool.map(self._talk, self.said))
-            self.took = time.perf_counter() - begun
+            self.took, self.over = time.perf_counter() - begun, True
             self.cpu = self.server.seconds() - worked
             self.memory.append(self.server.memory())
 
     def _watch(self) -> None:
         """Memory as the turns go by; kills spread over them."""
         total, killed = self.options.sessions * self.options.turns, 0
-        while len(self.times) < total:
+        while not self.over:
             share = len(self.times) / total
-            if len(self.memory) <= share * 8:
+            if len(self.memory) <= share * 20:
                 self.memory.append(self.server.memory())
             if killed < self.options.kill and share > (killed + 1) / (self.options.kill + 1):
                 killed += 1
@@ -286,6 +290,8 @@ class Load:
     def _talk(self, session: str) -> None:
         tried = self.tried[session] = set()
         for turn in range(self.options.turns):
+            if time.perf_counter() > self.deadline:
+                return
             refused = 0.0
             for attempt in range(1_000):
                 text = f"Turn {turn}.{attempt} of {session}: we take roof {turn} since it is dry. {FILLER}"

@@ -265,7 +265,7 @@ def test_a_models_host_does_not_lead_into_the_private_network(
     else:
         check_upstream(url, plain)
     check_upstream(url, StudioSettings(store="sqlite://", private_upstreams=True))
-    with pytest.raises(ChatError, match="none of the allowed"):
+    with pytest.raises(ChatError, match="not an allowed host"):
         check_upstream(url, StudioSettings(store="sqlite://", upstream_hosts=["other.example"]))
 
 

@@ -123,8 +123,8 @@ class Address:
         """The response of the first address that can be connected to."""
         httpx = load_httpx(self.extra)
         headers = {"content-type": "application/json", **self.headers}
-        host = urlsplit(self.url).hostname or ""
-        pinned = None if self._is_proxied(host) else self.resolve and self.resolve(host)
+        host = self._host
+        pinned = None if self._is_proxied else self.resolve and self.resolve(host)
         if pinned is None:
             asked = client.stream(
                 "POST", self.url, headers=headers, content=body, extensions={"trace": line.trace}
@@ -155,18 +155,26 @@ class Address:
             shown = f"[{address}]" if ":" in address else address
             yield urlunsplit(parts._replace(netloc=f"{shown}{port}"))
 
-    def _is_proxied(self, host: str) -> bool:
+    @property
+    def _host(self) -> str:
+        """Empty for an address that is none; the request reports it."""
+        with suppress(ValueError):
+            return urlsplit(self.url).hostname or ""
+        return ""
+
+    @property
+    def _is_proxied(self) -> bool:
         """Whether a proxy makes the connection: then it is the one that resolves names."""
         proxies = getproxies()
-        return bool(proxies.get(urlsplit(self.url).scheme) or proxies.get("all")) and not proxy_bypass(host)
+        proxy = proxies.get(self.url.partition(":")[0].lower()) or proxies.get("all")
+        return bool(proxy) and not proxy_bypass(self._host)
 
     def _client(self, httpx: Any) -> Any:
         timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
         if is_this_machine(self.url) and self.url.startswith("http:"):
             # No proxy in front of it, whatever the environment says, and no certificates to load.
             return httpx.Client(timeout=timeout, verify=False, trust_env=False)
-        host = urlsplit(self.url).hostname or ""
-        return httpx.Client(timeout=timeout, verify=certificates(), trust_env=self._is_proxied(host))
+        return httpx.Client(timeout=timeout, verify=certificates(), trust_env=self._is_proxied)
 
     def _read(self, response: Any) -> Iterator[Any]:
         if "text/event-stream" not in response.headers.get("content-type", ""):

@@ -62,17 +62,21 @@ class Presence:
 
     def ended(self, session_id: str, work: Work, usage: Usage) -> None:
         """This work is over."""
-        self.used(session_id, usage)
-        self._change(session_id, work, {"turn": None})
+        self._change(session_id, work, {"turn": None}, {"usage": usage.model_dump()})
 
-    def _change(self, session_id: str, work: Work, changes: Mapping[str, Any]) -> None:
-        """Only of what is claimed for this work: a renewal that comes late must not claim it again."""
+    def _change(
+        self, session_id: str, work: Work, own: Mapping[str, Any], common: Mapping[str, Any] | None = None
+    ) -> None:
+        """`own` only where the session is claimed for this work: a late renewal must not claim it again."""
         with self._store.exclusively(session_id):
             thread = self._store.session(session_id)
-            if thread is not None and (thread.settings.get("turn") or {}).get("id") == work.id:
-                self._put(thread, changes)
+            if thread is not None:
+                holds = (thread.settings.get("turn") or {}).get("id") == work.id
+                self._put(thread, {**(common or {}), **(own if holds else {})})
 
     def _put(self, thread: Thread, changes: Mapping[str, Any]) -> None:
+        if not changes:
+            return
         settings = {**thread.settings, **changes}
         kept = {name: value for name, value in settings.items() if value is not None}
         self._store.put_session(thread.session_id, settings=kept)
