@@ -50,7 +50,7 @@ web: $(WEB_OUT)  ## build the studio (needs Node 20 or newer)
 $(WEB_MODULES): web/package.json web/package-lock.json
 	@command -v npm > /dev/null || { echo "The studio is built with Node 20 or newer: install nodejs and npm." >&2; exit 1; }
 	@echo "Installing the studio's packages ..." >&2
-	@cd web && npm install --no-save --no-audit --no-fund --loglevel=error > /dev/null
+	@cd web && npm install --no-save --no-audit --no-fund --no-update-notifier --loglevel=error > /dev/null
 	@touch $@
 
 $(WEB_OUT): $(WEB_MODULES) $(WEB_SOURCES)

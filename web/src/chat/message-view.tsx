@@ -131,10 +131,10 @@ export const MessageView = memo(function MessageView({ message, sessionId, onPin
       tabIndex={-1}
       onFocus={() => setInside(true)}
       onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setInside(false)}
-      className={`group relative grid grid-cols-1 pb-[18px] md:grid-cols-[44px_minmax(0,1fr)] ${continued ? "-mt-[13px]" : ""}`}
+      className={`group relative grid grid-cols-1 pb-[18px] md:grid-cols-[44px_minmax(0,1fr)] ${continued ? "-mt-2" : ""}`}
     >
       <div className="hidden font-mono text-axis leading-6 font-medium text-text-3 md:block">{position === undefined ? "" : `m${position}`}</div>
-      <div className="rail relative min-w-0 pl-[13px] md:pl-4" data-rail={railOf(message)}>
+      <div className="rail relative min-w-0 pl-[13px] md:pl-4" data-rail={railOf(message)} data-continued={continued || undefined}>
         <div className={`flex items-center gap-[7px] text-dense leading-6 font-semibold ${continued ? "absolute -top-[19px] right-0 z-[1]" : ""}`}>
           {continued ? <span className="sr-only">{who}</span> : who}
           {!continued && message.created_at != null && <span className="text-meta font-normal text-text-3">{clock(message.created_at)}</span>}

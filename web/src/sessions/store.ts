@@ -42,7 +42,12 @@ export const useSessions = create<SessionsStore>(() => ({
 
 const { setState, getState } = useSessions;
 
-export function rememberSession(session: Session) {
+/** When a compaction of a session was last seen to end: an answer that was asked for before knows less. */
+const ended = new Map<string, number>();
+
+export function rememberSession(answer: Session, askedAt = performance.now()) {
+  const late = answer.compacting && askedAt < (ended.get(answer.id) ?? 0);
+  const session = late ? { ...answer, compacting: false } : answer;
   if (session.usage) useUsage.getState().set(session.id, session.usage);
   setState((state) => {
     const known = state.sessions.some((other) => other.id === session.id);
@@ -59,6 +64,7 @@ function merged(before: Session, now: Session): Session {
 }
 
 export function changeSession(id: string, change: Partial<Session>) {
+  if (change.compacting === false) ended.set(id, performance.now());
   setState((state) => ({
     sessions: state.sessions.map((session) => (session.id === id ? { ...session, ...change } : session)),
   }));
@@ -100,9 +106,10 @@ async function loadMore(cursor: string) {
 }
 
 export async function refreshSession(id: string): Promise<Session | null> {
+  const askedAt = performance.now();
   try {
     const session = await api.get<Session>(sessionPath(id));
-    rememberSession(session);
+    rememberSession(session, askedAt);
     return session;
   } catch {
     // The list keeps what it knew; the open session shows its own error.
@@ -164,9 +171,10 @@ export function isUnread(session: Session, seen: Record<string, number>): boolea
 
 /** What other tabs, the terminal and background work did to the sessions: the newest ones again. */
 export async function refreshSessions() {
+  const askedAt = performance.now();
   try {
     const page = await api.get<{ sessions: Session[]; next_cursor: string | null }>("/api/sessions?limit=50");
-    for (const session of page.sessions) rememberSession(session);
+    for (const session of page.sessions) rememberSession(session, askedAt);
     if (page.next_cursor) return;
     const still = new Set(page.sessions.map((session) => session.id));
     setState((state) => ({ sessions: state.sessions.filter((session) => still.has(session.id)) }));

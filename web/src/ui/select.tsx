@@ -21,7 +21,7 @@ export function Select({ label, value, options, onChange, quiet, disabled }: Pro
         value={value}
         disabled={disabled}
         onChange={(event) => onChange(event.target.value)}
-        className={`max-w-40 min-w-0 appearance-none truncate rounded-[7px] border pr-6 pl-2 font-medium ${look}`}
+        className={`max-w-56 min-w-0 appearance-none truncate rounded-[7px] border pr-6 pl-2 font-medium ${look}`}
       >
         {options.map((option) => (
           <option key={option.value} value={option.value} className="bg-surface text-text">
