@@ -1,4 +1,4 @@
-"""Takes the README's pictures of the studio: what `compact studio --demo` shows, in a real browser, with no key.
+"""Takes the pictures of the studio in the README: what `compact studio --demo` shows with no key.
 
 Run `compact studio --demo --port 5181` in an empty folder, then this. Needs Chromium.
 """
