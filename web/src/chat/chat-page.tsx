@@ -223,6 +223,7 @@ export function ChatPage({ session, header }: Props) {
             {failed ? (
               <ErrorBanner
                 state={open.compaction}
+                draftKept={draftText(draft) !== ""}
                 onDismiss={() => useOpenSession.setState({ bannerClosed: true })}
                 onRetry={retryCompaction}
                 onPrune={() => { useOpenSession.setState({ bannerClosed: true }); void compactNow({ mode: "prune" }); }}

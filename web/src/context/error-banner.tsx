@@ -5,6 +5,8 @@ import type { CompactionState } from "./compaction";
 
 interface Props {
   state: CompactionState;
+  /** Whether a message that did not go out waits in the composer. */
+  draftKept: boolean;
   onDismiss: () => void;
   onRetry: () => void;
   onPrune: () => void;
@@ -13,8 +15,14 @@ interface Props {
   onExport: () => void;
 }
 
+/** The engine names the kind of error first; people read the sentence after it. */
+export function errorWords(error: string): string {
+  const words = error.replace(/^[A-Z][A-Za-z]*(Budget|Error|Busy): /, "");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** What happened, that nothing is lost and why, and what can be done. The first action is the primary one. */
-export function ErrorBanner({ state, onDismiss, onRetry, onPrune, onNewSession, onReviewPins, onExport }: Props) {
+export function ErrorBanner({ state, draftKept, onDismiss, onRetry, onPrune, onNewSession, onReviewPins, onExport }: Props) {
   const actions: { label: string; run: () => void; icon?: ReactNode }[] = [];
   if (state.canRetry) {
     actions.push({ label: "Retry", run: onRetry, icon: <RotateCw size={13} aria-hidden /> });
@@ -34,8 +42,8 @@ export function ErrorBanner({ state, onDismiss, onRetry, onPrune, onNewSession, 
         <X size={14} aria-hidden />
       </Button>
       <p className="col-start-2 text-dense break-words text-text-2">
-        {state.error} <b className="font-medium text-text">Nothing is lost:</b> the conversation is as it was, and what you typed is
-        saved as a draft.
+        {errorWords(state.error)} <b className="font-medium text-text">Nothing is lost:</b> the conversation is as it was
+        {draftKept ? ", and what you typed is saved as a draft." : "."}
       </p>
       <div className="col-start-2 mt-2 flex flex-wrap gap-2">
         {actions.map((action, index) => (

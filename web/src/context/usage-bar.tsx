@@ -111,9 +111,9 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
           )}
         </span>
         {!usage.exact && (
-          <Tag title="Counted without the model's own tokenizer">
+          <span className={note ? "hidden md:inline" : ""}><Tag title="Counted without the model's own tokenizer">
             Estimate{usage.margin && usage.margin > 1 ? ` ±${Math.round((usage.margin - 1) * 100)}%` : ""}
-          </Tag>
+          </Tag></span>
         )}
         {note && (
           <span className={`inline-flex items-center gap-1.5 self-center font-medium whitespace-nowrap ${note.tone}`}>

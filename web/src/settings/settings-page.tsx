@@ -25,7 +25,7 @@ export default function SettingsPage({ onDrawer }: { onDrawer: () => void }) {
   }, []);
   return (
     <div className="min-h-0 flex-1 overflow-auto bg-bg" tabIndex={0} role="region" aria-label="Settings">
-      <div className="mx-auto grid max-w-[860px] gap-4 p-4 md:p-8">
+      <div className="mx-auto grid max-w-[860px] grid-cols-[minmax(0,1fr)] gap-4 p-4 md:p-8">
         <div className="flex items-center gap-2">
           <Button variant="ghost" icon aria-label="Sessions" className="lg:hidden" onClick={onDrawer}><Menu size={16} aria-hidden /></Button>
           <h1 className="text-page font-semibold">Settings</h1>

@@ -18,7 +18,11 @@ export function Dialog({ title, onClose, children, description, wide, sheet, hid
   useEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement as HTMLElement | null;
-    if (dialog && !dialog.open) dialog.showModal();
+    if (dialog && !dialog.open) {
+      dialog.showModal();
+      // The browser would choose the first tab, even where another one is open.
+      dialog.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
+    }
     return () => {
       dialog?.close();
       before?.focus?.();

@@ -15,13 +15,13 @@ export function Select({ label, value, options, onChange, quiet, disabled }: Pro
     ? "h-[26px] border-transparent text-meta text-text-2 hover:bg-text/6"
     : "h-7 border-line bg-surface text-dense";
   return (
-    <span className="relative inline-flex min-w-0 items-center">
+    <span className={`relative inline-flex items-center ${quiet ? "flex-none" : "min-w-0"}`}>
       <select
         aria-label={label}
         value={value}
         disabled={disabled}
         onChange={(event) => onChange(event.target.value)}
-        className={`max-w-56 min-w-0 appearance-none truncate rounded-[7px] border pr-6 pl-2 font-medium ${look}`}
+        className={`${quiet ? "max-w-28 md:max-w-56" : "max-w-56"} min-w-0 appearance-none truncate rounded-[7px] border pr-6 pl-2 font-medium ${look}`}
       >
         {options.map((option) => (
           <option key={option.value} value={option.value} className="bg-surface text-text">
