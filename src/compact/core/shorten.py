@@ -21,12 +21,25 @@ def shortened(text: str, name: str, chars: int, words: frozenset[str] = frozense
     """At most about `chars` characters of an output, with the handle under which all can be recalled."""
     note = f"[Tool output shortened: {len(text):,} characters, recall {name} for all of it]"
     room = max(0, chars - len(note))
-    head, between = int(room * _HEAD), int(room * _MIDDLE)
-    tail = room - head - between
-    middle = text[head : len(text) - tail] if tail else text[head:]
-    chosen_lines = "\n".join(_telling_lines(middle.split("\n"), between, words))
-    parts = (text[:head].rstrip(), note, chosen_lines, text[len(text) - tail :].lstrip() if tail else "")
+    first, between = int(room * _HEAD), int(room * _MIDDLE)
+    last = max(first, len(text) - (room - first - between))
+    head, tail = _whole_lines(text[:first]), _whole_lines(text[last:][::-1])[::-1]
+    middle = text[len(head) : len(text) - len(tail)]
+    parts = (
+        head.rstrip(),
+        note,
+        "\n".join(_telling_lines(middle.split("\n"), between, words)),
+        tail.strip(),
+    )
     return "\n".join(part for part in parts if part)
+
+
+def _whole_lines(piece: str) -> str:
+    """Up to the last line break; a piece of one long line is cut at a blank, or where it ends."""
+    for mark in ("\n", " "):
+        if (at := piece.rfind(mark)) > len(piece) // 2:
+            return piece[:at]
+    return piece
 
 
 def _telling_lines(lines: Sequence[str], room: int, words: frozenset[str]) -> list[str]:
