@@ -1,0 +1,116 @@
+"""The choice under a budget: shares, diminishing returns, and which words stay where not all fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from compact.evidence import Choice, Shares
+from compact.evidence.choose import Group
+from compact.evidence.said import SHOWN
+from compact.model.summary import Evidence, EvidenceKind
+
+
+def said(text: str, at: int, rank: float = 1.2) -> Evidence:
+    return Evidence(EvidenceKind.SAID, text, at, "", rank)
+
+
+def concluded(text: str, at: int) -> Evidence:
+    return Evidence(EvidenceKind.CONCLUDED, text, at, "", 1.0)
+
+
+def value(text: str, at: int, rank: float = 1.0, untrusted: bool = False) -> Evidence:
+    return Evidence(EvidenceKind.ID, text, at, "", rank, untrusted)
+
+
+def texts(choice: Choice, room: int, shares: Shares | None = None) -> list[str]:
+    return [one.unit.value for one in choice.take(room, shares or Shares())]
+
+
+def test_all_words_stay_where_they_fit_their_part_though_values_are_worth_more() -> None:
+    words = [
+        said(f"The {name} must stay closed on weekends.", at) for at, name in enumerate(("gate", "dock"))
+    ]
+    values = [value(f"AB-{number:04d}", 9, rank=30.0) for number in range(100)]
+    chosen = texts(Choice([*words, *values]), 160)
+    assert {unit.value for unit in words} <= set(chosen)
+
+
+def test_no_kind_starves_where_the_room_is_small() -> None:
+    ledger = [
+        *(
+            said(f"Rule {n} of the {name} harbor is new to all of us.", n)
+            for n, name in enumerate("abcdefghij")
+        ),
+        *(concluded(f"The {name} pump fails because of sand.", 20) for name in ("old", "new", "third")),
+        *(value(f"PX-{number:03d}", 30) for number in range(40)),
+    ]
+    choice = Choice(ledger)
+    choice.take(600, Shares())
+    spent = {one.group for one in choice.picked}
+    assert {Group.OWN, Group.CONCLUDED, Group.VALUE} <= spent
+
+
+def test_what_only_tools_said_takes_at_most_its_share() -> None:
+    ledger = [value(f"TT-{number:04d}", 3, rank=9.0, untrusted=True) for number in range(200)]
+    choice = Choice([said("Count the crates.", 0), *ledger])
+    chosen = choice.take(1_000, Shares())
+    assert sum(one.cost for one in chosen if one.group is Group.TOOL) <= 250
+
+
+def test_asked_again_for_a_larger_room_it_goes_on() -> None:
+    ledger = [
+        said(f"The {name} lamp is broken.", at) for at, name in enumerate(("red", "blue", "green", "gray"))
+    ]
+    choice = Choice(ledger)
+    first = list(choice.take(90, Shares()))
+    assert choice.take(400, Shares())[: len(first)] == first
+    assert len(choice.picked) == 4
+
+
+def test_the_older_of_two_words_on_a_matter_never_stays_without_the_newer() -> None:
+    older = said("The Larsen crate goes to the Odense warehouse.", 2)
+    newer = said(
+        "Correction: the Larsen crate goes to the Aarhus warehouse, ask Signe there first please.", 9
+    )
+    for room in range(60, 400, 7):
+        chosen = texts(Choice([said("Hello there.", 0), older, newer]), room)
+        assert newer.value in chosen or older.value not in chosen
+
+
+def test_a_number_in_a_place_that_every_message_numbers_says_little() -> None:
+    routine = [said(f"Check basin {number} next.", number) for number in range(3, 60)]
+    told = said("My sister Maren takes over on Sunday.", 30)
+    chosen = texts(Choice([said("Let us begin.", 0), told, *routine]), 500)
+    assert chosen.index(told.value) <= 2
+
+
+def test_one_name_of_a_series_does_not_outrank_a_rule() -> None:
+    asked = [said(f"What does part_{n}.py do with row {n * 37}?", n + 2, rank=0.6) for n in range(60)]
+    rules = [said("Meat is out, we cook for monks.", 0), said("Write to the abbot only on Mondays.", 1)]
+    values = [value(f"part_{n}.py", n + 2, rank=8.0) for n in range(60)]
+    chosen = texts(Choice([*rules, *asked, *values]), 600)
+    assert {rule.value for rule in rules} <= set(chosen[:3])
+
+
+def test_the_first_message_comes_first_even_what_it_shows() -> None:
+    task = Evidence(
+        EvidenceKind.SAID, "Rename the column in the ledger table.", 0, SHOWN, 0.2, untrusted=True
+    )
+    other = [said(f"And look at the {name} again, please do.", 5) for name in ("gate", "dock", "pier")]
+    assert texts(Choice([task, *other]), 400)[0] == task.value
+
+
+def test_a_repeated_conclusion_adds_nothing() -> None:
+    ledger = [
+        said("Go.", 0),
+        *(concluded("The pump fails because of sand in the filter.", at) for at in (1, 2)),
+    ]
+    choice = Choice([*ledger, concluded("The valve is sound.", 3)])
+    order = [one.unit.message for one in choice.take(500, Shares()) if one.group is Group.CONCLUDED]
+    assert order.index(3) < max(order.index(at) for at in (1, 2) if at in order)
+
+
+@pytest.mark.parametrize("room", [0, 1, 20])
+def test_a_tiny_room_is_not_overrun(room: int) -> None:
+    choice = Choice([said("A rather long saying that does not fit anywhere.", 0), value("AB-12", 1)])
+    assert sum(one.cost for one in choice.take(room, Shares())) <= room

@@ -1,0 +1,82 @@
+"""What the user said and what the assistant stated, as units."""
+
+from __future__ import annotations
+
+import pytest
+
+from compact.evidence.reading import sentences
+from compact.evidence.said import concluded_in, option_of, question_in, said_in
+
+
+def values(text: str, asked: str = "") -> list[str]:
+    return [unit.value for unit in said_in(text, 3, asked)]
+
+
+def test_a_short_message_stays_whole() -> None:
+    assert values("Use the blue one. Not before Friday.") == ["Use the blue one. Not before Friday."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "测试库里的数据你可以随便改，改坏了我再恢复。",
+        "가격표는 금요일까지 바꾸지 말아 주세요.",
+        "निरीक्षण 11 जनवरी को है, उससे पहले सब तैयार चाहिए।",
+        "Personalens telefonnummer får inte lämna huset.",
+    ],
+)
+def test_words_of_any_language_rank_as_statements(text: str) -> None:
+    (unit,) = said_in(text, 0, "")
+    assert unit.value == text and unit.rank >= 1.2
+
+
+def test_only_the_first_sentence_of_an_answer_carries_the_question() -> None:
+    answer = (
+        "Yes, the second one. " + "The crates go to the northern gate, and the drivers know the way there. "
+    )
+    contexts = [unit.context for unit in said_in(answer + "Ask Runa.", 3, "asked in [m2]: Which?")]
+    assert contexts[0] == "asked in [m2]: Which?"
+    assert not any(contexts[1:])
+
+
+def test_a_long_answer_stands_by_itself() -> None:
+    text = "The harbor office wants forms in three copies. " * 5
+    assert all(not unit.context for unit in said_in(text, 3, "asked in [m2]: What do they want?"))
+
+
+def test_thanks_before_a_wish_are_no_unit() -> None:
+    text = (
+        "Great, thanks! "
+        + "The drawing of the second floor lacks the stairs to the attic, and the doors open inwards."
+    )
+    assert not any(
+        value.startswith("Great") for value in values(text + " Could you add both before Monday noon?")
+    )
+
+
+def test_questions_rank_below_statements() -> None:
+    asked, stated = (next(iter(said_in(text, 0, ""))).rank for text in ("Where is it?", "It is in the shed."))
+    assert asked < stated
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("The serial number is QX-77120-B. The light blinks.", 2),
+        ("Ask Dr. Lund about it. He knows.", 2),
+        ("1. Yes, ignore accents. 2. New rule: round up.", 2),
+        ("納品日は6月18日です。テストもお願いします。", 2),
+    ],
+)
+def test_where_a_sentence_ends(text: str, count: int) -> None:
+    assert len(list(sentences(text))) == count
+
+
+def test_a_lead_in_is_worth_less_than_what_it_leads_in() -> None:
+    lead, point = concluded_in("Open, please decide:\n- The old format stays readable.", 4, closes=True)
+    assert lead.rank < point.rank
+
+
+def test_the_option_that_an_answer_takes() -> None:
+    assert option_of("b, please", "a) paint it\nb) leave it bare") == "b: leave it bare"
+    assert question_in("I can paint it. Which color do you want?") == "Which color do you want?"
