@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from compact.evaluation.loading import Case, Problem, load_cases
 from compact.evaluation.results import Outcome, Row, rows_of
-from compact.evaluation.run import TAIL, Fits, Trial, evaluate
+from compact.evaluation.run import BASELINES, TAIL, Fits, Trial, evaluate
 from compact.evaluation.windows import DEFAULT_WINDOWS, Window, parse_windows
 
 __all__ = [
+    "BASELINES",
     "DEFAULT_WINDOWS",
     "TAIL",
     "Case",

@@ -22,6 +22,7 @@ _INK, _SOFT, _GRID = "#1f2328", "#57606a", "#e3e6ea"
 
 _WIDTH, _PANEL_HEIGHT = 1_000, 320
 _LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 70, 126, 64, 92, 28
+_COLUMNS, _ROW_GAP = 2, 30
 _SCALES = (0.75, 1.35)
 """Of the marks of the smallest and the largest window."""
 TITLE = "Survival of probes against the share of tokens kept"
@@ -45,12 +46,13 @@ class Panel:
 
 
 def draw(outcomes: Sequence[Outcome], subtitle: str = "") -> str:
-    """The picture as SVG text; a panel for identifiers and one for questions, where there are such probes."""
+    """The picture as SVG text; a panel for each kind of fact that there is."""
     panels = panels_of(outcomes)
     names = list(dict.fromkeys(outcome.preset for outcome in outcomes))
-    count = max(1, len(panels))
-    room = (_WIDTH - _LEFT - _RIGHT - (count - 1) * _GAP) / count
-    height = _TOP + _PANEL_HEIGHT + _BOTTOM
+    columns = max(1, min(_COLUMNS, len(panels)))
+    room = (_WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
+    row_height = _PANEL_HEIGHT + _BOTTOM + _ROW_GAP
+    height = _TOP + max(1, -(-len(panels) // columns)) * row_height - _ROW_GAP
     body = [
         _text(_LEFT, 30, "What survives compaction", size=18, weight="600"),
         _text(_LEFT, 51, subtitle, size=12, fill=_SOFT),
@@ -58,7 +60,8 @@ def draw(outcomes: Sequence[Outcome], subtitle: str = "") -> str:
         *_legend(names, _LEFT, 76),
     ]
     for number, panel in enumerate(panels):
-        body += _panel(panel, names, _LEFT + number * (room + _GAP), _TOP, room)
+        row, column = divmod(number, columns)
+        body += _panel(panel, names, _LEFT + column * (room + _GAP), _TOP + row * row_height, room)
     if not panels:
         body.append(_text(_LEFT, _TOP + 40, "No conversation with probes was compacted.", size=13))
     return "\n".join(
@@ -83,6 +86,8 @@ def panels_of(outcomes: Iterable[Outcome]) -> list[Panel]:
         if hard
         else ("Identifiers", lambda outcome: outcome.identifiers),
         ("Questions", lambda outcome: outcome.questions),
+        ("User's words", lambda outcome: outcome.words),
+        ("Conclusions", lambda outcome: outcome.conclusions),
     ]
     panels = [
         Panel(title, _most_probes(outcomes, score_of), _lines(outcomes, score_of))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,7 @@ from compact.evaluation.cache import PromptCache
 from compact.evaluation.contestants import Contestant
 from compact.evaluation.loading import Identifier, Question
 from compact.evaluation.measuring import Measured
+from compact.evaluation.phrases import Phrase, said_again, score_phrases
 from compact.evaluation.results import Outcome
 from compact.evaluation.scoring import answerable, present, score_identifiers, score_questions
 from compact.evaluation.windows import Window
@@ -33,6 +35,18 @@ class Subject:
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         return answerable(self.case.questions, self.measured.text(self.case.messages))
+
+    def said_again(self, role: Role) -> frozenset[Phrase]:
+        if role not in self._again:
+            decoded, cut = self.measured.decoded, self.case.cut
+            messages = [decoded(one, index) for index, one in enumerate(self.case.messages)]
+            before, after = chain.from_iterable(messages[:cut]), chain.from_iterable(messages[cut:])
+            self._again[role] = said_again(list(before), list(after), role)
+        return self._again[role]
+
+    @cached_property
+    def _again(self) -> dict[Role, frozenset[Phrase]]:
+        return {}
 
     @cached_property
     def calls(self) -> list[int]:
@@ -88,6 +102,8 @@ def replay(
         identifiers=score_identifiers(subject.identifiers, at_cut),
         hard=score_identifiers([probe for probe in subject.identifiers if probe.hard], at_cut),
         questions=score_questions(subject.questions, texts.get(case.horizon, "")),
+        words=score_phrases(subject.said_again(Role.USER), at_cut),
+        conclusions=score_phrases(subject.said_again(Role.ASSISTANT), at_cut),
         prompts=len(ends),
         prompt_tokens=cache.tokens,
         cached_tokens=cache.cached,

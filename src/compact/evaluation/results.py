@@ -27,6 +27,10 @@ class Outcome:
     identifiers: Score = field(default_factory=Score)
     hard: Score = field(default_factory=Score)
     questions: Score = field(default_factory=Score)
+    words: Score = field(default_factory=Score)
+    """Phrases of the user that come up again after the cut."""
+    conclusions: Score = field(default_factory=Score)
+    """The same of the assistant."""
     prompts: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -53,6 +57,8 @@ class Row:
     identifiers: Score
     hard: Score
     questions: Score
+    words: Score
+    conclusions: Score
     tokens_before: int
     tokens_after: int
     prompts: int
@@ -73,7 +79,7 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         shown = asdict(self)
-        for name in ("identifiers", "hard", "questions"):
+        for name in ("identifiers", "hard", "questions", "words", "conclusions"):
             score: Score = getattr(self, name)
             shown[name] = {"kept": score.kept, "of": score.of, "share": rounded(score.share)}
         shown["seconds"] = round(self.seconds, 3)
@@ -120,6 +126,8 @@ def _summed(source: str, preset: str, window: str, outcomes: Sequence[Outcome]) 
         identifiers=sum((outcome.identifiers for outcome in outcomes), Score()),
         hard=sum((outcome.hard for outcome in outcomes), Score()),
         questions=sum((outcome.questions for outcome in outcomes), Score()),
+        words=sum((outcome.words for outcome in outcomes), Score()),
+        conclusions=sum((outcome.conclusions for outcome in outcomes), Score()),
         tokens_before=total(lambda outcome: outcome.tokens_before, sound),
         tokens_after=total(lambda outcome: outcome.tokens_after, sound),
         prompts=total(lambda outcome: outcome.prompts),

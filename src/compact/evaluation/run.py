@@ -10,6 +10,7 @@ from typing import Any
 from compact.config import CompactConfig
 from compact.counters import counter_for
 from compact.errors import FormatError
+from compact.evaluation.baselines import SUMMARIES
 from compact.evaluation.contestants import TAIL, Contestant, PresetContestant, TailContestant
 from compact.evaluation.loading import Case, Problem
 from compact.evaluation.measuring import Measured
@@ -19,7 +20,9 @@ from compact.evaluation.windows import DEFAULT_WINDOWS, Window, scaled
 from compact.policies import PRESETS
 from compact.ports import TokenCounter
 
-__all__ = ["TAIL", "Fits", "Trial", "evaluate"]
+__all__ = ["BASELINES", "TAIL", "Fits", "Trial", "evaluate"]
+
+BASELINES = (TAIL, *SUMMARIES)
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,14 @@ class Trial:
     @cached_property
     def configs(self) -> dict[str, CompactConfig]:
         """Raises ConfigError for a preset that is not known."""
-        return {name: self.configure("budget" if name == TAIL else name) for name in self.presets}
+        return {name: self._config(name) for name in self.presets}
+
+    def _config(self, name: str) -> CompactConfig:
+        if name in SUMMARIES:
+            config = self.configure("budget")
+            alone = config.policy.model_copy(update={"survival_floor": 0.0})
+            return config.model_copy(update={"policy": alone})
+        return self.configure("budget" if name == TAIL else name)
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -76,4 +86,4 @@ def _contestant(
 ) -> Contestant:
     if preset == TAIL:
         return TailContestant(measured, tokens - scaled(config.policy, tokens).reserve(tokens))
-    return PresetContestant(measured, config, tokens, summarizer)
+    return PresetContestant(measured, config, tokens, SUMMARIES.get(preset, summarizer))

@@ -133,7 +133,8 @@ def test_conversations_too_short_for_a_smaller_window_are_said(compact: Compact,
 
 def test_an_unknown_preset_is_told_with_the_baseline_among_the_known(compact: Compact, runs: Path) -> None:
     ended = compact("eval", runs, "--presets", "agent,budgie")
-    assert "--presets must be among budget, chat, window, agent, rolling, tail (got 'budgie')" in ended.err
+    assert "--presets must be among budget, chat, window, agent, rolling, tail, head-tail" in ended.err
+    assert "(got 'budgie')" in ended.err
 
 
 def test_interrupted_it_shows_what_it_has(

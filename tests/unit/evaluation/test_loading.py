@@ -101,7 +101,7 @@ def test_a_packed_file_is_known_by_its_bytes(tmp_path: Path) -> None:
 
 
 def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="is not there"):
+    with pytest.raises(FormatError, match="does not exist"):
         load_cases([tmp_path / "none.jsonl"])
     with pytest.raises(FormatError, match=r"holds no \.jsonl"):
         load_cases([tmp_path])

@@ -71,7 +71,7 @@ def test_the_table_lines_up() -> None:
     body = [line for line, _ in lines if line.startswith("  ")]
     assert len({len(line) for line in body}) == 1
     assert body[0].split() == list(COLUMNS)
-    assert body[1].split() == ("budget 20% 1 80.0% 60.0% – 20.0% 2,000 75.0% 2 0 0 250ms".split())
+    assert body[1].split() == ("budget 20% 1 80.0% 60.0% – – – 20.0% 2,000 75.0% 2 0 0 250ms".split())
     assert body[2].endswith("2.0m")
     assert duration(2.34) == "2.3s"
 
@@ -84,6 +84,21 @@ def test_points_are_means_over_probes() -> None:
     assert panel.title == "Hard identifiers"
     assert panel.probes == 10
     assert (round(point.kept, 6), point.survival) == (0.18, 0.9)
+
+
+def test_each_kind_of_fact_has_a_panel() -> None:
+    kinds = {"questions": Score(1, 2), "words": Score(3, 4), "conclusions": Score(1, 4)}
+    panels = panels_of([outcome(hard=Score(1, 2), **kinds)])
+    assert [panel.title for panel in panels] == [
+        "Hard identifiers",
+        "Questions",
+        "User's words",
+        "Conclusions",
+    ]
+    drawn = draw([outcome(hard=Score(1, 2), **kinds)])
+    assert all(
+        title in drawn for title in ("Hard identifiers", "Questions", "User&#x27;s words", "Conclusions")
+    )
 
 
 def test_the_picture_has_a_line_a_preset_and_a_point_a_window() -> None:

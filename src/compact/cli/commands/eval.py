@@ -30,7 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     group = parser.add_argument_group("eval")
     group.add_argument(
-        "--presets", metavar="NAMES", type=_names, default=[], help="such as budget,agent,tail (default: all)"
+        "--presets",
+        metavar="NAMES",
+        type=_names,
+        default=[],
+        help="such as budget,agent,tail,lexrank (default: all, and tail)",
     )
     group.add_argument(
         "--windows",
@@ -101,17 +105,17 @@ def _nothing_found(paths: Sequence[str], sources: Sequence[str], problems: Seque
 
 
 def _trial(context: Context) -> Trial:
-    from compact.evaluation import DEFAULT_WINDOWS, TAIL, Trial, parse_windows
+    from compact.evaluation import BASELINES, DEFAULT_WINDOWS, TAIL, Trial, parse_windows
     from compact.policies import PRESETS
 
-    args, known = context.args, (*PRESETS, TAIL)
+    args, known = context.args, (*PRESETS, *BASELINES)
     for name in args.presets:
         if name not in known:
             raise ConfigError(f"--presets must be among {', '.join(known)} (got {name!r}).", "presets")
     asked = args.windows or (str(args.window) if args.window is not None else "")
     trial = Trial(
         configure=lambda preset: _config(context, preset),
-        presets=args.presets or ([args.preset, TAIL] if args.preset else known),
+        presets=args.presets or ([args.preset, TAIL] if args.preset else (*PRESETS, TAIL)),
         windows=parse_windows(asked) if asked else DEFAULT_WINDOWS,
         once=args.once,
     )
