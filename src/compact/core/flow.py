@@ -230,7 +230,7 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     if summary is not None:
         text, version = _summary_text(job, summary), next_version(job.base)
         made = summary_messages(text, version, job.policy, handle_for(job, plan, summary))
-        ours = [_as_provider_takes_it(message, job.provider) for message in made]
+        ours = [_as_format_takes_it(message, job.has_system) for message in made]
     elif plan.mode is Mode.DISCARD:
         ours = earlier_summary(job.items) if plan.carries_summary else []
         if plan.marked:
@@ -244,9 +244,8 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     return build(order, plan, job.items, job.size_of, job.now)
 
 
-def _as_provider_takes_it(message: Message, provider: str) -> Message:
-    """Anthropic has no system messages among the others: ours goes out, and comes back, as the user's."""
-    if provider != "anthropic" or message.role is not Role.SYSTEM:
+def _as_format_takes_it(message: Message, has_system: bool) -> Message:
+    if has_system or message.role is not Role.SYSTEM:
         return message
     return make(message.kind, Role.USER, message.text)
 

@@ -98,5 +98,7 @@ class Job:
     """The caller's leading system messages, for the archive."""
     staged: Summary | None = None
     """A summary that was made before the compaction was due."""
+    has_system: bool = True
+    """Whether system messages may stand among the others; else ours goes out as the user's."""
     embedded_fallback: bool = False
     """Whether the embedded summarizer stands behind the one that is asked first."""

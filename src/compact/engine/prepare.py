@@ -285,6 +285,7 @@ class Engine:
             first_position=history.first_position,
             archived=session.archived(history),
             system=system_messages(now.session.prompt.head.messages, now.call.system),
+            has_system=history.format.provider != "anthropic" and getattr(history.format, "has_system", True),
             embedded_fallback=self._embedded_fallback,
         )
 

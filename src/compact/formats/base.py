@@ -88,6 +88,8 @@ class SourceFormat(ABC):
 
     name: str
     provider: str
+    has_system = True
+    """Whether system messages may stand among the others."""
     answers_in_calls = False
     """Whether a call and its result are one entry of the same object."""
 

@@ -34,6 +34,7 @@ _TEXT_KEYS = ("output", "result", "error")
 class Gemini(SourceFormat):
     name = "gemini"
     provider = "openai"
+    has_system = False
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
         return fits(messages, self.name)
