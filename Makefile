@@ -95,7 +95,7 @@ test-frameworks: setup  ## LiteLLM, Strands, Google ADK, CrewAI, LlamaIndex thro
 		IFS=: read -r name extras packages <<< "$$one"; venv=.venv-frameworks/$$name; \
 		test -x $$venv/bin/python || { $(PYTHON) -m venv $$venv && $(BIN)/uv pip install --quiet --python $$venv/bin/python \
 			-e ".[offline,$$extras]" 'openai>=2' pytest pytest-asyncio hypothesis $$packages; }; \
-		echo "== $$name"; $$venv/bin/python -m pytest -q tests/frameworks/test_$$name.py || exit 1; \
+		echo "== $$name"; $$venv/bin/python -m pytest -q tests/frameworks/test_$$name.py tests/frameworks/test_guide.py || exit 1; \
 		$$venv/bin/python examples/$${name}_minimal.py || exit 1; \
 	done
 

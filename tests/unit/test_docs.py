@@ -16,9 +16,7 @@ from compact.cli.registry import SUMMARIES
 from compact.model.fields import dotted_paths
 from compact.policies import PRESETS
 from support.agents_runs import TASK, reader, reading, scripted, traced_by
-
-ROOT = Path(__file__).parents[2]
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")]
+from support.documents import DOCUMENTS, ROOT
 
 
 def text_of(name: str) -> str:
@@ -63,6 +61,17 @@ def test_cache_breakpoints_as_the_readme_sets_them() -> None:
         client, manager, "s", [{"role": "user", "content": "Hi"}], [tool], "Be brief."
     )
     assert [str(asked[part]).count("cache_control") for part in ("system", "tools", "messages")] == [1, 1, 1]
+
+
+def test_the_recall_tool_as_the_readme_offers_it() -> None:
+    (source,) = (block for block in blocks("README.md", "python") if "recall_tool" in block)
+    names: dict[str, Any] = {}
+    exec(compile(source, "README.md", "exec"), names)
+    manager = CompactManager(CompactConfig(archive={"adapter": "none"}))
+    manager.append("s", [{"role": "user", "content": "The staging server listens on port 4417."}])
+    name = names["tools"][0]["function"]["name"]
+    call = SimpleNamespace(function=SimpleNamespace(name=name, arguments='{"query": "staging server"}'))
+    assert "4417" in names["answer"](manager, "s", call)
 
 
 @pytest.mark.spec("S4.17")
