@@ -10,6 +10,7 @@ import pytest
 from pydantic_ai.messages import CachePoint
 
 from compact.formats import FORMAT_NAMES, by_name, decode_all
+from compact.formats.recognition import PREFERENCE
 from compact.model.message import (
     CompactionMarker,
     Message,
@@ -32,7 +33,7 @@ def found_parts(name: str) -> set[type]:
 
 
 @pytest.mark.spec("S2.1")
-@pytest.mark.parametrize("name", FORMAT_NAMES)
+@pytest.mark.parametrize("name", PREFERENCE)
 def test_messages_are_made_of_typed_parts(name: str) -> None:
     assert found_parts(name) >= {Text, ToolCall, ToolResult, Reasoning}
     assert (StepStart in found_parts(name)) == (name == "ai-sdk-ui")
@@ -97,7 +98,7 @@ ROLE_FIELDS = {
 
 
 @pytest.mark.spec("S1.2")
-@pytest.mark.parametrize("name", FORMAT_NAMES)
+@pytest.mark.parametrize("name", PREFERENCE)
 def test_all_turns_go_out_in_order_each_with_its_role(name: str) -> None:
     format = by_name(name)
     turns = [(Role.USER if n % 2 == 0 else Role.ASSISTANT, f"turn {n}") for n in range(20)]
@@ -136,7 +137,7 @@ def test_volatile_fields_do_not_count_in_prefix_comparison(
 
 
 @pytest.mark.spec("S2.14")
-@pytest.mark.parametrize("name", FORMAT_NAMES)
+@pytest.mark.parametrize("name", PREFERENCE)
 def test_cache_marks_anywhere_do_not_count_in_prefix_comparison(name: str) -> None:
     format, items = by_name(name), SAMPLES[name]()
     marked = copy.deepcopy(items)

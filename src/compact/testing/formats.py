@@ -92,6 +92,12 @@ class FormatContract:
     def test_recognizes_its_own_messages(self) -> None:
         assert self.make_format().recognizes(self.sample())
 
+    def test_recognizes_nothing_else(self) -> None:
+        format = self.make_format()
+        for other in (None, 7, "text", {}, ["x"], {"role": ["nobody"]}, {"role": "nobody", "content": "x"}):
+            assert not format.recognizes([other]), f"{other!r} was taken for a message"
+            assert not format.recognizes([*self.sample(), other]), f"{other!r} was taken for a message"
+
     def test_untouched_messages_come_back_as_the_same_objects(self) -> None:
         format, items = self.make_format(), self.sample()
         encoded = format.encode(decode(format, items))
