@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
@@ -88,14 +88,14 @@ class Candidate:
     most: float = 0.0
     """What it was worth when last looked at; less now, if anything."""
 
-    @property
-    def group(self) -> Group:
+    group: Group = field(init=False)
+
+    def __post_init__(self) -> None:
         unit = self.unit
         if unit.kind in WORDS:
-            return Group.SHOWN if unit.context == SHOWN else Group.OWN
-        if unit.untrusted:
-            return Group.TOOL
-        return _GROUPS.get(unit.kind, Group.VALUE)
+            self.group = Group.SHOWN if unit.context == SHOWN else Group.OWN
+        else:
+            self.group = Group.TOOL if unit.untrusted else _GROUPS.get(unit.kind, Group.VALUE)
 
 
 _GROUPS = {EvidenceKind.CONCLUDED: Group.CONCLUDED, EvidenceKind.DONE: Group.DONE}
@@ -279,18 +279,18 @@ def _candidate(order: int, unit: Evidence) -> Candidate:
 
 def _weights(candidates: Sequence[Candidate]) -> dict[str, float]:
     """What covering a word or a pair is worth: most for the matter that several messages are about."""
-    within: dict[str, set[int]] = {}
+    within: dict[int, list[tuple[str, ...]]] = {}
     spoken = [one for one in candidates if one.words]
     for one in spoken:
-        at = one.unit.message
-        for feature in one.words:
-            within.setdefault(feature, set()).add(at)
+        within.setdefault(one.unit.message, []).append(one.words)
+    counts: Counter[str] = Counter()
+    for features in within.values():
+        counts.update(features[0] if len(features) == 1 else set().union(*features))
     total = len(spoken) + 1
     capitals = Counter(word for one in spoken for word in one.capitals)
-    numbered = _numbered(within)
+    numbered = _numbered(spoken)
     weights: dict[str, float] = {}
-    for feature, messages in within.items():
-        count = len(messages)
+    for feature, count in counts.items():
         if " " in feature:
             weights[feature] = _PAIR if count == 1 else _REPEATED_PAIR
         else:
@@ -313,16 +313,20 @@ def _series(candidates: Sequence[Candidate]) -> dict[str, float]:
     return {series: _NAME * log(1 + (len(said) + 1) / max(2, count)) for series, count in counts.items()}
 
 
-def _numbered(within: Mapping[str, set[int]]) -> dict[str, int]:
+def _numbered(spoken: Sequence[Candidate]) -> dict[str, int]:
     """For each number, in how many messages one has its place: "step 12" says little after "step 11"."""
+    within: dict[tuple[str, str], set[int]] = {}
+    for one in spoken:
+        for feature in one.words if _DIGITS.search(one.unit.value) else ():
+            before, _, number = feature.rpartition(" ")
+            if before and number[0].isdigit():
+                within.setdefault((before, number), set()).add(one.unit.message)
     places: dict[str, set[int]] = {}
     stands: dict[str, str] = {}
-    for feature, messages in within.items():
-        before, _, number = feature.rpartition(" ")
-        if before and number[0].isdigit():
-            places.setdefault(before, set()).update(messages)
-            if len(places[before]) >= len(places.get(stands.get(number, ""), ())):
-                stands[number] = before
+    for (before, number), messages in within.items():
+        places.setdefault(before, set()).update(messages)
+        if len(places[before]) >= len(places.get(stands.get(number, ""), ())):
+            stands[number] = before
     return {number: len(places[before]) for number, before in stands.items()}
 
 
