@@ -185,8 +185,8 @@ def _kinship(value: str, spoken: set[str]) -> float:
 
 
 def most_units(summary: str) -> int:
-    """Units to keep behind a summary: some ten times as many as it holds, so that later ones can choose."""
-    return min(MOST_UNITS, max(_FEWEST_UNITS, len(summary) // 5)) if summary else MOST_UNITS
+    """Units to keep behind a summary: some five times as many as it holds, so that later ones can choose."""
+    return min(MOST_UNITS, max(_FEWEST_UNITS, len(summary) // 10)) if summary else MOST_UNITS
 
 
 def fold(

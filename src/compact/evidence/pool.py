@@ -8,9 +8,10 @@ from compact.evidence.ledger import WORDS
 from compact.evidence.survival import Holder
 from compact.model.summary import Evidence, EvidenceKind
 
-_DEEP = 4
-"""Earlier units of a kind are looked at up to so many times what its share of the room holds. Measured on
-sessions of ten compactions and more: with 4 as much survives as with all of them."""
+_DEEP = 2
+"""Of the earlier units of a kind that the last summary passed over, so many times what its share of the room
+holds are looked at again."""
+_OTHERS_SHARE = 0.25
 _AROUND = 8
 """Characters of bullet, quotes and citation around a unit."""
 
@@ -39,7 +40,7 @@ def pool(
             kind = unit.kind if unit.kind in _APART else EvidenceKind.SYMBOL
             older.setdefault(kind, []).append((-unit.rank, -place))
     for kind, units in older.items():
-        left = int(_DEEP * words_share * room) if kind in WORDS else room
+        left = int(_DEEP * room * (words_share if kind in WORDS else _OTHERS_SHARE))
         for _, place in sorted(units):
             left -= len(ledger[-place].value) + _AROUND
             if left < 0:

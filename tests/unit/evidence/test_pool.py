@@ -42,11 +42,11 @@ def test_the_pool_holds_the_new_span_and_the_first_words() -> None:
     assert among[0].kind is EvidenceKind.SAID
 
 
-def test_each_kind_could_fill_the_room_alone() -> None:
+def test_what_was_passed_over_comes_up_again() -> None:
     ledger = ledger_of(100)
     among = [ledger[place] for place in pool(ledger, 990, ROOM, 0.55)]
     for kind in (EvidenceKind.SAID, EvidenceKind.CONCLUDED):
-        assert sum(len(unit.value) for unit in among if unit.kind is kind) > ROOM * 0.8
+        assert sum(len(unit.value) for unit in among if unit.kind is kind) > ROOM * 0.4
 
 
 def test_a_first_compaction_looks_at_everything() -> None:
