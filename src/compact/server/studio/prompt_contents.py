@@ -100,7 +100,9 @@ class PromptContents:
         values = sorted((unit for unit in units if _counts_as_value(unit)), key=lambda one: -one.rank)
         spoken = ((kind_of(unit), unit) for unit in units if unit.kind not in VALUES)
         prose = [(kind.value, unit) for kind, unit in spoken if kind is not SectionKind.OTHER]
-        return [*prose, *((_VALUE_KINDS[unit.kind], unit) for unit in values[:_MOST_VALUES])]
+        # What was said twice counts once, where it was said first.
+        once = {(kind, unit.value): (kind, unit) for kind, unit in reversed(prose)}
+        return [*once.values(), *((_VALUE_KINDS[unit.kind], unit) for unit in values[:_MOST_VALUES])]
 
 
 def survived(kinds: Sequence[schemas.KindSurvival]) -> schemas.Survived:
