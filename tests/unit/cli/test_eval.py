@@ -11,6 +11,7 @@ import pytest
 
 from compact.cli.exits import ExitCode
 from compact.evaluation import evaluate
+from compact.policies import PRESETS
 from support.cli import Compact
 
 FILLER = "The lamp turns, the fog lifts a little, and the keeper writes it down. " * 4
@@ -39,8 +40,8 @@ def test_a_table_of_every_preset_and_the_baseline(compact: Compact, runs: Path) 
     assert ended.code == ExitCode.OK
     lines = ended.out.splitlines()
     assert lines[0] == "lighthouse"
-    rows = {line.split()[0]: line.split() for line in lines[2:8]}
-    assert set(rows) == {"budget", "chat", "window", "agent", "rolling", "tail"}
+    rows = {line.split()[0]: line.split() for line in lines[2 : 3 + len(PRESETS)]}
+    assert set(rows) == {*PRESETS, "tail"}
     assert rows["tail"][4] == "0.0%", "the newest messages do not have it"
     assert rows["budget"][4] == "100.0%", "the summary does"
     assert lines[-1] == "2 conversations · extractive summaries · chars4"
@@ -133,7 +134,7 @@ def test_conversations_too_short_for_a_smaller_window_are_said(compact: Compact,
 
 def test_an_unknown_preset_is_told_with_the_baseline_among_the_known(compact: Compact, runs: Path) -> None:
     ended = compact("eval", runs, "--presets", "agent,budgie")
-    assert "--presets must be among budget, chat, window, agent, rolling, tail, head-tail" in ended.err
+    assert f"--presets must be among {', '.join(PRESETS)}, tail, head-tail" in ended.err
     assert "(got 'budgie')" in ended.err
 
 
