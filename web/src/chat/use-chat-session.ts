@@ -33,6 +33,8 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
   const [storedUpTo, setStoredUpTo] = useState<number | null>(null);
   const unsent = useRef<string | null>(null);
   const failed = useRef(false);
+  /** Counts what was begun: what ends late must not touch what came after it. */
+  const exchange = useRef(0);
 
   const onData = useCallback(
     (part: { type: string; data: unknown }) => {
@@ -65,9 +67,11 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
 
   /** The exchange is over: its messages come from the store from now on. */
   const settle = useCallback(async () => {
+    const ended = exchange.current;
     changeSession(id, { streaming: false });
     try {
       await refreshHistory();
+      if (ended !== exchange.current) return;
       setMessages([]);
       setStoredUpTo(null);
     } catch {
@@ -75,10 +79,11 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
     }
     // A message whose compaction was canceled or failed was not stored: it goes back to where it was typed.
     const session = await refreshSession(id);
-    if (session?.draft) onUnsent(session.draft);
+    if (session?.draft && ended === exchange.current) onUnsent(session.draft);
   }, [id, onUnsent, setMessages]);
 
   const begin = useCallback(() => {
+    exchange.current += 1;
     failed.current = false;
     setProblem("");
     const { loaded, history } = useOpenSession.getState();
@@ -97,6 +102,7 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
   /** The reply to a stored message again; the message itself stays where it is. */
   const retry = useCallback(
     (position: number, text: string) => {
+      exchange.current += 1;
       setProblem("");
       setStoredUpTo(position);
       setMessages([{ id: `m${position}`, role: "user", parts: [{ type: "text", text }] }]);
@@ -108,6 +114,7 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
   /** A stored message with other words: what came after it is no longer part of the conversation. */
   const edit = useCallback(
     (position: number, text: string) => {
+      exchange.current += 1;
       setProblem("");
       setStoredUpTo(position - 1);
       setMessages([{ id: `m${position}`, role: "user", parts: [{ type: "text", text }] }]);
