@@ -62,7 +62,7 @@ def test_a_lock_that_stays_is_an_error_and_the_session_is_as_it_was(sqlite_url: 
         sent = desk.preflight(LONG)
         later = [*LONG, assistant("fine"), user("go on")]
         locked = Locked(sqlite_url)
-        with pytest.raises(StoreError, match=r"database is locked.*The session is as it was"):
+        with pytest.raises(StoreError, match=r"database is locked.*The session is unchanged"):
             desk.preflight(later)
         # Reading goes on.
         assert len(list(store.originals("s"))) == len(LONG) and len(store.records("s")) == 1
@@ -91,7 +91,7 @@ def test_a_row_lock_in_postgresql_is_waited_for_and_then_told(new_database: Call
     with open_store(url, wait_seconds=0.2) as store, open_store(url) as other:
         keep(store, "s", 0, talk("one"), [])
         with other.exclusively("s"):
-            with pytest.raises(StoreError, match=r"lock timeout.*The session is as it was"):
+            with pytest.raises(StoreError, match=r"lock timeout.*The session is unchanged"):
                 keep(store, "s", 1, talk("two"), talk("one"))
             keep(store, "another", 0, talk("free"), [])
         keep(store, "s", 1, talk("two"), talk("one"))

@@ -107,8 +107,8 @@ class Database:
             yield
         except DBAPIError as error:
             raise StoreError(
-                f"The session store {self.shown} could not be {done}: {_cause(error)}. The session is as it "
-                "was; try again when the database answers."
+                f"The session store {self.shown} could not be {done}: {_cause(error)}. The session is "
+                "unchanged; try again when the database answers."
             ) from error
         except UnicodeDecodeError as error:
             # The driver's own, for a schema that is no text any more.

@@ -61,7 +61,7 @@ def test_a_vocabulary_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="known kind"):
         encoding_of(gguf(tmp_path / "other.gguf", tokenizer__ggml__pre="llama-bpe"))
     (tmp_path / "text.gguf").write_text("This is no such file at all.")
-    with pytest.raises(ValueError, match="no GGUF file"):
+    with pytest.raises(ValueError, match="not a GGUF file"):
         encoding_of(tmp_path / "text.gguf")
 
 
