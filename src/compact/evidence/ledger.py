@@ -222,10 +222,12 @@ def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:
     """The whole, or where it is too much, what the user said first and last, and the best of the rest."""
     if len(units) > most:
         words = [place for place, unit in enumerate(units) if unit.kind in WORDS]
-        others = [place for place, unit in enumerate(units) if unit.kind not in WORDS]
-        others.sort(key=lambda place: (-units[place].rank, -units[place].message))
+        others = [
+            (-unit.rank, -unit.message, place) for place, unit in enumerate(units) if unit.kind not in WORDS
+        ]
+        others.sort()
         kept = {*words[:_OPENING], *words[_OPENING - MOST_UNITS :]}
-        kept.update(others[: max(most // 2, most - len(kept))])
+        kept.update(place for _, _, place in others[: max(most // 2, most - len(kept))])
         units = [unit for place, unit in enumerate(units) if place in kept]
     return tuple(units)
 
