@@ -5,7 +5,7 @@
 PATH is a .jsonl or .jsonl.gz file, or a folder of them; one conversation a line, with probes. Of each, the
 messages before `probe_cut_index` (all, where there is none) less system messages are summarized to a share of
 their tokens (characters / 4). A reused identifier survives if the text holds it; a question, if the text
-holds all of its answer keys. Conversations under 3,000 tokens are left out. Shares are pooled over probes.
+holds all of its answer keys, in any case. Conversations under 3,000 tokens are left out; shares are pooled.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import compact
+from compact.evaluation.scoring import loosened
 
 SHARES = (0.20, 0.10, 0.05)
 LEAST_TOKENS = 3_000
-GOALS = {("hard", 0.20): 97, ("hard", 0.10): 93, ("hard", 0.05): 80, ("question", 0.20): 45}
+GOALS = {("hard", 0.20): 97, ("hard", 0.10): 90, ("hard", 0.05): 70, ("question", 0.20): 60}
 
 
 def conversations(paths: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -64,7 +65,8 @@ def measure(paths: list[Path], every: int) -> dict[str, Any]:
             tokens_read += tokens
             overrun += len(text) > limit * 4
             kept = [("hard", value in text) for value in hard]
-            kept += [("question", all(key in text for key in keys)) for keys in asked]
+            read = loosened(text)
+            kept += [("question", all(loosened(key) in read for key in keys)) for keys in asked]
             for kind, there in kept:
                 for name in (source, "all"):
                     found[kind, name, share][0] += there

@@ -137,7 +137,7 @@ class Policy(BaseModel):
     on_summary_failure: OnSummaryFailure = Field(default="prune", description="Or 'keep' all while it fits.")
     survival_floor: Share = Field(
         default=0.80,
-        description="Share of the evidence that must survive; 0 uses the summarizer's prose alone.",
+        description="Above 0 the user's words and what a model left out stand beside its prose; 0: not.",
     )
 
     if not TYPE_CHECKING:

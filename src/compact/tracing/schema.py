@@ -74,9 +74,6 @@ class SummaryCreated(_Data):
     survival: dict[str, float] = Field(
         description="Share of the evidence that the text holds, by kind, and `all`."
     )
-    survival_before_repair: dict[str, float] | None = Field(
-        None, description="The same before evidence was added because too little survived; where it was."
-    )
     model: str = Field(description="Who wrote it: a model's id, `extractive`, or `custom` for a callable.")
     usage: Usage | None = Field(None, description="What the provider counted; none where no model was asked.")
     summary: str
