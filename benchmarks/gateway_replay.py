@@ -83,6 +83,7 @@ def ours(preset: str) -> Maker:
                 tally["refused"] += 1
                 smaller = await compaction.smaller(request, raw, "replay", "")
                 out = json.loads(smaller.body)["messages"] if smaller is not None else out
+            compaction.answered(ready)
             await compaction.observe(request, "replay", "", {"prompt_tokens": tokens_of(out, tools)})
             await compaction.settled()
             return out

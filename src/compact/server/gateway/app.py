@@ -93,6 +93,8 @@ class Gateway:
                 "try again, or check --upstream."
             )
             await _answer(send, 502, error_body(exchange.api, 502, message), [_JSON, *report])
+        finally:
+            self._compaction.answered(ready)
 
     def _read(self, scope: Message, raw: bytes) -> Exchange:
         headers = {

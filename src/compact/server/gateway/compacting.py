@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -31,6 +31,8 @@ class Ready:
     compacted: bool = False
     problem: str = ""
     prepared: Prepared | None = None
+    unstored: Callable[[], Coroutine[Any, Any, Any]] | None = None
+    """Stores what was sent: the client sends it all again with its next request, so that can wait."""
 
 
 class Compaction:
@@ -54,7 +56,8 @@ class Compaction:
     async def ready(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
         """The body to send. Never raises: what cannot be compacted is the provider's to judge."""
         try:
-            return self._made(request, raw, await self._prepared(request, session, preset))
+            prepared, unstored = await self._prepared(request, session, preset)
+            return replace(self._made(request, raw, prepared), unstored=unstored)
         except ConfigError as error:
             return Ready(raw, problem=f"x-compact-preset: {error}")
         except InsufficientBudget as error:
@@ -66,15 +69,20 @@ class Compaction:
         except CompactError as error:
             return Ready(raw, problem=type(error).__name__)
 
-    async def _prepared(self, request: Request, session: str, preset: str) -> Prepared:
+    async def _prepared(
+        self, request: Request, session: str, preset: str
+    ) -> tuple[Prepared, Callable[[], Coroutine[Any, Any, Any]] | None]:
         manager = self.manager_for(request, preset)
         asked = (session, request.messages, request.tools, request.system)
         prepared = await manager.aglance(*asked)
         if prepared is None:
-            return await self._compacted(manager, asked)
-        # The client sends it all again with its next request: storing it can wait for the answer.
-        self._later(manager.aprepare(*asked))
-        return prepared
+            return await self._compacted(manager, asked), None
+        return prepared, lambda: manager.aprepare(*asked)
+
+    def answered(self, ready: Ready) -> None:
+        """The client has its answer: what its request left to do is done now, and takes nothing from it."""
+        if ready.unstored is not None:
+            self._later(ready.unstored())
 
     async def _compacted(self, manager: CompactManager, asked: tuple[str, Any, Any, Any]) -> Prepared:
         """After a compaction; where that takes a while and the prompt still fits, without, for now."""
