@@ -121,8 +121,10 @@ class Workspace:
         for old in list(self._open):
             if len(self._open) <= self._max_open:
                 break
-            if old != session_id and not self._open[old].busy:
+            if old != session_id and not self._open[old].busy and not self._open[old].ahead:
                 del self._open[old]
+                # The engine would hold the history of thousands of sessions.
+                self.chats.reload(old)
         return entry
 
     async def look(self, session_id: str, ask: Callable[[Conversation], T]) -> T:

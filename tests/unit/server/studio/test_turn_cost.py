@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from compact.engine.session import Session
 from support.studio import RuleModel, new_session, said, studio
 
 
@@ -34,3 +36,16 @@ def test_a_turn_takes_few_transactions(tmp_path: Path) -> None:
     finally:
         event.remove(Engine, "commit", counted)
     assert 3 <= len(commits) <= 3 * 5 + 3, f"{len(commits)} transactions for three turns and a look"
+
+
+def test_sessions_that_nobody_uses_leave_the_memory(tmp_path: Path) -> None:
+    with studio(tmp_path, RuleModel(lambda _: "Noted."), max_conversations=2) as client:
+        sessions = [new_session(client, preset="chat") for _ in range(6)]
+        for session in sessions:
+            said(client, session, "hello")
+        gc.collect()
+        held = {one.id for one in gc.get_objects() if isinstance(one, Session)} & {*sessions}
+        assert held == {*sessions[-2:]}
+        # They are read again when somebody asks.
+        assert said(client, sessions[0], "again")[-1]["finishReason"] == "stop"
+        assert client.get(f"/api/sessions/{sessions[0]}/messages").json()["total"] == 4
