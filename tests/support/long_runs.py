@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parents[1]
-LONG = ("e2e/", "faults/", "properties/", "contracts/test_policies", "security/", "spec/test_endurance")
+LONG = ("e2e/", "faults/", "properties/", "contracts/test_policies", "spec/test_endurance")
 """How their paths begin, in this order."""
 TOGETHER = ("tests/e2e/browser/",)
 
