@@ -106,15 +106,15 @@ def test_decisions_and_requirements_are_still_answerable(name: str, share: float
 
 
 @pytest.mark.spec("S0.3")
-def test_most_identifiers_of_a_long_run_survive_in_a_fifth_of_its_size() -> None:
+def test_identifiers_of_a_long_run_survive_in_a_tenth_of_its_size() -> None:
     messages = talk(60)
     size = sum(len(json.dumps(message)) for message in messages) // 4
-    summary = compact.summarize(messages, size // 5, counter="chars4")
-    assert summary.tokens <= size // 5
+    summary = compact.summarize(messages, size // 10, counter="chars4")
+    assert summary.tokens <= size // 10
     paths = {unit.value for unit in summary.evidence if unit.kind is EvidenceKind.PATH}
     ids = {unit.value for unit in summary.evidence if unit.kind is EvidenceKind.ID and not unit.untrusted}
     assert len(paths) > 10 and all(path in summary.text for path in paths)
-    assert sum(one in summary.text for one in ids) > 0.8 * len(ids)
+    assert sum(one in summary.text for one in ids) > 0.9 * len(ids)
 
 
 @pytest.mark.spec("S4.5")
