@@ -42,6 +42,8 @@ class Compaction:
         self._manager = manager
         self._wait = wait_seconds
         self._fitting_wait = fitting_seconds
+        self._fell_back: set[str] = set()
+        """Sessions compacted with another preset: what the provider counts is that one's prompt."""
         self._siblings = Siblings(manager)
         self._background: set[asyncio.Task[Any]] = set()
 
@@ -64,6 +66,7 @@ class Compaction:
             if self.manager_for(request, preset).config.preset == _THOROUGH:
                 return Ready(raw, problem=type(error).__name__)
             # What another preset always keeps is too much for this window.
+            self._fell_back.add(session)
             made = await self.ready(request, raw, session, _THOROUGH)
             return replace(made, problem=made.problem or f"compacted with preset {_THOROUGH}")
         except CompactError as error:
@@ -127,6 +130,7 @@ class Compaction:
 
     async def observe(self, request: Request, session: str, preset: str, usage: Any) -> None:
         """The provider's own count corrects ours; nobody waits for it."""
+        preset = _THOROUGH if session in self._fell_back else preset
         manager = self.manager_for(request, preset)
         self._later(manager.aobserve(session, request.messages, usage, request.tools, request.system))
 

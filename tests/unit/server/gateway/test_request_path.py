@@ -110,7 +110,7 @@ def test_what_fits_is_sent_before_it_is_stored(tmp_path: Path) -> None:
 
 def test_where_a_preset_keeps_too_much_another_one_compacts() -> None:
     """The first two messages are `window`'s to keep, however large they are."""
-    messages = [{"role": "user", "content": "Here is the log. " + LONG * 110}, *talk(12)[1:]]
+    messages = [{"role": "user", "content": "Here is the log. " + LONG * 75}, *talk(12)[1:]]
     with (
         providing(window=WINDOW) as provider,
         serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
