@@ -13,11 +13,12 @@ Rule = Callable[[dict[str, Any]], "str | Answer"]
 
 
 class Answer:
-    """How one request is answered: pieces of text; `hold` keeps the last one back until it is set."""
+    """How one request is answered: pieces of text, or deltas as they are; `hold` keeps the last one back
+    until it is set."""
 
     def __init__(
         self,
-        *pieces: str,
+        *pieces: Any,
         status: int = 200,
         hold: threading.Event | None = None,
         usage: dict[str, int] | None = None,
@@ -73,7 +74,8 @@ class _Handler(BaseHTTPRequestHandler):
         for number, piece in enumerate(answer.pieces):
             if answer.hold is not None and number == len(answer.pieces) - 1:
                 self._wait(answer.hold)
-            self._event({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]})
+            delta = {"content": piece} if isinstance(piece, str) else piece
+            self._event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
         self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         if answer.usage:
             self._event({"choices": [], "usage": answer.usage})

@@ -1,0 +1,48 @@
+"""Replies that a server cuts or shapes in odd ways: the chat goes on, and so does the session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from compact import lint
+from support.chat_server import Answer, ChatServer
+from support.cli import Ended
+
+Chat = Callable[..., Ended]
+
+CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def once(first: Answer) -> Callable[[dict[str, Any]], Answer]:
+    """This answer to the first request, then ordinary ones."""
+    waiting = [first]
+    return lambda _: waiting.pop() if waiting else Answer("Fine.")
+
+
+def replies(ended: Ended) -> list[str]:
+    found = [json.loads(line) for line in ended.out.splitlines()]
+    return [line["content"] for line in found if line["type"] == "reply"]
+
+
+def test_half_an_emoji_at_a_chunk_border_loses_nothing(chat: Chat, server: ChatServer) -> None:
+    server.rule = once(Answer("a \ud83d", "\ude00 b"))
+    ended = chat("talk", "--json", given="hello\nand now?\n")
+    assert ended.code == 0 and replies(ended) == ["a 😀 b", "Fine."]
+    assert [message["content"] for message in server.last] == ["hello", "a 😀 b", "and now?"]
+
+
+def test_a_delta_of_no_known_form_ends_the_reply_and_not_the_chat(chat: Chat, server: ChatServer) -> None:
+    server.rule = once(Answer("It began", 5))
+    ended = chat("talk", "--json", given="hello\nand now?\n")
+    assert "Traceback" not in ended.out + ended.err
+    assert replies(ended)[-1] == "Fine."
+
+
+def test_a_call_that_nobody_runs_leaves_a_valid_prompt(chat: Chat, server: ChatServer) -> None:
+    server.rule = once(Answer({"tool_calls": [CALL]}))
+    chat("talk", "--json", given="Look!\n")
+    assert replies(chat("talk", "--json", given="Well?\n")) == ["Fine."]
+    assert server.last[-1]["content"] == "Well?"
+    assert lint(server.last, provider="openai") == []
