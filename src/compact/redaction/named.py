@@ -53,7 +53,9 @@ def _given(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _given_below(value: bytes, before: bytes, after: bytes) -> bool:
-    return not plausible.is_statement(value) and _given(value, before, after)
+    if plausible.is_statement(value) or plausible.is_address(value):
+        return False
+    return _given(value, before, after)
 
 
 def _strong(value: bytes, before: bytes, after: bytes) -> bool:

@@ -37,6 +37,7 @@ _PLACEHOLDER = re.compile(
     rb"[\[{<]?(?:your|insert|enter|replace)[-_ ](?:\w+[-_ ])*"
     rb"(?:pass\w*|key|token|secret|pwd|here|value|me)[-_a-z]*[\]}>]?|x{3,}|\*{3,}|\.{3,}|_{3,}"
 )
+_ADDRESS = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@]+(?:[/?#]\S*)?")
 # What begins the line below `if not password:`.
 _STATEMENT = re.compile(
     rb"(?:raise|return|pass|break|continue|if|elif|else:?|for|while|try:?|with|def|class|import|from|print|assert|del|yield|"
@@ -123,6 +124,11 @@ def is_template(value: bytes) -> bool:
 def is_statement(word: bytes) -> bool:
     """Code, not a value: the `raise` in the line below `if not password:`."""
     return len(word) <= 300 and _STATEMENT.fullmatch(word) is not None
+
+
+def is_address(value: bytes) -> bool:
+    """Where a secret is set or asked for: a URL that names no user."""
+    return b"://" in value and _ADDRESS.fullmatch(value) is not None
 
 
 def is_placeholder(value: bytes) -> bool:

@@ -16,7 +16,8 @@ _SUFFIX = r"(?:[a-z]|[\xc3-\xd1][\x80-\xbf]){0,5}"
 _BLANK = r"(?:[ \t]|(?-i:\xc2\xa0))"
 # A word between the name and its value: "the password *for the staging database* is".
 _FILLER = rf"{_BLANK}{{1,4}}[^\s:=,;.!?\"'`()\[\]{{}}<>|]{{1,24}}"
-_OPENING = r"(?:[\"'`*]{1,3}|(?-i:\xc2\xab\s?|\xe2\x80[\x98-\x9f]|\xe3\x80[\x8c\x8e\x90]))?"
+_MARK = r"(?:[\"'`*]{1,3}|(?-i:\xc2\xab\s?|\xe2\x80[\x98-\x9f]|\xe3\x80[\x8c\x8e\x90]))"
+_OPENING = rf"{_MARK}?"
 _VALUE = r"[^\s\"'`,;\xe3\xef]+"
 # A value on the line below its name, behind one empty line at most.
 _BREAK = r"[ \t]*(?:\r?\n[ \t]*){1,2}"
@@ -32,9 +33,7 @@ def _is_typed(value: bytes) -> bool:
     value = value.rstrip(_TRAILING)
     if len(value) < 5 or plausible.is_placeholder(value) or plausible.is_code(value):
         return False
-    if b"://" in value and b"@" not in value:
-        return False  # the address where it is set or asked for
-    return plausible.looks_typed(value)
+    return plausible.looks_typed(value) and not plausible.is_address(value)
 
 
 def _typed(value: bytes, before: bytes, after: bytes) -> bool:
@@ -45,6 +44,18 @@ def _read_out(value: bytes, before: bytes, after: bytes) -> bool:
     """A plain word that a verb announces as the very words; "as follows:" is none."""
     word = value.rstrip(b".,!?)\"'`")
     return len(word) >= 5 and not word.endswith(b":") and not plausible.is_placeholder(word)
+
+
+def _read_on(value: bytes, before: bytes, after: bytes) -> bool:
+    """The same where neither a colon nor a quotation mark parts it from the sentence ("lautet anders")."""
+    if not _read_out(value, before, after):
+        return False
+    return value.rstrip(b".,!?)\"'`").decode("utf-8", "replace").lower() not in _adverbs()
+
+
+@functools.cache
+def _adverbs() -> frozenset[str]:
+    return frozenset(words("between", False))
 
 
 def _alone(value: bytes, before: bytes, after: bytes) -> bool:
@@ -101,9 +112,17 @@ def _sentences() -> tuple[Rule, ...]:
     needs = rf"(?:{english})s?(?:{goes_on}|[\"'`* ]*[:=\xef])|{either(_only_foreign('password'))}"
     needs_key = rf"(?:{english_key})s?{goes_on}|{foreign_key}"
     random = "[0-9]|[A-Za-z]{20}"
-    reads = rf"{_BLANK}+(?:{either(words('reads', False))}){GAP}{COLON}?{GAP}{_OPENING}"
+    between = rf"(?:{_BLANK}+(?:{either(words('between', False))}))*"
+    reads = rf"{_BLANK}+(?:{either(words('reads', False))}){between}"
     return (
-        Rule("prose", rf"{named}{some}{reads}", _VALUE, needs, _read_out),
+        Rule(
+            "prose",
+            rf"{named}{some}{reads}{GAP}(?:{COLON}{GAP}{_OPENING}|{_MARK})",
+            _VALUE,
+            needs,
+            _read_out,
+        ),
+        Rule("prose", rf"{named}{some}{reads}{_BLANK}+", _VALUE, needs, _read_on),
         Rule(
             "password",
             rf"(?i)(?:{foreign_passwords()}){_CLOSE}{GAP}{COLON}{GAP}{_OPENING}",

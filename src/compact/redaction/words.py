@@ -32,7 +32,7 @@ def words(kind: str, joined: bool, only: str = "") -> tuple[str, ...]:
     )
     return tuple(
         sorted(
-            {form for word in listed for form in _forms(word, kind not in ("is", "to", "reads"))},
+            {form for word in listed for form in _forms(word, kind not in ("is", "to", "reads", "between"))},
             key=lambda form: (-len(form), form),
         )
     )

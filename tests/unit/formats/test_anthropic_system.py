@@ -24,7 +24,7 @@ def turn(number: int) -> list[dict[str, Any]]:
 
 
 def misplaced(sent: list[Any]) -> list[tuple[str, ...]]:
-    """The roles around each system message that the API refuses: it stands behind a user's, before no user's."""
+    """The roles around each system message that does not stand behind a user's and before an assistant's."""
     roles = ["", *(item["role"] for item in sent), ""]
     around = [tuple(roles[at - 1 : at + 2]) for at, role in enumerate(roles) if role == "system"]
     return [three for three in around if three[0] != "user" or three[2] not in ("assistant", "")]
