@@ -34,8 +34,8 @@ from replay import conversations, prompts
 from compact import CompactConfig, CompactManager
 from compact.policies import PRESETS
 from compact.server.gateway.compacting import Compaction
+from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.wire import CHAT as CHAT_API
-from compact.server.gateway.wire import read
 from compact.server.http.bodies import json_bytes
 from support.providers import CHARS_PER_TOKEN, CHAT, Refused, check, prompt_text
 
@@ -74,17 +74,14 @@ def ours(preset: str) -> Maker:
         async def sent(messages: Messages) -> Messages:
             body = {"model": "gpt-4o", "messages": messages} | ({"tools": tools} if tools else {})
             raw = json_bytes(body)
-            request = read(CHAT_API, raw)
-            if request is None:
-                return messages
-            ready = await compaction.ready(request, raw, "replay", "")
+            exchange = Exchange("POST", "", [], raw, CHAT_API, session_name="replay")
+            ready = compaction.grown(exchange) or await compaction.ready(exchange)
             out: Messages = json.loads(ready.body)["messages"]
             if tokens_of(out, tools) > window:
                 tally["refused"] += 1
-                smaller = await compaction.smaller(request, raw, "replay", "")
-                out = json.loads(smaller.body)["messages"] if smaller is not None else out
-            compaction.answered(ready)
-            await compaction.observe(request, "replay", "", {"prompt_tokens": tokens_of(out, tools)})
+                ready = await compaction.smaller(exchange, ready) or ready
+                out = json.loads(ready.body)["messages"]
+            compaction.answered(exchange, ready, {"prompt_tokens": tokens_of(out, tools)})
             await compaction.settled()
             return out
 

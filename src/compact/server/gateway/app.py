@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from compact.errors import CompactError
@@ -14,10 +14,11 @@ from compact.manager import CompactManager
 from compact.models._http import Trouble, detail_of, trouble_of
 from compact.server.gateway import recalling
 from compact.server.gateway.compacting import Compaction, Ready
+from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.metrics import Metrics
 from compact.server.gateway.settings import GatewaySettings
 from compact.server.gateway.upstream import Headers, Upstream, forwarded, returned
-from compact.server.gateway.wire import ROUTES, Api, Request, error_body, read, session_of
+from compact.server.gateway.wire import ROUTES, error_body
 from compact.server.http.guard import App, Guard, Message, Receive, Send
 
 _JSON = (b"content-type", b"application/json")
@@ -27,21 +28,6 @@ _MOST_USAGE_BYTES = 2_000_000
 def create_app(settings: GatewaySettings, manager: CompactManager) -> App:
     """The gateway behind the guard; it closes the manager when it ends."""
     return Guard(Gateway(settings, manager), settings.guard)
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One request on its way: where it goes, with what, and whose conversation it is of."""
-
-    method: str
-    url: str
-    headers: Headers
-    raw: bytes
-    api: Api | None
-    request: Request | None
-    session: str
-    preset: str
-    counts_only: bool
 
 
 class Gateway:
@@ -80,12 +66,13 @@ class Gateway:
     async def _pass_on(self, scope: Message, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
         exchange = self._read(scope, await _body(receive) if scope["method"] != "GET" else b"")
-        ready = await self._ready(exchange)
+        ready = self._compaction.grown(exchange) or await self._ready(exchange)
         overhead = time.perf_counter() - began
         self._metrics.took(overhead, ready)
         report = _report_headers(exchange, ready, overhead)
+        usage = None
         try:
-            await self._send(exchange, ready, report, send)
+            ready, usage = await self._send(exchange, ready, report, send)
         except self._upstream.failures as error:
             self._metrics.unreachable += 1
             message = (
@@ -94,7 +81,7 @@ class Gateway:
             )
             await _answer(send, 502, error_body(exchange.api, 502, message), [_JSON, *report])
         finally:
-            self._compaction.answered(ready)
+            self._compaction.answered(exchange, ready, usage)
 
     def _read(self, scope: Message, raw: bytes) -> Exchange:
         headers = {
@@ -103,91 +90,78 @@ class Gateway:
         path = scope["path"]
         api = ROUTES.get(path) if scope["method"] == "POST" else None
         bypass = headers.get("x-compact-bypass", "").lower() not in ("", "0", "false", "no")
-        request = read(api, raw) if api is not None and not bypass else None
-        session = ""
-        if request is not None:
-            key = headers.get("authorization") or headers.get("x-api-key") or headers.get("api-key") or ""
-            owner = str((scope.get("state") or {}).get("tenant") or "")
-            session = session_of(request, headers.get("x-compact-session", ""), owner, key)
+        key = headers.get("authorization") or headers.get("x-api-key") or headers.get("api-key") or ""
         return Exchange(
             scope["method"],
             self._upstream.url(path, scope.get("query_string", b"")),
             forwarded(scope["headers"]),
             raw,
             api,
-            request,
-            session,
-            headers.get("x-compact-preset", ""),
-            path.endswith("/count_tokens"),
+            preset=headers.get("x-compact-preset", ""),
+            session_name=headers.get("x-compact-session", ""),
+            owners=(str((scope.get("state") or {}).get("tenant") or ""), key),
+            counts_only=path.endswith("/count_tokens"),
+            bypasses=bypass,
         )
 
     async def _ready(self, exchange: Exchange) -> Ready:
-        request = exchange.request
-        if request is None:
-            return Ready(exchange.raw)
         prepare = self._compaction.shown if exchange.counts_only else self._compaction.ready
-        ready = await prepare(request, exchange.raw, exchange.session, exchange.preset)
-        if self._settings.recall_tool and not exchange.counts_only and ready.body is not exchange.raw:
-            ready = replace(ready, body=recalling.offered(request.api, ready.body))
+        ready = await prepare(exchange)
+        if self._recalls(exchange, ready) and exchange.api is not None:
+            ready = replace(ready, body=recalling.offered(exchange.api, ready.body))
         return ready
 
-    async def _send(self, exchange: Exchange, ready: Ready, report: Headers, send: Send) -> None:
+    async def _send(self, exchange: Exchange, ready: Ready, report: Headers, send: Send) -> tuple[Ready, Any]:
+        """What was answered, and the provider's count of it where it is known."""
         for last_try in (False, True):
             async with self._upstream.answered(
                 exchange.method, exchange.url, exchange.headers, ready.body
             ) as response:
-                if response.status_code >= 400 and exchange.request is not None and not last_try:
+                if response.status_code >= 400 and ready.session and not last_try:
                     raw = await response.aread()
-                    smaller = await self._after_overflow(exchange, response.status_code, raw)
+                    smaller = await self._after_overflow(exchange, ready, response.status_code, raw)
                     if smaller is not None:
                         ready = smaller
                         continue
                     await _answer(send, response.status_code, raw, [*_unpacked(response), *report])
-                    return
+                    return ready, None
                 if self._recalls(exchange, ready):
                     await self._recalled(exchange, ready, response, report, send)
-                    return
-                await self._stream(exchange, response, report, send)
-                return
+                    return ready, None
+                return ready, await self._stream(exchange, ready, response, report, send)
+        raise AssertionError("the last try returns")
 
     def _recalls(self, exchange: Exchange, ready: Ready) -> bool:
         return self._settings.recall_tool and not exchange.counts_only and ready.body is not exchange.raw
 
-    async def _after_overflow(self, exchange: Exchange, status: int, raw: bytes) -> Ready | None:
+    async def _after_overflow(
+        self, exchange: Exchange, ready: Ready, status: int, raw: bytes
+    ) -> Ready | None:
         """Where the provider says the prompt is too long: one hard compaction, to be sent once."""
-        if exchange.request is None or trouble_of(status, detail_of(raw)) is not Trouble.TOO_LONG:
+        if trouble_of(status, detail_of(raw)) is not Trouble.TOO_LONG or exchange.request is None:
             return None
         self._metrics.overflows += 1
-        return await self._compaction.smaller(
-            exchange.request, exchange.raw, exchange.session, exchange.preset
-        )
+        return await self._compaction.smaller(exchange, ready)
 
-    async def _stream(self, exchange: Exchange, response: Any, report: Headers, send: Send) -> None:
+    async def _stream(
+        self, exchange: Exchange, ready: Ready, response: Any, report: Headers, send: Send
+    ) -> Any:
         headers = [*returned(response), *report]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-        kept: bytearray | None = bytearray() if _has_usage(exchange, response) else None
+        kept: bytearray | None = bytearray() if _has_usage(exchange, ready, response) else None
         async for chunk in response.aiter_raw():
             if kept is not None and len(kept) < _MOST_USAGE_BYTES:
                 kept += chunk
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
-        if kept is not None:
-            await self._observe(exchange, bytes(kept))
-
-    async def _observe(self, exchange: Exchange, raw: bytes) -> None:
-        try:
-            usage = json.loads(raw).get("usage")
-        except (ValueError, AttributeError):
-            return
-        if exchange.request is not None and isinstance(usage, Mapping):
-            await self._compaction.observe(exchange.request, exchange.session, exchange.preset, usage)
+        return None if kept is None else _usage_in(bytes(kept))
 
     async def _recalled(
         self, exchange: Exchange, ready: Ready, response: Any, report: Headers, send: Send
     ) -> None:
         """A reply that may call the recall tool: read whole, answered and asked again where it does."""
-        assert exchange.request is not None
-        api, body = exchange.request.api, ready.body
+        assert exchange.api is not None
+        api, body = exchange.api, ready.body
         raw, status, headers = await response.aread(), response.status_code, _unpacked(response)
         for _ in range(recalling.MOST_ROUNDS):
             kind = response.headers.get("content-type", "")
@@ -195,10 +169,7 @@ class Gateway:
             if not calls:
                 break
             self._metrics.recalls += len(calls)
-            answers = [
-                await self._compaction.recall(exchange.request, exchange.session, exchange.preset, call.query)
-                for call in calls
-            ]
+            answers = [await self._compaction.recall(exchange, ready.preset, call.query) for call in calls]
             body = recalling.continued(api, body, calls, answers)
             async with self._upstream.answered(
                 exchange.method, exchange.url, exchange.headers, body
@@ -208,15 +179,23 @@ class Gateway:
         await _answer(send, status, raw, [*headers, *report])
 
 
-def _has_usage(exchange: Exchange, response: Any) -> bool:
+def _has_usage(exchange: Exchange, ready: Ready, response: Any) -> bool:
     """Streams pass unread; a whole answer, not packed, has the provider's count."""
     return (
-        exchange.request is not None
+        ready.session != ""
         and not exchange.counts_only
         and response.status_code == 200
         and "application/json" in response.headers.get("content-type", "")
         and "content-encoding" not in response.headers
     )
+
+
+def _usage_in(raw: bytes) -> Any:
+    try:
+        usage = json.loads(raw).get("usage")
+    except (ValueError, AttributeError):
+        return None
+    return usage if isinstance(usage, Mapping) else None
 
 
 def _unpacked(response: Any) -> Headers:
@@ -226,9 +205,9 @@ def _unpacked(response: Any) -> Headers:
 
 def _report_headers(exchange: Exchange, ready: Ready, overhead: float) -> Headers:
     facts = {"x-compact-overhead-ms": f"{overhead * 1000:.1f}"}
-    if exchange.request is not None:
+    if ready.session:
         facts |= {
-            "x-compact-session": exchange.session,
+            "x-compact-session": ready.session,
             "x-compact-tokens-before": str(ready.before),
             "x-compact-tokens-after": str(ready.after),
             "x-compact-compacted": "1" if ready.body is not exchange.raw else "0",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -11,10 +11,14 @@ from compact.errors import CompactError, ConfigError, InsufficientBudget
 from compact.functions import count_tokens
 from compact.manager import CompactManager
 from compact.model.outcome import Prepared
+from compact.server.gateway.exchange import Exchange
+from compact.server.gateway.known_prompts import KnownPrompt, KnownPrompts
 from compact.server.gateway.wire import Request
 from compact.server.siblings import Siblings
 
 T = TypeVar("T")
+Asked = tuple[str, Any, Any, Any]
+"""Session, messages, tools and system, as a manager takes them."""
 _RECALLED_CHARS = 4_000
 _CLOSING = 5.0
 _THOROUGH = "budget"
@@ -31,8 +35,11 @@ class Ready:
     compacted: bool = False
     problem: str = ""
     prepared: Prepared | None = None
-    unstored: Callable[[], Coroutine[Any, Any, Any]] | None = None
-    """Stores what was sent: the client sends it all again with its next request, so that can wait."""
+    session: str = ""
+    preset: str = ""
+    """The one that made the body; not the one asked for where that one keeps too much."""
+    is_stored: bool = True
+    """Otherwise it is stored once it was answered: the client sends it all again with its next request."""
 
 
 class Compaction:
@@ -42,8 +49,7 @@ class Compaction:
         self._manager = manager
         self._wait = wait_seconds
         self._fitting_wait = fitting_seconds
-        self._fell_back: set[str] = set()
-        """Sessions compacted with another preset: what the provider counts is that one's prompt."""
+        self._known = KnownPrompts()
         self._siblings = Siblings(manager)
         self._background: set[asyncio.Task[Any]] = set()
 
@@ -55,39 +61,75 @@ class Compaction:
     def manager_for(self, request: Request, preset: str) -> CompactManager:
         return self._siblings.of(request.model, preset, request.api.format)
 
-    async def ready(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
+    def grown(self, exchange: Exchange) -> Ready | None:
+        """The client's own bytes, where they add so little to a prompt that passed that they surely fit.
+
+        The request is not read for it. Another gateway may have compacted the conversation meanwhile: then
+        this prompt goes out uncompacted once, and is found to have a record when it is stored.
+        """
+        if exchange.counts_only or exchange.bypasses:
+            return None
+        known = self._known.grown_to(exchange.caller, exchange.raw)
+        if known is None:
+            return None
+        tokens = known.tokens * len(exchange.raw) // len(known.raw)
+        return Ready(
+            exchange.raw, tokens, tokens, session=known.session, preset=exchange.preset, is_stored=False
+        )
+
+    async def ready(self, exchange: Exchange, preset: str | None = None) -> Ready:
         """The body to send. Never raises: what cannot be compacted is the provider's to judge."""
+        preset = exchange.preset if preset is None else preset
+        request, raw, session = exchange.request, exchange.raw, exchange.session
+        if request is None:
+            return Ready(raw)
+        as_it_is = Ready(raw, session=session, preset=preset)
         try:
-            prepared, unstored = await self._prepared(request, session, preset)
-            return replace(self._made(request, raw, prepared), unstored=unstored)
+            manager = self.manager_for(request, preset)
+            asked = _asked(exchange, request)
+            prepared = await manager.aglance(*asked)
+            is_stored = prepared is None
+            if prepared is None:
+                self._known.forget(session)
+                prepared = await self._compacted(manager, asked)
+            made = self._made(request, raw, prepared)
+            return replace(made, session=session, preset=preset, is_stored=is_stored)
         except ConfigError as error:
-            return Ready(raw, problem=f"x-compact-preset: {error}")
+            return replace(as_it_is, problem=f"x-compact-preset: {error}")
         except InsufficientBudget as error:
             if self.manager_for(request, preset).config.preset == _THOROUGH:
-                return Ready(raw, problem=type(error).__name__)
+                return replace(as_it_is, problem=type(error).__name__)
             # What another preset always keeps is too much for this window.
-            self._fell_back.add(session)
-            made = await self.ready(request, raw, session, _THOROUGH)
+            made = await self.ready(exchange, _THOROUGH)
             return replace(made, problem=made.problem or f"compacted with preset {_THOROUGH}")
         except CompactError as error:
-            return Ready(raw, problem=type(error).__name__)
+            return replace(as_it_is, problem=type(error).__name__)
 
-    async def _prepared(
-        self, request: Request, session: str, preset: str
-    ) -> tuple[Prepared, Callable[[], Coroutine[Any, Any, Any]] | None]:
-        manager = self.manager_for(request, preset)
-        asked = (session, request.messages, request.tools, request.system)
-        prepared = await manager.aglance(*asked)
-        if prepared is None:
-            return await self._compacted(manager, asked), None
-        return prepared, lambda: manager.aprepare(*asked)
-
-    def answered(self, ready: Ready) -> None:
+    def answered(self, exchange: Exchange, ready: Ready, usage: Any = None) -> None:
         """The client has its answer: what its request left to do is done now, and takes nothing from it."""
-        if ready.unstored is not None:
-            self._later(ready.unstored())
+        if ready.session and (usage is not None or not ready.is_stored):
+            self._later(self._follow_up(exchange, ready, usage))
 
-    async def _compacted(self, manager: CompactManager, asked: tuple[str, Any, Any, Any]) -> Prepared:
+    async def _follow_up(self, exchange: Exchange, ready: Ready, usage: Any) -> None:
+        """Store what was sent, correct our count by the provider's, and note how much still fits."""
+        request = await asyncio.to_thread(lambda: exchange.request)
+        if request is None:
+            return
+        manager, asked = self.manager_for(request, ready.preset), _asked(exchange, request)
+        session, messages, tools, system = asked
+        now = await (manager.aglance if ready.is_stored else manager.aprepare)(*asked)
+        has_record = now is not None and now.record is not None
+        # Where it went out as it came and was compacted meanwhile, that is not the size of what is sent now.
+        if usage is not None and not (has_record and ready.body is exchange.raw):
+            await manager.aobserve(session, messages, usage, tools, system)
+        if now is None or has_record or manager.config.policy.fold_on_turns:
+            self._known.forget(session)
+            return
+        size = await manager.ausage(*asked)
+        room = size.trigger - size.tokens
+        self._known.keep(KnownPrompt(exchange.caller, session, exchange.raw, size.tokens, room))
+
+    async def _compacted(self, manager: CompactManager, asked: Asked) -> Prepared:
         """After a compaction; where that takes a while and the prompt still fits, without, for now."""
         task = self._later(manager.aprepare(*asked, wait=self._wait))
         await asyncio.wait({task}, timeout=self._fitting_wait)
@@ -97,42 +139,52 @@ class Compaction:
                 return await manager.aview(*asked)
         return await asyncio.shield(task)
 
-    async def shown(self, request: Request, raw: bytes, session: str, preset: str) -> Ready:
+    async def shown(self, exchange: Exchange) -> Ready:
         """What would be sent now, for a request that only counts: nothing is compacted for it."""
+        request, raw = exchange.request, exchange.raw
+        if request is None:
+            return Ready(raw)
         try:
-            manager = self.manager_for(request, preset)
-            prepared = await manager.aview(session, request.messages, request.tools, request.system)
+            prepared = await self.manager_for(request, exchange.preset).aview(*_asked(exchange, request))
         except CompactError as error:
-            return Ready(raw, problem=type(error).__name__)
-        return self._made(request, raw, prepared)
+            return Ready(raw, problem=type(error).__name__, session=exchange.session)
+        return replace(self._made(request, raw, prepared), session=exchange.session, preset=exchange.preset)
 
-    async def smaller(self, request: Request, raw: bytes, session: str, preset: str) -> Ready | None:
-        """A body after one hard compaction; None where nothing of it could go."""
-        try:
-            manager = self.manager_for(request, preset)
-            await manager.amanual_compact(session, request.messages, "", request.tools, request.system)
-            prepared = await manager.aprepare(
-                session, request.messages, request.tools, request.system, wait=self._wait
-            )
-        except CompactError:
+    async def smaller(self, exchange: Exchange, refused: Ready) -> Ready | None:
+        """A body after one hard compaction; None where nothing of what was refused could go."""
+        request = exchange.request
+        if request is None:
             return None
-        made = self._made(request, raw, prepared)
-        return made if made.body != raw else None
+        self._known.forget(exchange.session)
+        for preset in (refused.preset, _THOROUGH):
+            try:
+                manager = self.manager_for(request, preset)
+                made = await self._hard(manager, exchange, request)
+            except ConfigError:
+                return None
+            except CompactError:
+                made = refused
+            if len(made.body) < len(refused.body):
+                return replace(made, session=exchange.session, preset=preset)
+            if manager.config.preset == _THOROUGH:
+                break
+        return None
 
-    async def recall(self, request: Request, session: str, preset: str, query: str) -> str:
+    async def _hard(self, manager: CompactManager, exchange: Exchange, request: Request) -> Ready:
+        session, messages, tools, system = asked = _asked(exchange, request)
+        await manager.amanual_compact(session, messages, "", tools, system)
+        return self._made(request, exchange.raw, await manager.aprepare(*asked, wait=self._wait))
+
+    async def recall(self, exchange: Exchange, preset: str, query: str) -> str:
         """What was compacted, found by words or by handle, as text for the model."""
+        if exchange.request is None:
+            return "Nothing was compacted."
         try:
-            found = await self.manager_for(request, preset).arecall(session, query, 5)
+            found = await self.manager_for(exchange.request, preset).arecall(exchange.session, query, 5)
         except CompactError as error:
             return f"Nothing could be looked up: {error}"
         shown = [f"[m{hit.position}] {hit.text}"[:_RECALLED_CHARS] for hit in found]
         return "\n\n".join(shown) or "Nothing was found. Try other words."
-
-    async def observe(self, request: Request, session: str, preset: str, usage: Any) -> None:
-        """The provider's own count corrects ours; nobody waits for it."""
-        preset = _THOROUGH if session in self._fell_back else preset
-        manager = self.manager_for(request, preset)
-        self._later(manager.aobserve(session, request.messages, usage, request.tools, request.system))
 
     def _later(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
@@ -167,3 +219,7 @@ class Compaction:
     async def close(self) -> None:
         await self.settled()
         await self._manager.aclose()
+
+
+def _asked(exchange: Exchange, request: Request) -> Asked:
+    return exchange.session, request.messages, request.tools, request.system

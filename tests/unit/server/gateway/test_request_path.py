@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from pathlib import Path
@@ -11,8 +12,11 @@ import httpx2
 import pytest
 
 from compact import CompactConfig, CompactManager
+from compact.server.gateway.compacting import Compaction
+from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.running import serving
 from compact.server.gateway.settings import GatewaySettings
+from compact.server.gateway.wire import CHAT as CHAT_API
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
 from support.providers import CHAT, providing
@@ -126,3 +130,72 @@ def held_until(manager: CompactManager, name: str) -> None:
     seen = threading.Event()
     while not any(event.name == name for event in manager.events):
         seen.wait(0.01)
+
+
+def large_first_message(turns: int) -> list[Any]:
+    return [{"role": "user", "content": "Here is the log. " + LONG * 75}, *talk(turns)[1:]]
+
+
+def test_after_another_preset_compacted_a_refusal_is_answered_by_that_one() -> None:
+    asked = {"x-compact-preset": "window"}
+    with (
+        providing(window=WINDOW) as provider,
+        serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
+    ):
+        messages = large_first_message(12)
+        assert post(url, messages, **asked).headers["x-compact-problem"] == "compacted with preset budget"
+        provider.window = WINDOW // 2
+        answer = post(url, [*messages, {"role": "assistant", "content": "Done."}, *talk(8)], **asked)
+        assert answer.status_code == 200, answer.text
+        assert [bool(one.refused) for one in provider.asked] == [False, True, False]
+
+
+def test_a_session_that_fits_its_preset_again_is_counted_for_it_again() -> None:
+    """What the provider counts corrects the preset that made that very prompt."""
+
+    def sent(messages: list[Any]) -> Exchange:
+        body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+        return Exchange("POST", "", [], body, CHAT_API, preset="window", session_name="ledger")
+
+    async def run() -> None:
+        compaction = Compaction(manager(), 20.0, 20.0)
+        made = await compaction.ready(sent(large_first_message(12)))
+        assert made.preset == "budget" and made.problem
+        compaction.answered(sent(large_first_message(12)), made, {"prompt_tokens": 2 * made.after})
+        await compaction.settled()
+        exchange = sent(talk(14))
+        fits = await compaction.ready(exchange)
+        assert fits.preset == "window" and not fits.problem and fits.body is exchange.raw
+        compaction.answered(exchange, fits, {"prompt_tokens": 3 * fits.after})
+        await compaction.settled()
+        assert exchange.request is not None
+        sizes = {
+            preset: await compaction.manager_for(exchange.request, preset).ausage(exchange.session, talk(14))
+            for preset in ("window", "budget")
+        }
+        assert sizes["window"].tokens == pytest.approx(3 * fits.after, rel=0.01)
+        assert sizes["budget"].tokens == pytest.approx(2 * fits.after, rel=0.01)
+        await compaction.close()
+
+    asyncio.run(run())
+
+
+def test_the_count_of_what_went_out_uncompacted_does_not_correct_what_was_compacted_meanwhile() -> None:
+    body = json.dumps({"model": "gpt-4o", "messages": talk(25)}).encode()
+    exchange = Exchange("POST", "", [], body, CHAT_API, session_name="ledger")
+
+    async def run() -> None:
+        slow = Slow()
+        compaction = Compaction(manager(slow), 20.0, 0.0)
+        went = await compaction.ready(exchange)
+        assert went.body is exchange.raw and exchange.request is not None
+        slow.may.set()
+        await compaction.settled()
+        compaction.answered(exchange, went, {"prompt_tokens": went.after})
+        await compaction.settled()
+        held = compaction.manager_for(exchange.request, "")
+        usage, sent = await held.ausage(exchange.session, talk(25)), await compaction.ready(exchange)
+        assert sent.body is not exchange.raw and usage.tokens == sent.after < went.after // 2
+        await compaction.close()
+
+    asyncio.run(run())

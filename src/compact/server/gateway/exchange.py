@@ -1,0 +1,42 @@
+"""One request on its way: where it goes, with what, and whose conversation it is of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+
+from compact.server.gateway.upstream import Headers
+from compact.server.gateway.wire import Api, Request, read, session_of
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """What a client sent. Its body is read when somebody asks for the request, which takes milliseconds."""
+
+    method: str
+    url: str
+    headers: Headers
+    raw: bytes
+    api: Api | None
+    preset: str = ""
+    session_name: str = ""
+    owners: tuple[str, ...] = ()
+    counts_only: bool = False
+    bypasses: bool = False
+
+    @cached_property
+    def request(self) -> Request | None:
+        """None where it passes as it is, whatever its size."""
+        return read(self.api, self.raw) if self.api is not None and not self.bypasses else None
+
+    @cached_property
+    def session(self) -> str:
+        return "" if self.request is None else session_of(self.request, self.session_name, *self.owners)
+
+    @cached_property
+    def caller(self) -> bytes:
+        """What all requests of its conversation have in common, but for the body. No key can be read off."""
+        api = "" if self.api is None else self.api.format
+        said = "\0".join((api, self.session_name, self.preset, *self.owners))
+        return blake2b(said.encode("utf-8", "replace"), digest_size=16).digest()
