@@ -33,6 +33,7 @@ from compact.formats import by_name, decode_all
 from compact.model.message import MessageKind, Role, make
 from compact.model.record import Injected, Kept
 from compact.stores import open_store
+from compact.stores.fulltext import key_of
 from compact.stores.schema import OPEN, line_segments, message_parts, messages, records, sessions
 from compact.stores.sql import SqlStore
 from compact.stores.words import text_of, words_of
@@ -178,14 +179,13 @@ def multiply_in_server(store: SqlStore, first: int, last: int) -> None:
             plain = conversation(model - 1, FACT + 1)[FACT]["content"].split(" the ticket")[0]
             raw = {"role": "user", "content": f"{plain} the ticket is {ticket(number)} on host{number % 97}"}
             (fact,) = by_name("openai-chat").decode(raw, FACT)
-            words = sorted(words_of(raw["content"]))
+            words = sorted({key_of(word) for word in words_of(raw["content"])})
             told = {"raw": json.dumps(raw), "digest": fact.digest, "content": raw["content"], "words": words}
             facts.append({"id": id, **told})
         for change in (
             "UPDATE messages SET raw = :raw, digest = :digest WHERE id = :id",
             "UPDATE message_parts SET content = :content WHERE message_id = :id",
-            "UPDATE message_search SET words = array_to_tsvector(CAST(:words AS text[]))"
-            " WHERE message_id = :id",
+            "UPDATE message_search SET words = CAST(:words AS integer[]) WHERE message_id = :id",
         ):
             connection.execute(text(change), facts)
 

@@ -19,7 +19,7 @@ from sqlalchemy.sql import ColumnElement
 from compact.errors import ConfigError, MissingExtra, StoreError
 from compact.stores.private_file import make_private
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest migration; a database that is there already needs no look at the migrations."""
 
 _MIGRATION_LOCK = 0x636F6D70

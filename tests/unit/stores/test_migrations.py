@@ -9,7 +9,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 import compact.stores
 from compact.config import CompactConfig
@@ -19,6 +19,7 @@ from compact.stores.database import HEAD
 from compact.stores.memory import MemoryStore
 from compact.stores.schema import metadata
 from compact.stores.sql import SqlStore
+from compact.stores.words import words_of
 from compact.testing.stores import digests, keep, talk
 from support.postgres import new_schema
 from support.raw import Desk, pairs, user
@@ -130,6 +131,8 @@ def test_a_database_of_the_first_version_keeps_all_that_it_holds(empty_url: str)
                 "UPDATE alembic_version SET version_num = '0001'",
             ):
                 connection.execute(text(statement))
+            if connection.dialect.name == "postgresql":
+                _words_as_lexemes(connection)
     with open_store(empty_url) as store:
         assert digests(store.originals("talk")) == originals
         [kept] = store.records("talk")
@@ -138,3 +141,14 @@ def test_a_database_of_the_first_version_keeps_all_that_it_holds(empty_url: str)
         assert desk.preflight(history, "talk") == before and not desk.summarizer.requests
         assert desk.manager.recall("talk", history[0]["content"], 1)[0].position == 0
         assert desk.manager.restore("talk", 1) == history
+
+
+def _words_as_lexemes(connection: Connection) -> None:
+    """The full-text table of PostgreSQL as it was before 0004."""
+    connection.execute(text("ALTER TABLE message_search DROP COLUMN words"))
+    connection.execute(text("ALTER TABLE message_search ADD COLUMN words TSVECTOR NOT NULL DEFAULT ''"))
+    fill = text(
+        "UPDATE message_search SET words = array_to_tsvector(CAST(:words AS text[])) WHERE message_id = :id"
+    )
+    for id, content in connection.execute(text("SELECT message_id, content FROM message_parts")).all():
+        connection.execute(fill, {"id": id, "words": sorted(words_of(content))})
