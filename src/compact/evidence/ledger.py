@@ -85,9 +85,14 @@ def extract(
     units: list[Evidence] = []
     seen: dict[str, _Seen] = {}
     asked, asked_at, opens = "", 0, min(where, default=0) <= 1
-    unread = _unread(len(messages))
+    unread = _unread(messages)
     for number, (at, message) in enumerate(zip(where, messages, strict=True)):
-        if message.kind in _OURS or number in unread:
+        if message.kind in _OURS:
+            continue
+        if number in unread:
+            if message.role is Role.ASSISTANT and message.text:
+                # What the user answers stands beside the answer.
+                asked, asked_at = hiding.text(message.text) if number + 1 not in unread else "", at
             continue
         text = hiding.text(message.text)
         if message.role is Role.USER and text:
@@ -106,9 +111,20 @@ def extract(
     return Ledger(tuple(units), tuple(steps), hiding)
 
 
-def _unread(count: int) -> range:
-    """The middle of a span with more messages than a ledger keeps units: nothing of it would be chosen."""
-    return range(MOST_UNITS // 6, count - MOST_UNITS + MOST_UNITS // 6)
+def _unread(messages: Sequence[Message]) -> set[int]:
+    """The middle of a span with more messages than a ledger keeps units: nothing of it would be chosen.
+
+    But the user's words are kept as said: of the user's messages only more than that have a middle.
+    """
+    if len(messages) <= MOST_UNITS:
+        return set()
+    by_user = [number for number, message in enumerate(messages) if message.role is Role.USER]
+    return {*_middle(range(len(messages)))}.difference(by_user).union(_middle(by_user))
+
+
+def _middle(numbers: Sequence[int]) -> Sequence[int]:
+    opening = MOST_UNITS // 6
+    return numbers[opening : max(0, len(numbers) - MOST_UNITS + opening)]
 
 
 def _take_values(seen: dict[str, _Seen], message: Message, text: str, at: int, hiding: Hiding) -> None:

@@ -7,6 +7,7 @@ import json
 from compact.evidence import extract, ledger, values
 from compact.evidence.ledger import MOST_UNITS
 from compact.model.message import Message
+from compact.model.summary import EvidenceKind
 from support.conversations import assistant, call, user
 
 
@@ -30,11 +31,30 @@ def test_a_span_of_many_messages_is_read_at_both_ends(monkeypatch) -> None:
     read: list[int] = []
     take = ledger._take_values
     monkeypatch.setattr(ledger, "_take_values", lambda *given: read.append(given[3]) or take(*given))
-    count = 2 * MOST_UNITS
+    count = 4 * MOST_UNITS
     units = extract(talk(count)).units
-    assert len(read) == MOST_UNITS
+    by_assistant = [at for at in read if at % 2]
+    assert len(by_assistant) == MOST_UNITS // 2
+    assert len(read) - len(by_assistant) == MOST_UNITS
     said = {unit.message for unit in units}
     assert {0, count - 1} <= said
+
+
+def test_all_that_the_user_said_in_a_long_span_is_read() -> None:
+    """Few words of the user among thousands of steps: none is passed over, and an answer has its question."""
+    count, every = 2 * MOST_UNITS, 400
+    messages = [assistant(f"The remark number {n} is here.") for n in range(count)]
+    for n in range(0, count, every):
+        messages[n] = user(f"Please never touch ledger {n} again.")
+    middle = count // 2 + every // 2
+    messages[middle : middle + 2] = [assistant("Shall I drop the old table?"), user("Yes, do.")]
+    said = [unit for unit in extract(messages).units if unit.kind is EvidenceKind.SAID]
+    assert {unit.message for unit in said} == {*range(0, count, every), middle + 1}
+    assert all(f"ledger {unit.message} " in unit.value for unit in said if unit.message % every == 0)
+    (answer,) = (unit for unit in said if unit.message == middle + 1)
+    assert answer.context == f"asked in [m{middle}]: Shall I drop the old table?"
+    # Nothing of an assistant who spoke long before stands beside a word of the user.
+    assert not [unit for unit in said if unit.context and unit is not answer]
 
 
 def test_a_span_of_fewer_messages_is_read_whole() -> None:
