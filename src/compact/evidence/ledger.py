@@ -242,9 +242,10 @@ def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:
             (-unit.rank, -unit.message, place) for place, unit in enumerate(units) if unit.kind not in WORDS
         ]
         others.sort()
-        kept = {*words[:_OPENING], *words[_OPENING - MOST_UNITS :]}
-        kept.update(place for _, _, place in others[: max(most // 2, most - len(kept))])
-        units = [unit for place, unit in enumerate(units) if place in kept]
+        left_out = set(words[_OPENING : _OPENING - MOST_UNITS])
+        room = max(most // 2, most - len(words) + len(left_out))
+        left_out.update(place for _, _, place in others[room:])
+        units = [unit for place, unit in enumerate(units) if place not in left_out]
     return tuple(units)
 
 

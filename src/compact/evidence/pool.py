@@ -25,27 +25,27 @@ def pool(
     best of the other older ones. A choice then costs what the room and the span are worth, however long the
     session is, and what an earlier choice kept is not passed over for being old.
     """
-    stands = Holder(summary).roughly if summary else None
+    held = Holder(summary).among(ledger, roughly=True) if summary else set()
     first = next((unit.message for unit in ledger if unit.kind in WORDS), -1)
     kept: list[int] = []
-    older: dict[EvidenceKind, list[tuple[float, int]]] = {}
+    older: dict[EvidenceKind, list[int]] = {}
     for place, unit in enumerate(ledger):
-        if (
-            unit.message >= since
-            or (unit.message == first and unit.kind in WORDS)
-            or (stands is not None and stands(unit))
-        ):
+        if unit.message >= since or place in held or (unit.message == first and unit.kind in WORDS):
             kept.append(place)
         else:
             kind = unit.kind if unit.kind in _APART else EvidenceKind.SYMBOL
-            older.setdefault(kind, []).append((-unit.rank, -place))
+            older.setdefault(kind, []).append(place)
+    ranks = [unit.rank for unit in ledger]
     for kind, units in older.items():
         left = int(_DEEP * room * (words_share if kind in WORDS else _OTHERS_SHARE))
-        for _, place in sorted(units):
-            left -= len(ledger[-place].value) + _AROUND
+        # Of equal rank the newest goes first.
+        units.reverse()
+        units.sort(key=ranks.__getitem__, reverse=True)
+        for place in units:
+            left -= len(ledger[place].value) + _AROUND
             if left < 0:
                 break
-            kept.append(-place)
+            kept.append(place)
     return sorted(kept)
 
 

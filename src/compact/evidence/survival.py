@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from heapq import nsmallest
+from functools import lru_cache
+from operator import attrgetter
 
-from compact.evidence.ledger import VALUES, WORDS
+from compact.evidence.ledger import MOST_UNITS, VALUES, WORDS
 from compact.evidence.said import SHOWN
 from compact.evidence.words import clip
 from compact.model.sections import Kept, Missing, SectionKind, Survival
@@ -16,6 +17,7 @@ _MOST_MISSING = 20
 _SHOWN_CHARS = 80
 """Of something missing. The message is named beside it; a record need not hold it a second time."""
 _COUNTED_VALUES = 400
+_RUN = 3
 
 
 class Holder:
@@ -36,15 +38,31 @@ class Holder:
         return self._may_hold(value) and " ".join(value.split()).rstrip("…") in self._flat
 
     def roughly(self, unit: Evidence) -> bool:
-        """The same for thousands of units: a value counts as a word of its own only."""
+        """The same, but a single word counts only where it stands as a word of its own."""
         return unit.value in self._words or (" " in unit.value and self._may_hold(unit.value) and self(unit))
+
+    def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
+        """Places of those that the text holds: of thousands of sayings, a few are looked at closely."""
+        holds, runs = self.roughly if roughly else self, self._runs
+        return {
+            place
+            for place, unit in enumerate(units)
+            if ((inner := _inner(unit.value)) in runs or len(inner) < _RUN) and holds(unit)
+        }
 
     def _may_hold(self, value: str) -> bool:
         """False where words that stand between blanks in any text that holds the whole are not there."""
-        words = value.split(None, 4)  # the first may have a quote before it, the last a mark behind
-        if len(words) == 5:
-            return (words[1], words[2], words[3]) in self._runs
-        return self._words.issuperset(words[1:-1])
+        inner = _inner(value)
+        return inner in self._runs if len(inner) == _RUN else self._words.issuperset(inner)
+
+
+@lru_cache(maxsize=4 * MOST_UNITS)
+def _inner(value: str) -> tuple[str, ...]:
+    """Up to three words inside a unit: the first may have a quote before it, the last a mark behind.
+
+    Kept, since most units of a ledger go from one compaction to the next.
+    """
+    return tuple(value.split(None, _RUN + 1)[1:-1])
 
 
 def survival(kept: Survival) -> Mapping[str, float]:
@@ -72,20 +90,20 @@ def counted(ledger: Sequence[Evidence], text: str) -> Survival:
     """
     holds = Holder(text)
     values = [unit for unit in ledger if unit.kind in VALUES and not unit.untrusted]
-    values.sort(key=lambda unit: -unit.rank)
-    wanted: dict[SectionKind, list[Evidence]] = {
-        SectionKind.WORDS: [],
-        SectionKind.CONCLUSIONS: [],
+    values.sort(key=attrgetter("rank"), reverse=True)
+    wanted = {
+        SectionKind.WORDS: [unit for unit in ledger if unit.kind in WORDS and unit.context != SHOWN],
+        SectionKind.CONCLUSIONS: [unit for unit in ledger if unit.kind is EvidenceKind.CONCLUDED],
         SectionKind.VALUES: values[:_COUNTED_VALUES],
     }
-    for unit in ledger:
-        if unit.kind not in VALUES and (kind := kind_of(unit)) in wanted:
-            wanted[kind].append(unit)
     counts, missing = [], []
     for kind, units in wanted.items():
-        lost = [unit for unit in units if not holds(unit)]
+        held = holds.among(units)
+        lost = [unit for place, unit in enumerate(units) if place not in held]
         counts.append(Kept(len(units) - len(lost), len(units)))
-        worst = nsmallest(_MOST_MISSING, lost, key=lambda unit: (-unit.rank, unit.message))
-        missing += [Missing(kind, clip(unit.value, _SHOWN_CHARS), unit.message) for unit in worst]
+        lost.sort(key=attrgetter("message"))
+        lost.sort(key=attrgetter("rank"), reverse=True)
+        best = lost[:_MOST_MISSING]
+        missing += [Missing(kind, clip(unit.value, _SHOWN_CHARS), unit.message) for unit in best]
     words, conclusions, named = counts
     return Survival(words, conclusions, named, tuple(missing))

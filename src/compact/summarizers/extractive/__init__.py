@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import compress
+from itertools import compress, islice
 
 from compact.core.render import UNTRUSTED_HEADING, is_empty_failure, neutralize, request_positions
 from compact.core.seeming import whole
@@ -29,6 +29,7 @@ _TRIES, _WELL_FILLED = 3, 0.97
 """Costs are guesses: while less than this share of the room is used, more is chosen; where it is too much,
 the last choices go first."""
 _SLIVER = 12
+_ENDING = ".… "
 _LONG_LINE = 420
 
 
@@ -63,7 +64,8 @@ def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
     """Lines of an earlier summary that are not in the ledger: a model's prose, or a record without one."""
     if not summary:
         return
-    held = {_bare(unit.value) for unit in ledger}
+    # Most lines are conclusions as they were; only for others is the whole ledger looked through.
+    concluded = {unit.value.rstrip(_ENDING) for unit in ledger if unit.kind is EvidenceKind.CONCLUDED}
     all_held = ""
     for section in sections_of(neutralize(summary.partition(UNTRUSTED_HEADING)[0])):
         if ledger and section.kind not in (SectionKind.OTHER, SectionKind.CONCLUSIONS):
@@ -71,18 +73,14 @@ def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
         for item in section.items:
             at = min(item.positions, default=0)
             for said in sentences(item.text):
-                bare = _bare(said)
-                if len(said) <= _SLIVER or bare in held:
+                bare = said.rstrip(_ENDING)
+                if len(said) <= _SLIVER or bare in concluded:
                     continue
-                all_held = all_held or "\n".join(held)
+                all_held = all_held or "\n".join(unit.value for unit in ledger)
                 if bare not in all_held:
                     yield Evidence(
                         EvidenceKind.CONCLUDED, clip(said, _LONG_LINE), at, "", 1.0, untrusted=True
                     )
-
-
-def _bare(said: str) -> str:
-    return said.rstrip(".… ")
 
 
 class ExtractiveSummarizer:
@@ -192,13 +190,8 @@ def kept_units(material: Material, size: int) -> tuple[Evidence, ...]:
 
 
 def _chars_per_token(ledger: Sequence[Evidence], count: Callable[[str], int]) -> float:
-    spoken: list[str] = []
-    values: list[str] = []
-    for unit in ledger:
-        sort = spoken if unit.kind in (EvidenceKind.SAID, EvidenceKind.CONCLUDED) else values
-        if len(sort) < _SAMPLE_UNITS:
-            sort.append(unit.value)
-        elif len(spoken) == len(values):
-            break
+    speech = (EvidenceKind.SAID, EvidenceKind.CONCLUDED)
+    spoken = islice((unit.value for unit in ledger if unit.kind in speech), _SAMPLE_UNITS)
+    values = islice((unit.value for unit in ledger if unit.kind not in speech), _SAMPLE_UNITS)
     sample = "\n".join(spoken)[: _SAMPLE_CHARS * 2 // 3] + ", ".join(values)[: _SAMPLE_CHARS // 3]
     return len(sample) / max(1, count(sample)) if sample else 4.0

@@ -31,7 +31,7 @@ def upgrade() -> None:
         "FOREIGN KEY (message_id) REFERENCES messages(id) ON DELETE CASCADE"
     )
     op.execute("CREATE INDEX ix_message_search_session_id ON message_search (session_id)")
-    # The list of rows still to be indexed is read whole by each search; 4 MB by default, also for a small store.
+    # Each search reads the whole list of rows still to be indexed: 4 MB by default, also in a small store.
     op.execute(
         "CREATE INDEX ix_message_search_words ON message_search USING GIN (words) "
         "WITH (gin_pending_list_limit = 512)"
@@ -48,9 +48,7 @@ def _copy(connection: sa.Connection) -> None:
     while rows := connection.execute(page, {"after": after, "count": _BATCH}).all():
         connection.execute(
             add,
-            [
-                {"id": row.message_id, "session": row.session_id, "words": _keys(row.words)} for row in rows
-            ],
+            [{"id": row.message_id, "session": row.session_id, "words": _keys(row.words)} for row in rows],
         )
         after = rows[-1].message_id
 
