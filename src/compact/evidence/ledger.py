@@ -213,13 +213,19 @@ def fold(
     A value that comes up again keeps its newest message and gains rank; old values lose some. A file keeps
     its newest state, a command its newest ending. Words and conclusions are only ever added.
     """
-    merged: dict[tuple[EvidenceKind, str], Evidence] = {}
+    units = list(units)
+    values, keys = {unit.value for unit in units}, {(unit.kind, unit.value) for unit in units}
+    kept: list[Evidence] = []
+    merged: dict[tuple[EvidenceKind, str], Evidence] = {}  # what comes up again, and what is new
     for unit in earlier:
         if unit.kind in _KIND_WEIGHT:
             unit = Evidence(
                 unit.kind, unit.value, unit.message, unit.context, unit.rank * 0.95, unit.untrusted
             )
-        merged[unit.kind, unit.value] = unit
+        if unit.value in values and (key := (unit.kind, unit.value)) in keys:
+            merged[key] = unit
+        else:
+            kept.append(unit)
     for unit in units:
         key = (unit.kind, unit.value)
         before = merged.pop(key, None)
@@ -231,7 +237,7 @@ def fold(
         elif before is not None and unit.kind is EvidenceKind.SAID and len(unit.value) < 40:
             unit = before if before.context else unit
         merged[key] = unit
-    return _bounded(list(merged.values()), most)
+    return _bounded([*kept, *merged.values()], most)
 
 
 def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:

@@ -17,7 +17,6 @@ _MOST_MISSING = 20
 _SHOWN_CHARS = 80
 """Of something missing. The message is named beside it; a record need not hold it a second time."""
 _COUNTED_VALUES = 400
-_RUN = 3
 
 
 class Holder:
@@ -27,7 +26,7 @@ class Holder:
         words = text.split()
         self._flat = " ".join(words)
         self._words = {*words, *self._flat.replace(",", " ").split()}
-        self._runs = set(zip(words, words[1:], words[2:], strict=False))
+        self._runs = set(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 
     def __call__(self, unit: Evidence) -> bool:
         value = unit.value
@@ -47,22 +46,23 @@ class Holder:
         return {
             place
             for place, unit in enumerate(units)
-            if ((inner := _inner(unit.value)) in runs or len(inner) < _RUN) and holds(unit)
+            if ((run := _run_in(unit.value)) in runs or not run) and holds(unit)
         }
 
     def _may_hold(self, value: str) -> bool:
         """False where words that stand between blanks in any text that holds the whole are not there."""
-        inner = _inner(value)
-        return inner in self._runs if len(inner) == _RUN else self._words.issuperset(inner)
+        run = _run_in(value)
+        return run in self._runs if run else self._words.issuperset(value.split()[1:-1])
 
 
 @lru_cache(maxsize=4 * MOST_UNITS)
-def _inner(value: str) -> tuple[str, ...]:
-    """Up to three words inside a unit: the first may have a quote before it, the last a mark behind.
+def _run_in(value: str) -> str:
+    """Three words inside a unit of five or more: the first may have a quote before it, the last a mark after.
 
     Kept, since most units of a ledger go from one compaction to the next.
     """
-    return tuple(value.split(None, _RUN + 1)[1:-1])
+    words = value.split(None, 4)
+    return " ".join(words[1:4]) if len(words) == 5 else ""
 
 
 def survival(kept: Survival) -> Mapping[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compact.evidence import Choice, Shares
 from compact.evidence.ledger import MOST_UNITS, fold_all
 from compact.evidence.pool import pool
+from compact.evidence.survival import Holder
 from compact.model.summary import Evidence, EvidenceKind
 
 ROOM = 4_000
@@ -81,3 +82,21 @@ def test_a_ledger_stops_growing() -> None:
     assert len(ledger) <= MOST_UNITS
     assert ledger[0].value == "Remark 0 on the import."
     assert ledger[-1] == units[-1]
+
+
+def test_of_thousands_of_sayings_few_are_looked_at_closely(monkeypatch) -> None:
+    said = [f"Please take remark {n} of part {n % 7} once more." for n in range(3_000)]
+    units = [Evidence(EvidenceKind.SAID, text, n) for n, text in enumerate(said)]
+    units += [Evidence(EvidenceKind.PATH, f"src/part_{n}.py", n) for n in range(5)]
+    units.append(Evidence(EvidenceKind.SAID, "Go on.", 3_000))
+    lines = [f'- "{one}"' for one in said[::1_000]]
+    text = "\n".join([*lines, "src/part_2.py, src/part_3.pyi, Go on."])
+    holds = Holder(text)
+    every = {place for place, unit in enumerate(units) if holds(unit)}
+    assert {0, 1_000, 2_000, 3_002, 3_003, 3_005} == every
+    looked: list[Evidence] = []
+    look = Holder.__call__
+    monkeypatch.setattr(Holder, "__call__", lambda self, unit: looked.append(unit) or look(self, unit))
+    assert holds.among(units) == every
+    assert holds.among(units, roughly=True) == every - {3_003}
+    assert len(looked) < 20
