@@ -52,7 +52,10 @@ class Holder:
     def _may_hold(self, value: str) -> bool:
         """False where words that stand between blanks in any text that holds the whole are not there."""
         run = _run_in(value)
-        return run in self._runs if run else self._words.issuperset(value.split()[1:-1])
+        if not run:
+            return self._words.issuperset(value.split()[1:-1])
+        # Many begin alike ("The cause of …"), so the end is compared as well before the whole.
+        return run in self._runs and " ".join(value.rsplit(None, 4)[1:4]) in self._runs
 
 
 @lru_cache(maxsize=4 * MOST_UNITS)
