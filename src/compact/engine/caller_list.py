@@ -15,6 +15,7 @@ from compact.ports import Format
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
 _REPLACED_AT_A_TIME = 32
+REPLACED_AT_A_COMPACTION = 4_096
 """Few enough that a preflight does not get slower."""
 
 
@@ -115,8 +116,14 @@ class CallerList:
         known = head + len(self.copies)
         return known <= len(messages) and same(messages[head:known], self.copies)
 
-    def begins_watched(self, messages: list[Any], head: int, replaced: Callable[[int], set[int]]) -> bool:
-        """The same, but of what was replaced only some is compared, in turn.
+    def begins_watched(
+        self,
+        messages: list[Any],
+        head: int,
+        replaced: Callable[[int], set[int]],
+        at_a_time: int = _REPLACED_AT_A_TIME,
+    ) -> bool:
+        """The same, but of what was replaced only so many are compared, in turn.
 
         Of the rest only the identity of the object is checked.
         """
@@ -132,16 +139,16 @@ class CallerList:
         # With what is new as it is, one comparison of two lists is enough: no message is touched in between.
         watched[:head] = messages[:head]
         watched[known:] = messages[known:]
-        return (same(watched, messages) and self._is_as_replaced(messages, head)) or (
+        return (same(watched, messages) and self._is_as_replaced(messages, head, at_a_time)) or (
             same(messages[head:known], self.copies)
         )
 
-    def _is_as_replaced(self, messages: list[Any], head: int) -> bool:
+    def _is_as_replaced(self, messages: list[Any], head: int, at_a_time: int) -> bool:
         """Whether the next few of what a record has replaced still say what was replaced."""
         if not self._left_out:
             return True
-        first = self._looked_at if self._looked_at < self._left_out else 0
-        stop = min(first + _REPLACED_AT_A_TIME, self._left_out)
+        first = self._looked_at if at_a_time < self._left_out and self._looked_at < self._left_out else 0
+        stop = min(first + at_a_time, self._left_out)
         self._looked_at = stop
         return same(messages[head + first : head + stop], self.copies[first:stop])
 

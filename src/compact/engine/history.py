@@ -13,7 +13,7 @@ from typing import Any
 
 from compact.core.boundaries import is_finished
 from compact.core.view import START, Item, apply_entries, links, undo_key
-from compact.engine.caller_list import CallerList, Remembered
+from compact.engine.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Remembered
 from compact.engine.prompt_view import PromptView
 from compact.engine.record_matcher import Found, RecordMatcher
 from compact.engine.working_memory import WorkingMemory
@@ -103,12 +103,18 @@ class History:
     def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
         """Whether this list, less its `head`, begins with the one we know, edits in place included.
 
-        A thorough look, which every compaction begins with, compares all of it. Any other takes only some of
-        what a record has replaced.
+        A thorough look compares all of it. Any other takes only some of what a record has replaced.
         """
         if thorough:
             return self.caller.begins(messages, head)
         return self.caller.begins_watched(messages, head, self._replaced)
+
+    def is_exact(self, messages: list[Any], head: int) -> bool:
+        """The look that every compaction begins with: of what was replaced, some thousands in turn.
+
+        That costs the same, however long the session is. All that may go out is compared.
+        """
+        return self.caller.begins_watched(messages, head, self._replaced, REPLACED_AT_A_COMPACTION)
 
     def since_offset(self) -> Sequence[Message]:
         """Originals that no adopted record covers, in order; the first has position `length - len(...)`."""

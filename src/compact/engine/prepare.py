@@ -140,7 +140,7 @@ class Engine:
         """For a call that a glance could not answer."""
         now, triggered, reason = due.now, due.triggered, due.reason
         for attempt in range(_TRIES):
-            # Before a summary, or an error that it is too large, the list is compared in full.
+            # Before a summary, or an error that it is too large, the list is looked at more closely.
             if attempt or not _is_exact(now):
                 now = replace(self.reader.read(now.call), changed=() if attempt else now.changed)
                 triggered, reason = self.decide(now)
@@ -327,7 +327,7 @@ def _is_exact(now: Situation) -> bool:
     """Whether the history is what the caller's list says now, edits in place included."""
     messages = now.call.messages if isinstance(now.call.messages, list) else list(now.call.messages)
     with now.session.lock:
-        return not now.moved and now.history.continues(messages, now.head)
+        return not now.moved and now.history.is_exact(messages, now.head)
 
 
 def _id_of(record: Record | None) -> str | None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from compact.engine.caller_list import CallerList
+from compact.formats import by_name
 from support.raw import Desk, pairs, step, steps, system, user
 
 LONG = [system(), *pairs(90), user("question 91")]
@@ -114,3 +116,22 @@ def test_other_objects_that_say_the_same_are_the_same_history() -> None:
     said = len(list(desk.manager._engine.store.originals("s")))
     assert desk.prepare(history).messages == history
     assert len(list(desk.manager._engine.store.originals("s"))) == said
+
+
+def test_what_was_replaced_is_compared_whole_up_to_a_bound_and_in_turn_beyond_it() -> None:
+    caller, items = CallerList(), [user(f"question {n}") for n in range(200)]
+    caller.messages += caller.read(items, by_name("openai-chat"), 0)
+
+    def begins(at_a_time: int) -> bool:
+        def replaced(first: int) -> set[int]:
+            return set(map(id, caller.messages[first:180]))
+
+        return caller.begins_watched(items, 0, replaced, at_a_time)
+
+    assert begins(50) and begins(180)
+    items[130]["content"] = "Edited in place."
+    assert not begins(180) and not begins(180)
+    assert [begins(50) for _ in range(8)].count(False) == 2
+    items[130]["content"] = "question 130"
+    items[190]["content"] = "Edited in place."
+    assert not begins(50)
