@@ -11,10 +11,14 @@ from compact.formats import by_name, decode_all
 from compact.model.message import Role
 from compact.model.outcome import Prepared
 from compact.testing.policies import check_growing, check_repeatable, wire_bytes
+from compact.testing.scenes import Said
+from compact.testing.wire import render_scenes
 from support.rig import PRESETS, Rig, cases, make_rig
 
 Case = tuple[str, int, list[Any]]
 LONG = {"min_turns": 3}
+# A scene's number makes its ids; no generated conversation is this long.
+FRESH = 9_000
 
 
 def compacted(preset: str, case: Case) -> tuple[Rig, Prepared]:
@@ -83,9 +87,7 @@ def test_fork_before_the_last_turn(preset: str, case: Case) -> None:
     rig, found = compacted(preset, case)
     start = last_turn(messages, format)
     shorter = messages[:start]
-    told = {"role": "user", "content": "Try it."}
-    if format == "ai-sdk-ui":
-        told = {"id": "fork", "role": "user", "parts": [{"type": "text", "text": "Try it."}]}  # type: ignore[dict-item]
+    [told] = render_scenes([Said("user", "Try it.", FRESH)], format)
     assume(shorter and still_applies(found, [*shorter, told], format))
     calls = rig.summarizer.calls
     forked = rig.prepare([*shorter, told])
@@ -107,13 +109,10 @@ def test_a_clock_in_the_system_prompt(preset: str, case: Case) -> None:
     rig = make_rig(preset, format, window)
 
     def at(time: str) -> list[Any]:
-        if format == "anthropic":
+        clock = render_scenes([Said("system", f"It is {time}.", FRESH)], format)
+        if not clock:
             rig.system = f"You are a careful engineer. It is {time}."
-            return messages
-        clock: dict[str, Any] = {"role": "system", "content": f"It is {time}."}
-        if format == "ai-sdk-ui":
-            clock = {"id": "clock", "role": "system", "parts": [{"type": "text", "text": f"It is {time}."}]}
-        return [clock, *messages]
+        return [*clock, *messages]
 
     first = rig.prepare(at("09:15:01"))
     assume(first is not None and first.record is not None)
@@ -122,7 +121,7 @@ def test_a_clock_in_the_system_prompt(preset: str, case: Case) -> None:
     second = rig.prepare(at("09:15:02"))
     assert second is not None
     assert rig.summarizer.calls == calls
-    own = 0 if format == "anthropic" else 1
+    own = len(at("09:15:03")) - len(messages)
     assert wire_bytes(second.messages[own:]) == wire_bytes(first.messages[own:])
 
 

@@ -13,7 +13,12 @@ from compact.testing.wire_parts import DATA_URL, LINK, PIXEL, Raw, extra_fields,
 
 def render(plan: Plan, format: str) -> list[Raw]:
     """The plan as the messages a caller would hold; without system prompts where those stand apart."""
-    return _RENDERERS[format](scenes(plan))
+    return render_scenes(scenes(plan), format)
+
+
+def render_scenes(story: Iterable[Scene], format: str) -> list[Raw]:
+    """These scenes alone; nothing for a system prompt where it stands apart."""
+    return _RENDERERS[format](story)
 
 
 def openai_chat(story: Iterable[Scene]) -> list[Raw]:
