@@ -114,17 +114,12 @@ def extract(
 def _unread(messages: Sequence[Message]) -> set[int]:
     """The middle of a span with more messages than a ledger keeps units: nothing of it would be chosen.
 
-    But the user's words are kept as said: of the user's messages only more than that have a middle.
+    But the user's words are kept as said: all are read, unless they alone are more than that.
     """
-    if len(messages) <= MOST_UNITS:
-        return set()
-    by_user = [number for number, message in enumerate(messages) if message.role is Role.USER]
-    return {*_middle(range(len(messages)))}.difference(by_user).union(_middle(by_user))
-
-
-def _middle(numbers: Sequence[int]) -> Sequence[int]:
     opening = MOST_UNITS // 6
-    return numbers[opening : max(0, len(numbers) - MOST_UNITS + opening)]
+    middle = set(range(opening, len(messages) - MOST_UNITS + opening))
+    by_user = [number for number in middle if messages[number].role is Role.USER]
+    return middle.difference(by_user) if len(by_user) <= MOST_UNITS else middle
 
 
 def _take_values(seen: dict[str, _Seen], message: Message, text: str, at: int, hiding: Hiding) -> None:
