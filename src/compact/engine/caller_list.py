@@ -82,7 +82,8 @@ class CallerList:
         """Copy and decode new objects; the history takes the messages in."""
         fresh: list[Message] = []
         for index, item in enumerate(items, first_index):
-            copy, decoded = known.get(id(item), _UNKNOWN) if known else _UNKNOWN
+            # Each only once: an object that occurs twice is two messages, and they are found by identity.
+            copy, decoded = known.pop(id(item), _UNKNOWN) if known else _UNKNOWN
             if not decoded or not same(copy, item):
                 copy, decoded = container_copy(item), format.decode(item, index)
             fresh.extend(decoded)

@@ -135,3 +135,16 @@ def test_what_was_replaced_is_compared_whole_up_to_a_bound_and_in_turn_beyond_it
     items[130]["content"] = "question 130"
     items[190]["content"] = "Edited in place."
     assert not begins(50)
+
+
+@pytest.mark.parametrize("preset", ["budget", "chat", "window", "agent", "rolling"])
+def test_one_object_in_several_places_is_several_messages(preset: str) -> None:
+    nudge = user("continue")
+    history = [user("The task.")]
+    for number in range(60):
+        history += [{"role": "assistant", "content": f"step {number} " + "word " * 60}, nudge]
+    desk = Desk(preset=preset, window=4_000)
+    out = desk.prepare(history).messages
+    assert len(out) < len(history)
+    assert desk.prepare(out).messages == out
+    assert desk.prepare([user("The other task."), *history[1:]]).messages[-3:] == out[-3:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,13 +42,15 @@ class Upstream:
             timeout=timeout,
             limits=limits,
             follow_redirects=False,
+            # One caller's cookies are nobody else's: what an answer sets goes to its client alone.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             trust_env=not local,
             verify=False if local and self.base.startswith("http:") else certificates(),
         )
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
-        return (self._httpx.HTTPError,)
+        return (self._httpx.HTTPError, self._httpx.InvalidURL)
 
     def url(self, path: str, query: bytes) -> str:
         """`--upstream https://host` and `https://host/v1` both mean the same server."""
