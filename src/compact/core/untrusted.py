@@ -196,14 +196,17 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
             yield Voice.DATA if message.role is Role.ASSISTANT else Voice.PERSON, own
         elif message.kind is MessageKind.ORIGINAL:
             called = False
+            if message.role is Role.USER:
+                # All parts together: a part of its own may be the document that the others ask about.
+                by = voices_in(message.text)
+                yield from ((Voice.PERSON, by.own), (Voice.UNSURE, by.unsure), (Voice.DATA, by.shown))
             for part in message.parts:
                 match part:
+                    case Text() if message.role is Role.USER:
+                        pass
                     case Text(text=text) if called:
                         # Some formats have a step in one message: this was said when the result was there.
                         late.append(text)
-                    case Text(text=text) if message.role is Role.USER:
-                        by = voices_in(text)
-                        yield from ((Voice.PERSON, by.own), (Voice.UNSURE, by.unsure), (Voice.DATA, by.shown))
                     case Text(text=text):
                         by_model = message.role in (Role.ASSISTANT, Role.TOOL)
                         yield Voice.MODEL if by_model else Voice.PERSON, text

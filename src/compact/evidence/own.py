@@ -1,7 +1,7 @@
 """Which words of a user's message carry the user's authority. Whatever may be another's text does not.
 
 Only its meaning tells "Fix the door.\\n\\nNever knock." from "Translate this.\\n\\nNever knock.", so only a
-message of one line is surely the user's, without quotations and markup, and without orders that stand beside
+message of one line is surely the user's, without quotations and markup, and without what stands beside
 a question or behind a colon. Stricter than the reading for the ledger, which must lose no words: here a doubt
 costs a line nothing but its place in the system message.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 
 from compact.evidence.reading import Whose, pieces, sentences, take_quotations
-from compact.evidence.words import is_about
 from compact.model.value import value
 
 _ASKS = re.compile(r"[?？؟][\s\"”»)*_`]*$")
@@ -29,10 +28,10 @@ class Voices:
 
 
 def voices_in(text: str) -> Voices:
-    text = text.strip()
-    if "\n" not in text:
+    lines = text.strip().splitlines()
+    text = "\n".join(lines)
+    if len(lines) < 2:
         return _in_line(text)
-    lines = text.split("\n")
     own = [
         line for line in (lines[0], lines[-1]) if _ASKS.search(line) and pieces(line)[0].whose is Whose.OWN
     ]
@@ -58,5 +57,5 @@ def _in_line(line: str) -> Voices:
             (lead, asks and not _ASKS.search(sentence)),
             *((part, True) for part in announced),
         ):
-            (unsure if beside and is_about("orders", part.lower()) else own).append(part)
+            (unsure if beside else own).append(part)
     return Voices("\n".join(own), "\n".join(unsure), shown)
