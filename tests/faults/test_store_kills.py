@@ -27,6 +27,8 @@ def killed_everywhere(url: str, folder: Path, script: str = "store_kills", *more
     )
     assert done.returncode == 0, done.stderr[-4_000:]
     found: dict[str, Any] = json.loads(done.stdout)
+    # A child that ends by an exception writes it here, and ends the kills early.
+    assert "Traceback" not in done.stderr, done.stderr[-4_000:]
     return found
 
 
