@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import text
@@ -99,14 +100,19 @@ def test_a_row_lock_in_postgresql_is_waited_for_and_then_told(new_database: Call
 
 
 def test_a_lost_server_connection_is_made_again(new_database: Callable[[str], str]) -> None:
-    url = new_database("postgresql")
+    # Named, so that the connections of other tests on this server stay.
+    name = f"outage-{uuid4().hex}"
+    url = f"{new_database('postgresql')}&application_name={name}"
     with open_store(url) as store, open_store(url) as other:
         keep(store, "s", 0, talk("one"), [])
         with other.database.writing() as connection:
-            others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-            connection.execute(
-                text(f"{others} AND datname = current_database() AND backend_type = 'client backend'")
-            )
+            ended = connection.execute(
+                text(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    f"WHERE pid <> pg_backend_pid() AND application_name = '{name}'"
+                )
+            ).all()
+        assert ended
         assert digests(store.originals("s")) == digests(talk("one"))
 
 

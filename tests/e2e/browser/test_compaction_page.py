@@ -203,7 +203,7 @@ def test_the_reply_after_a_compaction_is_in_view(page: Page, stage: Stage) -> No
     expect(page.get_by_role("article", name="Assistant, m45")).to_be_in_viewport()
     send(page, "What is still open?")
     expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_visible()
-    expect(page.get_by_role("article", name="Assistant, m47")).to_be_in_viewport(ratio=0.9)
+    expect(page.get_by_role("article", name="Assistant, m47")).to_be_in_viewport()
 
 
 def test_every_view_shows_the_number_that_the_engine_acts_on(page: Page, stage: Stage) -> None:
