@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log, sqrt
 
@@ -85,11 +85,11 @@ def _cosines(bags: Sequence[Counter[str]]) -> list[dict[int, float]]:
             holding.setdefault(word, []).append(place)
     links: list[dict[int, float]] = []
     for place, vector in enumerate(vectors):
-        near: Counter[int] = Counter()
+        near: defaultdict[int, float] = defaultdict(float)
         for word, weight in vector.items():
             for other in holding[word]:
                 if other != place:
-                    near[other] += weight * vectors[other][word] / (norms[place] * norms[other])  # type: ignore[assignment]
+                    near[other] += weight * vectors[other][word] / (norms[place] * norms[other])
         links.append(dict(near))
     return links
 
