@@ -298,6 +298,13 @@ class TestPlan:
         assert "PT-318" in shown.partition("tokens (messages)")[2]
         assert "No summary would be written." in compact("plan", "--summary", stdin=json.dumps(TALK)).out
 
+    def test_its_summary_is_the_one_that_a_run_writes(self, compact: Compact, sample: Path) -> None:
+        planned = compact("plan", sample, "--window", "8k", "--summary").out
+        written = json.loads(compact("run", sample, "--window", "8k").out)
+        sent = "\n".join(str(one["content"]) for one in written["messages"])
+        cited = {line.strip() for line in planned.splitlines() if re.search(r"\[m\d+", line)}
+        assert cited and all(line in sent for line in cited)
+
     def test_below_the_trigger_it_says_what_would_happen_at_it(self, compact: Compact, sample: Path) -> None:
         shown = " ".join(compact("plan", sample).out.split())
         assert re.search(r"At the trigger, as it is now: summarizes .*\d summarized.* → [\d,]+ tokens", shown)

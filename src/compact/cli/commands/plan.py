@@ -44,7 +44,7 @@ def run(context: Context) -> ExitCode:
         all_rows = plan_rows(plan, conversation, meter)
         insufficient |= plan.insufficient is not None
         later = None if plan.triggered else _at_the_trigger(manager, plan, conversation, number)
-        summary = _summary(later or plan, manager.config) if context.args.summary else None
+        summary = _summary(later or plan, manager.config, conversation) if context.args.summary else None
         if context.args.json:
             shown.append(_as_json(plan, all_rows, conversation, summary, later))
             continue
@@ -78,15 +78,22 @@ def plan_rows(plan: Plan, conversation: Conversation, meter: Meter) -> list[Row]
     return list(rows(plan, head, [meter.size(message) for message in head]))
 
 
-def _summary(plan: Plan, config: CompactConfig) -> str:
-    """What the embedded summarizer would write; a sentence where the plan asks for no summary."""
-    from compact.summarizers.api import summarize
-
+def _summary(plan: Plan, config: CompactConfig, conversation: Conversation) -> str:
+    """What the embedded summarizer would write, tried in memory; a sentence where no summary is due."""
     if plan.mode is not Mode.SUMMARIZE:
         return "No summary would be written."
-    replaced = [plan.messages[index] for index in plan.replaced]
     strategy = plan.strategy if plan.strategy in EMBEDDED_STRATEGIES else "task_state"
-    return summarize(replaced, plan.summary_tokens, strategy, model=config.model).text
+    settings = {
+        "summarizer": config.summarizer.model_copy(update={"name": "extractive"}),
+        "policy": config.policy.model_copy(update={"strategy": strategy}),
+    }
+    tried = config.model_copy(update=settings)
+    with CompactManager(tried, store=MemoryStore(), archive=MemoryArchive()) as manager:
+        manager.manual_compact(
+            "plan", conversation.messages, tools=conversation.tools, system=conversation.system
+        )
+        made = manager.records("plan")
+    return made[-1].summary if made else "No summary would be written."
 
 
 def _at_the_trigger(

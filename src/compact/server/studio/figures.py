@@ -62,13 +62,17 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
     """One figure for each reply. `tokens_without` is what the whole history would have taken there."""
     config = conversation.manager.config
     figures: list[schemas.Figure] = []
-    whole = 0
+    whole = missing = 0
+    steps = {record.step: record for record in records}
     for group in grouped(conversation.turns):
         turn = group.turns[0]
         usage = _usage(turn.get("usage"))
         if turn.get("role") == "assistant":
-            # What was sent for this reply: as the provider counted it, else all that came before it.
-            sent = usage.input if usage is not None else whole
+            compaction = _compaction_before(records, seconds_of(turn.get("timestamp")), figures)
+            if compaction is not None:
+                missing = max(0, whole - steps[compaction].tokens_after)
+            # What was sent for this reply: as the provider counted it, else all but what was compacted.
+            sent = usage.input if usage is not None else whole - missing
             figures.append(
                 schemas.Figure(
                     turn=group.number,
@@ -78,7 +82,7 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
                     tokens_without=max(whole, sent),
                     cost=turn.get("cost"),
                     cached_tokens=usage.cache_read if usage is not None else 0,
-                    compaction=_compaction_before(records, seconds_of(turn.get("timestamp")), figures),
+                    compaction=compaction,
                 )
             )
         whole += count_tokens(group.turns, config.model, counter=config.counter, format="openai-chat")
