@@ -13,6 +13,7 @@ CompactError
 ├── SessionBusy            another compaction of this session is under way
 ├── ArchiveError           the archive could not be written; nothing was compacted
 ├── StoreError             the session store could not be read or written
+│   └── HistoryGone        messages cannot be stored, because those before them are not
 └── MissingExtra           an optional dependency is not installed
 
 Each message says what happened, what is unchanged and what to do next.
@@ -109,6 +110,16 @@ class ArchiveError(CompactError):
 
 class StoreError(CompactError):
     """The session store could not be read or written."""
+
+
+class HistoryGone(StoreError):
+    """What stands before these messages is not in the session any more; nothing was stored."""
+
+    def __init__(self, session_id: str, start: int) -> None:
+        super().__init__(
+            f"Session {session_id!r} does not hold the {start} messages before these: it was deleted "
+            "meanwhile. Nothing was stored; append the whole history."
+        )
 
 
 class MissingExtra(CompactError):

@@ -57,13 +57,18 @@ class Store(Protocol):
         format: str = "",
         sizes: Sequence[int] = (),
         keys: Sequence[bytes] = (),
+        detached: bool = False,
     ) -> None:
         """Keep originals from logical position `start` on.
 
-        `previous` is the chain hash of all that stands before them. Messages that are there already stay as
-        they are; where another message stands in their place, the history forks, and the line that these are
-        on becomes the session's current one. Nothing is overwritten. `sizes` are the messages' tokens, `keys`
-        the chain hash after each of them, for a store that would not work it out again.
+        `previous` is the chain hash of all that stands before them. Where the session has no message with
+        that hash, because another process deleted it, HistoryGone is raised; with `detached` the messages are
+        kept all the same. Without messages only this is checked.
+
+        Messages that are there already stay as they are; where another message stands in their place, the
+        history forks, and the line that these are on becomes the session's current one. Nothing is
+        overwritten. `sizes` are the messages' tokens, `keys` the chain hash after each of them, for a store
+        that would not work it out again.
         """
         ...
 

@@ -21,6 +21,9 @@ from compact.summarizers._running import summarize_async, summarize_now
 
 T = TypeVar("T")
 
+LEASE_SECONDS = 15.0
+"""How long a lease outlasts a process that died; its holder renews it."""
+
 
 @dataclass(frozen=True, slots=True)
 class NeedLease:
@@ -36,8 +39,7 @@ class Ports:
     archive: Archive
     summarizer: Any
     emit: Callable[[EventName, dict[str, Any], int, float | None], None]
-    lease_seconds: float = 15.0
-    """How long a lease outlasts a process that died; its holder renews it."""
+    lease_seconds: float = LEASE_SECONDS
 
 
 _POLL = 0.05

@@ -141,7 +141,7 @@ class Engine:
         now, triggered, reason = due.now, due.triggered, due.reason
         for attempt in range(_TRIES):
             # Before a summary, or an error that it is too large, the list is looked at more closely.
-            if attempt or not _is_exact(now):
+            if attempt or not (_is_exact(now) and self.reader.is_stored(now)):
                 now = replace(self.reader.read(now.call), changed=() if attempt else now.changed)
                 triggered, reason = self.decide(now)
             if now.session.is_borrowed(now.history):

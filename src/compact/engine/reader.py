@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from compact.core.measure import PRIMING
@@ -14,13 +15,14 @@ from compact.engine.size_cache import SizeCache
 from compact.engine.system_prompt import Head
 from compact.engine.tools import active_tools, unreferred
 from compact.engine.validation import check_asked, check_session
-from compact.errors import FormatError
+from compact.errors import FormatError, HistoryGone
 from compact.formats.nesting import nesting_refusal
 from compact.model.event import Reason
 from compact.model.plan import Limits
 from compact.model.value import entity
 from compact.ports import Format, Store
 
+_Save = Callable[[Session, History], None]
 _SESSIONS_KEPT = 10_000
 _QUICK_MESSAGES = 64
 """An event loop reads up to this many new messages itself; more go to a thread."""
@@ -111,16 +113,31 @@ class Reader:
 
     def look(self, call: Call) -> Situation:
         """What the call would find. The store stays as it is; so does what the next call is compared to."""
-        return self._read(call, thorough=False, stores=False)
+        return self._read(call, thorough=False)
 
     def read(self, call: Call, thorough: bool = True) -> Situation:
         """Bring the session up to this list and store what is new.
 
         Only a `thorough` reading sees what was edited in place among what a record has replaced already.
         """
-        return self._read(call, thorough, stores=True)
+        try:
+            return self._read(call, thorough, partial(Session.save, verify=thorough))
+        except HistoryGone:
+            # Another manager deleted it. Read as if it were new, so that all of it is stored again.
+            self.forget(call.session_id)
+            return self._read(call, thorough, partial(Session.save, detached=True))
 
-    def _read(self, call: Call, thorough: bool, stores: bool) -> Situation:
+    def is_stored(self, now: Situation) -> bool:
+        """Whether the store still holds this history; if not, it has to be read anew."""
+        try:
+            with now.session.lock:
+                now.session.save(now.history, verify=True)
+        except HistoryGone:
+            self.forget(now.session.id)
+            return False
+        return True
+
+    def _read(self, call: Call, thorough: bool, save: _Save | None = None) -> Situation:
         session = self.session(call.session_id)
         if not _is_usual(call):
             check_asked(call.messages, call.tools, call.system, call.context)
@@ -131,9 +148,9 @@ class Reader:
         try:
             with session.lock:
                 history, head = session.history_for(given, self._format, thorough)
-                if stores and call.context:
+                if save is not None and call.context:
                     history = session.with_note(history, call.context)
-                return self._situation(call, session, history, head, stores)
+                return self._situation(call, session, history, head, save)
         except RecursionError:
             raise nesting_refusal(call.messages, call.tools, call.system) or FormatError(
                 "The messages are nested too deeply to be read. Nothing was changed."
@@ -145,7 +162,7 @@ class Reader:
             raise refusal from None
 
     def _situation(
-        self, call: Call, session: Session, history: History, head: Head, stores: bool
+        self, call: Call, session: Session, history: History, head: Head, save: _Save | None
     ) -> Situation:
         retired = session.retired_tools
         if retired:
@@ -153,10 +170,10 @@ class Reader:
         active = active_tools(call.tools, retired) if retired else call.tools
         system, tools = session.prompt.measured(call.system, active)
         changed: Sequence[str] = ()
-        if stores:
+        if save is not None:
             session.retire_tools(retired)
             changed = session.prompt.accept(head, system, tools)
-            session.save(history)
+            save(session, history)
         fixed = PRIMING + system[1] + tools[1] + head.tokens
         breakdown = {
             "system": system[1] + head.tokens - head.developer_tokens,

@@ -277,13 +277,17 @@ class Session:
 
     # -- the store -----------------------------------------------------------------------------------------
 
-    def save(self, history: History) -> None:
-        """Store what this history has that the store has not, and what the session remembers."""
+    def save(self, history: History, verify: bool = False, detached: bool = False) -> None:
+        """Store what this history has that the store has not, and what the session remembers.
+
+        Raises HistoryGone where the store does not hold what was stored before: another process deleted the
+        session. That is seen where there is something to store, and always with `verify`.
+        """
         self._histories = [history, *(other for other in self._histories if other is not history)]
         if self.is_borrowed(history) and not history.has_originals:
             history.has_originals = self._bring_over(history)
         fresh, keys = history.not_stored()
-        if fresh:
+        if fresh or (verify and history.length):
             start = history.length - len(fresh)
             self._store.append(
                 self.id,
@@ -293,6 +297,7 @@ class Session:
                 format=history.format.name,
                 sizes=list(map(self._size_of, fresh)),
                 keys=keys,
+                **({"detached": True} if detached else {}),
             )
             history.stored = history.length
         self.save_memory()

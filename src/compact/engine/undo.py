@@ -10,6 +10,7 @@ from typing import Any
 from compact.core.recording import transcript_since
 from compact.core.view import START, chain, clear_key, undo_key
 from compact.engine.caller_list import objects_of
+from compact.engine.drivers import LEASE_SECONDS
 from compact.engine.prepare import Engine
 from compact.engine.reader import Call
 from compact.errors import CompactError, NotFound, SessionBusy
@@ -17,15 +18,41 @@ from compact.model.event import EventName, Reason
 from compact.model.record import Record, RecordKind
 from compact.ports import Archive
 
-_LEASE_SECONDS = 15.0
-
 
 def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
     """Undo the compaction with that number and those built on it; the list to go on with.
 
     That is the leading system messages as last seen, then all originals.
     """
+    _chosen(session_id, step, engine.store.records(session_id))  # a lease would make the session
+    with _leased(engine, session_id):
+        # Read under the lease: a compaction that ends meanwhile would build on what is undone here.
+        restored = _restore(engine, session_id, step)
+    engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
+    return restored
+
+
+def _restore(engine: Engine, session_id: str, step: int) -> list[Any]:
     records = engine.store.records(session_id)
+    chosen, known = _chosen(session_id, step, records)
+    originals = list(engine.store.originals(session_id))
+    if chain(originals[: chosen.source_length]) != chosen.source:
+        raise CompactError(_why_not(session_id, chosen, known))
+    session = engine.reader.session(session_id)
+    revoked = {record.revokes for record in records}
+    revision = 1 + max(record.revision for record in records)
+    # The newest first: a crash on the way leaves an earlier state, never a gap.
+    for record in reversed([chosen, *_built_on(chosen, known)]):
+        if record.id not in revoked:
+            session.learn(engine.store.commit(_undoing(record, revision)))
+    with session.lock:
+        session.forget_histories()
+        head = session.head_objects()
+    return [*head, *objects_of(originals)]
+
+
+def _chosen(session_id: str, step: int, records: Sequence[Record]) -> tuple[Record, list[Record]]:
+    """The newest compaction with that number, and all compactions."""
     known = [record for record in records if record.kind is not RecordKind.RESTORE]
     chosen = next((record for record in reversed(known) if record.step == step), None)
     if chosen is None:
@@ -33,22 +60,7 @@ def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
         raise NotFound(
             f"session {session_id!r} has no compaction {step} (it has: {steps}). Nothing was changed."
         )
-    originals = list(engine.store.originals(session_id))
-    if chain(originals[: chosen.source_length]) != chosen.source:
-        raise CompactError(_why_not(session_id, chosen, known))
-    session = engine.reader.session(session_id)
-    revoked = {record.revokes for record in records}
-    revision = 1 + max(record.revision for record in records)
-    with _leased(engine, session_id):
-        # The newest first: a crash on the way leaves an earlier state, never a gap.
-        for record in reversed([chosen, *_built_on(chosen, known)]):
-            if record.id not in revoked:
-                session.learn(engine.store.commit(_undoing(record, revision)))
-    with session.lock:
-        session.forget_histories()
-        head = session.head_objects()
-    engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
-    return [*head, *objects_of(originals)]
+    return chosen, known
 
 
 def clear(engine: Engine, call: Call, archive: Archive) -> Record:
@@ -113,7 +125,7 @@ def _why_not(session_id: str, chosen: Record, records: Sequence[Record]) -> str:
 
 @contextmanager
 def _leased(engine: Engine, session_id: str) -> Iterator[None]:
-    with engine.store.lease(session_id, _LEASE_SECONDS) as granted:
+    with engine.store.lease(session_id, LEASE_SECONDS) as granted:
         if not granted:
             raise SessionBusy(session_id)
         yield

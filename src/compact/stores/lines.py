@@ -13,6 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select
 
+from compact.core.view import START
+from compact.errors import HistoryGone
 from compact.stores.schema import OPEN, line_segments, messages, sessions
 
 # Built once: every message that is stored asks both.
@@ -35,20 +37,30 @@ class Placing:
 
 
 def place(
-    connection: Connection, session: Row[Any], start: int, previous: bytes, chains: Sequence[bytes]
+    connection: Connection,
+    session: Row[Any],
+    start: int,
+    previous: bytes,
+    chains: Sequence[bytes],
+    detached: bool = False,
 ) -> Placing:
-    """Find the line for originals from `start` on, whose chain so far is `previous`; make it if need be."""
-    if not chains:
-        return Placing(0, session.line)
-    last = _at(connection, session.id, chains[-1])
+    """Find the line for originals from `start` on, whose chain so far is `previous`; make it if need be.
+
+    Raises HistoryGone where the session does not hold what stands before them, unless `detached`.
+    """
+    last = _at(connection, session.id, chains[-1]) if chains else None
     if last is not None:
         return Placing(len(chains), _holding(connection, session, last))
     # A prefix of them may be there: chains that exist come before those that do not.
     known = bisect_left(
-        range(len(chains) - 1), 1, key=lambda n: _at(connection, session.id, chains[n]) is None
+        range(max(0, len(chains) - 1)), 1, key=lambda n: _at(connection, session.id, chains[n]) is None
     )
     anchor = _at(connection, session.id, chains[known - 1] if known else previous)
     position = start + known
+    if anchor is None and previous != START and not detached:
+        raise HistoryGone(session.name, start)
+    if not chains:
+        return Placing(0, session.line)
     if anchor is None:
         return Placing(known, _new_line(connection, session.id, position, None))
     if _taken(connection, session.id, anchor.line, position):

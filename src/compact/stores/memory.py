@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from compact.core.view import START, kept_positions, links
-from compact.errors import StoreError
+from compact.errors import HistoryGone, StoreError
 from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record
@@ -54,13 +54,16 @@ class MemoryStore:
         format: str = "",
         sizes: Sequence[int] = (),
         keys: Sequence[bytes] = (),
+        detached: bool = False,
     ) -> None:
         with self._lock:
+            chains = keys or links(previous, messages)
+            if previous != START and not detached and not self._holds(session_id, [previous, *chains[:1]]):
+                raise HistoryGone(session_id, start)
             session = self._session(session_id)
             self._sessions.move_to_end(session_id)
             known, head, before = len(session.originals), session.head, previous
             tokens = list(sizes) or [0] * len(messages)
-            chains = keys or links(previous, messages)
             for message, chain, size in zip(messages, chains, tokens, strict=True):
                 original = Original(start, before, message)
                 session.tokens += size if session.add(chain, original) is original else 0
@@ -283,6 +286,11 @@ class MemoryStore:
             self._made += 1
             session = self._sessions[session_id] = MemorySession(session_id, self._made, self._clock())
         return session
+
+    def _holds(self, session_id: str, chains: Sequence[bytes]) -> bool:
+        """Whether the session has a message with one of these chain hashes."""
+        session = self._sessions.get(session_id)
+        return session is not None and any(chain in session.originals for chain in chains)
 
     def _put_back(self, session_id: str, kept: MemorySession | None) -> None:
         now = self._sessions.get(session_id)

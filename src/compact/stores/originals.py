@@ -49,11 +49,12 @@ class SqlOriginals:
         format: str,
         sizes: Sequence[int],
         keys: Sequence[bytes],
+        detached: bool,
     ) -> None:
         chains = list(keys) or links(previous, messages)
         with self._database.writing() as connection:
             session = self._rows.locked(connection, session_id)
-            placing = place(connection, session, start, previous, chains)
+            placing = place(connection, session, start, previous, chains, detached)
             known = placing.known
             tokens = self._insert(
                 connection,

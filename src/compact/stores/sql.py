@@ -73,8 +73,9 @@ class SqlStore:
         format: str = "",
         sizes: Sequence[int] = (),
         keys: Sequence[bytes] = (),
+        detached: bool = False,
     ) -> None:
-        self._originals.append(session_id, start, messages, previous, format, sizes, keys)
+        self._originals.append(session_id, start, messages, previous, format, sizes, keys, detached)
 
     def originals(self, session_id: str, start: int = 0, stop: int | None = None) -> Iterator[Message]:
         """The current line, in order; memory is bounded by a few megabytes and the largest message."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compact.core.view import START, chain
+from compact.errors import HistoryGone
 from compact.formats import by_name, decode_all
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.record import Cleared, Injected, Kept, Record, RecordKind
@@ -134,9 +135,25 @@ class StoreContract:
 
     def test_a_history_whose_beginning_is_elsewhere(self) -> None:
         store, messages = self.make_store(), talk("one", "two", "three", "four")
-        keep(store, "s", 2, messages[2:], messages[:2])
+        store.append("s", 2, messages[2:], previous=chain(messages[:2]), format="openai-chat", detached=True)
         assert digests(store.originals("s")) == digests(messages[2:])
         assert digests(store.originals("s", 3)) == digests(messages[3:])
+        # The same again, and on from there.
+        longer = [*messages, *talk("five")]
+        keep(store, "s", 2, longer[2:], longer[:2])
+        keep(store, "s", 4, longer[4:], longer[:4])
+        assert digests(store.originals("s")) == digests(longer[2:])
+
+    def test_messages_after_what_is_not_there_are_refused(self) -> None:
+        """Such as after a deletion by another process: else the history would have a hole."""
+        store, messages = self.make_store(), talk("one", "two", "three", "four")
+        for start in (1, 3, 4):
+            _refused(store, start, messages[start:], messages[:start])
+        keep(store, "s", 0, messages[:2], [])
+        keep(store, "s", 2, [], messages[:2])
+        _refused(store, 3, messages[3:], messages[:3])
+        _refused(store, 2, messages[2:], [*messages[:1], *talk("another")])
+        assert digests(store.originals("s")) == digests(messages[:2])
 
     def test_sessions_do_not_mix(self) -> None:
         store, messages = self.make_store(), talk("one", "two")
@@ -217,6 +234,16 @@ class StoreContract:
         for again in (1, 2, 3):
             keep(store, "s", 0, second[:again], [])
             assert digests(store.originals("s")) == digests(second)
+
+
+def _refused(store: Store, start: int, messages: Sequence[Message], before: Sequence[Message]) -> None:
+    held = digests(store.originals("s"))
+    try:
+        keep(store, "s", start, messages, before)
+    except HistoryGone:
+        assert digests(store.originals("s")) == held
+    else:
+        raise AssertionError("messages were stored though those before them are not there")
 
 
 def same_record(one: Record, other: Record) -> bool:

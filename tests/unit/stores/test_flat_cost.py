@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import event
 
-from compact.core.view import links
+from compact.core.view import START, links
 from compact.model.event import EventName
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
@@ -30,13 +30,13 @@ def statements(store: SqlStore) -> Iterator[list[str]]:
 
 def test_one_more_turn_and_compaction_ask_the_same_however_long_the_session_is(store_url: str) -> None:
     messages = talk(*(f"message {n}" for n in range(120)))
-    keys = links(b"start", messages)
+    keys = links(START, messages)
     asked: dict[int, list[str]] = {}
     with open_store(store_url) as store:
         for turn in range(60):
             at = 2 * turn
             with statements(store) as asked[turn]:
-                before = keys[at - 1] if at else b"start"
+                before = keys[at - 1] if at else START
                 store.append(
                     "s",
                     at,

@@ -92,6 +92,10 @@ def test_an_unknown_step_is_named_and_nothing_happens(opened: Opener) -> None:
     with pytest.raises(CompactError, match=r"no compaction 9 \(it has: 1\)"):
         desk.manager.restore("s", 9)
     assert len(desk.manager.records("s")) == 1
+    store = opened()
+    with pytest.raises(CompactError, match=r"no compaction 1 \(it has: none\)"):
+        Desk("chat", WINDOW, store=store).manager.restore("nobody", 1)
+    assert store.session("nobody") is None
 
 
 def test_a_session_that_compacts_is_not_restored(opened: Opener) -> None:
@@ -110,3 +114,22 @@ def test_steps_are_numbered_across_processes(opened: Opener) -> None:
         history = grown((one, other)[number % 2], history, number)
     assert [record.step for record in one.manager.records("s")] == [1, 2, 3]
     assert [record.version for record in one.manager.records("s")] == [1, 2, 3]
+
+
+def test_a_compaction_that_ends_as_the_undo_begins_is_undone_with_it(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = grown(Desk("chat", WINDOW, store=opened()), LONG, 1)
+    store = opened()
+    undoing, other = Desk("chat", WINDOW, store=store), Desk("chat", WINDOW, store=opened())
+    take, ends = store.lease, iter([lambda: grown(other, history, 2)])
+
+    def lease(*asked: Any) -> Any:
+        next(ends, list)()
+        return take(*asked)
+
+    monkeypatch.setattr(store, "lease", lease)
+    longer = undoing.manager.restore("s", 1)
+    undone = [record.step for record in undoing.manager.records("s") if record.kind is RecordKind.RESTORE]
+    assert undone == [2, 1] and len(longer) > len(history)
+    assert summaries_in_view(Desk("chat", WINDOW, store=opened()), longer) == []
