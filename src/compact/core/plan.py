@@ -81,30 +81,38 @@ def _with_short_outputs(
     Kept outputs are cut to the cap, then to less while more than the target would be left. Only where not
     even that fits the newest output is cut, too, to what there is room for.
     """
-    plan = plan_for(items)
+    whole = plan = plan_for(items)
     if plan.insufficient is None and plan.mode is not Mode.SUMMARIZE:
         return plan
     target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
     for share in _CAPS if plan.insufficient is None else ():
         if plan.after <= target and share != _CAPS[0]:
             break
-        plan = _better(plan, _planned_short(items, max(1, cap // share), sizes, plan_for, newest=False))
+        plan = _better(plan, _planned_short(whole, items, max(1, cap // share), sizes, plan_for))
     if plan.insufficient is None or policy.oversize == "raise":
         return plan
     for share in _NEWEST_CAPS:
         room = max(_LEAST_OUTPUT, (limits.budget - limits.fixed) // share)
-        plan = _planned_short(items, room, sizes, plan_for, newest=True)
+        plan = _planned_short(whole, items, room, sizes, plan_for, newest=True)
         if plan.insufficient is None:
             break
     return plan
 
 
 def _planned_short(
-    items: Sequence[Item], cap: int, sizes: Sizes, plan_for: Callable[[Sequence[Item]], Plan], *, newest: bool
+    whole: Plan,
+    items: Sequence[Item],
+    cap: int,
+    sizes: Sizes,
+    plan_for: Callable[[Sequence[Item]], Plan],
+    newest: bool = False,
 ) -> Plan:
+    """The plan with outputs cut to `cap`; the `whole` one where no output is that long."""
     shorter, cut = shorten_outputs(items, cap, sizes.of_results, sizes.of_message, newest=newest)
+    if not cut:
+        return whole
     plan = plan_for(shorter)
-    if not cut or plan.insufficient is not None:
+    if plan.insufficient is not None:
         return plan
     kept = {index: entry for index, entry in cut.items() if index in plan.leading or index in plan.recent}
     kept.update(plan.cleared)
