@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from compact import CompactConfig, CompactManager
-from compact.cli.drawing import draw_usage, snippet
-from compact.cli.terminal import Screen, plural, screen
+from compact.console.drawing import draw_usage, snippet
+from compact.console.terminal import Screen, plural, screen
 from compact.formats import decode_all, recognize
 from compact.policies import PRESETS
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compact.cli.terminal import Screen, screen
+from compact.console.terminal import Screen, screen
 from compact.model.event import Event, EventName
 
 LEVELS = "▁▂▃▄▅▆▇█"

@@ -17,7 +17,7 @@ import before_after
 from compact import CompactConfig, CompactManager
 from compact.chat.turn_log import TurnLog
 from compact.cli import main as compact
-from compact.cli.stored import DEFAULT_URL
+from compact.console.stored import DEFAULT_URL
 from compact.stores import open_store
 
 DEMO = Path(__file__).with_name("demo_chat.json")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from compact.cli import main
-from compact.cli.context import to_json
-from compact.cli.terminal import Screen
+from compact.console.context import to_json
+from compact.console.terminal import Screen
 
 OSC = "\x1b]52;c;c3RvbGVu\x07"  # writes the clipboard
 C1 = "\x9d52;c;c3RvbGVu\x9c"

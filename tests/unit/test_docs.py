@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from compact import CompactConfig, CompactManager, Policy
-from compact.cli.exits import ExitCode
 from compact.cli.registry import SUMMARIES
+from compact.console.exits import ExitCode
 from compact.model.fields import dotted_paths
 from compact.policies import PRESETS
 from support.agents_runs import TASK, reader, reading, scripted, traced_by

@@ -12,11 +12,11 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, NoReturn, TextIO
 
-from compact.cli.context import Context, to_json
-from compact.cli.exits import ExitCode
-from compact.cli.options import add_output
 from compact.cli.registry import SUMMARIES, command
-from compact.cli.terminal import screen
+from compact.console.context import Context, to_json
+from compact.console.exits import ExitCode
+from compact.console.options import add_output
+from compact.console.terminal import screen
 from compact.errors import CompactError, ConfigError, FormatError, InsufficientBudget, NotFound
 
 _EPILOG = """exit codes:

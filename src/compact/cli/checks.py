@@ -14,10 +14,10 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
-from compact.cli.context import Context
 from compact.cli.measuring import Meter
 from compact.cli.session import manager_for
 from compact.config import CompactConfig, SummarizerSettings
+from compact.console.context import Context
 from compact.counters import counter_for
 from compact.errors import CompactError, ConfigError, MissingExtra
 from compact.model.policy import Rest

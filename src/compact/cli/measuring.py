@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compact.cli.context import Context
 from compact.config import CompactConfig
+from compact.console.context import Context
 from compact.core.measure import measure_message, measure_system, measure_tools
 from compact.counters import counter_for
 from compact.counters.margin import with_margin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from compact.cli.terminal import Screen
+from compact.console.terminal import Screen
 
 Item = TypeVar("Item")
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Protocol, cast
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
+from compact.console.context import Context
+from compact.console.exits import ExitCode
 
 SUMMARIES: Mapping[str, str] = {
     "chat": "talk to a model in the terminal; the context keeps itself small",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compact.cli.context import Context
+from compact.console.context import Context
 from compact.model.event import Event, EventName
 
 if TYPE_CHECKING:
-    from compact.cli.files import Transcript
+    from compact.console.files import Transcript
     from compact.manager import CompactManager
 
 

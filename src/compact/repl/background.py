@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from compact.cli.context import Context
+from compact.console.context import Context
 
 if TYPE_CHECKING:
     from compact.repl.chat import Chat

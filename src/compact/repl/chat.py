@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compact.chat import Chats, Conversation, Notice, Severity
-from compact.cli.exits import ExitCode
+from compact.console.exits import ExitCode
 from compact.errors import CompactError, ConfigError, FormatError, InsufficientBudget
 from compact.repl.saying import Kind, Said, error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from importlib.util import find_spec
 
-from compact.cli.context import Context
+from compact.console.context import Context
 from compact.errors import CompactError, MissingExtra
 
 

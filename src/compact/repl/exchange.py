@@ -17,7 +17,7 @@ from compact.chat import (
     ToolReturned,
 )
 from compact.chat.turns import text_of
-from compact.cli.terminal import one_line
+from compact.console.terminal import one_line
 from compact.repl.chat import Chat, failed, said
 from compact.repl.saying import Happening, Kind, Piece, Preparing, Said, info
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from compact.chat import transfer
 from compact.chat.turns import Turn
-from compact.cli.context import to_json
-from compact.cli.files import read
+from compact.console.context import to_json
+from compact.console.files import read
 from compact.errors import FormatError, StoreError
 
 

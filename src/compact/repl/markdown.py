@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownElement
 from rich.segment import Segment
 
-from compact.cli.terminal import clean
+from compact.console.terminal import clean
 
 
 class _LeftHeading(Heading):

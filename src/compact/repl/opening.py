@@ -7,9 +7,9 @@ import time
 from typing import Any
 
 from compact.chat import Chats
-from compact.cli.context import Context
-from compact.cli.stored import store_url
 from compact.config import CompactConfig
+from compact.console.context import Context
+from compact.console.stored import store_url
 from compact.ports import ChatModel
 from compact.repl.chat import Chat
 
@@ -64,7 +64,7 @@ def chat_config(context: Context) -> CompactConfig:
         changes["summarizer.reuse_prefix"] = "off"
     if not changes:
         return config
-    from compact.cli.options import load_config
+    from compact.console.options import load_config
 
     for key, value in changes.items():
         context.args.set.append((key, value))

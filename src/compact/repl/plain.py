@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-from compact.cli.context import to_json
-from compact.cli.exits import ExitCode
-from compact.cli.terminal import clean
+from compact.console.context import to_json
+from compact.console.exits import ExitCode
+from compact.console.terminal import clean
 from compact.errors import FormatError
 from compact.repl.chat import Chat, failed
 from compact.repl.commands import is_command, run

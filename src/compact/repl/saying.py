@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from compact.cli.terminal import Screen, clean
+from compact.console.terminal import Screen, clean
 
 
 class Kind(StrEnum):

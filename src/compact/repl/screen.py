@@ -6,12 +6,12 @@ import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TextIO
 
-from compact.cli.terminal import cell_width, clean
+from compact.console.terminal import cell_width, clean
 from compact.repl.saying import STYLES, Canvas, Happening, Kind, Piece, Preparing, Said
 
 if TYPE_CHECKING:
     from compact.chat import Status
-    from compact.cli.terminal import Screen
+    from compact.console.terminal import Screen
 
 _FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.terminal import one_line, plural
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.terminal import one_line, plural
 from compact.repl.background import Opening
 from compact.repl.commands import is_command, run
 from compact.repl.driving import drive, no_echo, typed_ahead

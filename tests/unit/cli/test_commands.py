@@ -14,8 +14,8 @@ import pytest
 
 from compact import CompactConfig, CompactManager, count_tokens, lint
 from compact.cli import main
-from compact.cli.exits import ExitCode
 from compact.cli.registry import SUMMARIES, command
+from compact.console.exits import ExitCode
 from compact.errors import MissingExtra
 from compact.policies import PRESETS
 from support.cli import Compact
@@ -174,7 +174,7 @@ def test_ctrl_c_ends_with_130(compact: Compact, monkeypatch: pytest.MonkeyPatch)
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("compact.cli.context.Context.transcript", interrupted)
+    monkeypatch.setattr("compact.console.context.Context.transcript", interrupted)
     assert compact("count").code == ExitCode.INTERRUPTED
 
 
@@ -182,7 +182,7 @@ def test_other_failures_end_with_4(compact: Compact, monkeypatch: pytest.MonkeyP
     def missing(_: object) -> None:
         raise MissingExtra("boto3", "s3")
 
-    monkeypatch.setattr("compact.cli.context.Context.transcript", missing)
+    monkeypatch.setattr("compact.console.context.Context.transcript", missing)
     ended = compact("count")
     assert ended.code == ExitCode.FAILED and "pip install 'compact-context[s3]'" in ended.err
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from compact.cli.exits import ExitCode
+from compact.console.exits import ExitCode
 from compact.evaluation import evaluate
 from compact.policies import PRESETS
 from support.cli import Compact

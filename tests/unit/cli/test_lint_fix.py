@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compact.cli.exits import ExitCode
+from compact.console.exits import ExitCode
 from support.cli import Compact
 
 ASKED, SAID = {"role": "user", "content": "Look."}, {"role": "user", "content": "Never mind."}

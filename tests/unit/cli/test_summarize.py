@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compact import count_tokens
-from compact.cli.exits import ExitCode
+from compact.console.exits import ExitCode
 from support.cli import Compact
 from support.wire_servers import AnthropicWire, OpenAIWire, serving
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compact import lint
-from compact.cli.files import parse
+from compact.console.files import parse
 from compact.errors import FormatError
 from compact.formats import recognize
 from compact.formats.session_files import read_session_file

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from compact.chat import Status
-from compact.cli.terminal import Screen, clean
+from compact.console.terminal import Screen, clean
 from compact.repl.plot import plot
 from compact.repl.saying import Kind, Piece, Preparing, Reopened, Said
 from compact.repl.screen import TerminalVoice, settled, short, status_line, warm

@@ -21,9 +21,9 @@ from prompt_toolkit.output import DummyOutput
 
 from compact.chat.drivers import undisturbed
 from compact.cli.commands import chat as command
-from compact.cli.context import Context
-from compact.cli.options import add_output
-from compact.cli.terminal import Screen
+from compact.console.context import Context
+from compact.console.options import add_output
+from compact.console.terminal import Screen
 from compact.errors import ConfigError
 from compact.repl import opening
 from compact.repl.background import Opening

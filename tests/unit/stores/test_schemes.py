@@ -11,7 +11,7 @@ import pytest
 
 from compact import CompactConfig, CompactManager
 from compact.cli import main
-from compact.cli.exits import ExitCode
+from compact.console.exits import ExitCode
 from compact.errors import ConfigError
 from compact.stores import SCHEMES, open_store, store_at
 from compact.stores.memory import MemoryStore

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from compact.cli import main
-from compact.cli.exits import ExitCode
+from compact.console.exits import ExitCode
 from compact.stores import open_store
 from support.cli import Compact, Ended
 from support.raw import LONG_ENOUGH, Desk, assistant, pairs, system, user

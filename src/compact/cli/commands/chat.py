@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from importlib import import_module
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.stored import add_store
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.stored import add_store
 
 
 def add_arguments(parser: ArgumentParser) -> None:

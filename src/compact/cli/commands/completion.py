@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Iterator
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.options import add_output
 from compact.cli.registry import SUMMARIES, command
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.options import add_output
 
 _INSTALL = {
     "bash": 'eval "$(compact completion bash)"    # in ~/.bashrc',

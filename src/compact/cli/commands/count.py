@@ -6,13 +6,13 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 from typing import Any
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.files import Conversation
 from compact.cli.measuring import Meter
-from compact.cli.options import add_input, add_settings
 from compact.cli.progress import tracked
-from compact.cli.terminal import Screen, plural
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.files import Conversation
+from compact.console.options import add_input, add_settings
+from compact.console.terminal import Screen, plural
 from compact.core.measure import PRIMING
 from compact.model.message import Role
 from compact.models import limits_for

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from compact.cli.checks import Check, Level, checks_of, conversation_checks
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.options import add_input, add_settings, load_config
-from compact.cli.terminal import Screen, plural
 from compact.config.loading import default_file
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.options import add_input, add_settings, load_config
+from compact.console.terminal import Screen, plural
 from compact.errors import CompactError, ConfigError
 
 _STYLES = {Level.OK: "green", Level.INFO: "dim", Level.WARNING: "yellow", Level.PROBLEM: "red"}

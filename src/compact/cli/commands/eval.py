@@ -10,10 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.options import add_settings, at_least_one
-from compact.cli.terminal import Screen, plural
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.options import add_settings, at_least_one
+from compact.console.terminal import Screen, plural
 from compact.errors import ConfigError, FormatError, StoreError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _trial(context: Context) -> Trial:
 
 def _config(context: Context, preset: str) -> CompactConfig:
     """The settings under a preset. No model is called unless the settings name one."""
-    from compact.cli.options import load_config
+    from compact.console.options import load_config
 
     args = Namespace(**{**vars(context.args), "preset": preset, "window": None})
     config, _ = load_config(replace(context, args=args))

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from compact.cli.context import Context, to_json
-from compact.cli.exits import ExitCode
-from compact.cli.stored import add_store, known, opened, redactor_of
-from compact.cli.terminal import plural
+from compact.console.context import Context, to_json
+from compact.console.exits import ExitCode
+from compact.console.stored import add_store, known, opened, redactor_of
+from compact.console.terminal import plural
 from compact.errors import StoreError
 from compact.model.message import Message
 from compact.stores.serialization import as_plain

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from pathlib import Path
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.options import add_settings
-from compact.cli.terminal import plural
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.options import add_settings
+from compact.console.terminal import plural
 from compact.errors import ArchiveError, ConfigError
 
 

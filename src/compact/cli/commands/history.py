@@ -8,11 +8,11 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.options import at_least_one
-from compact.cli.stored import add_store, known, opened, redactor_of
-from compact.cli.terminal import one_line, plural
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.options import at_least_one
+from compact.console.stored import add_store, known, opened, redactor_of
+from compact.console.terminal import one_line, plural
 from compact.model.record import Record, RecordKind
 
 if TYPE_CHECKING:

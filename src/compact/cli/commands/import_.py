@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.files import MAX_BYTES
 from compact.cli.measuring import Meter
-from compact.cli.options import load_config
-from compact.cli.stored import add_store, opened
-from compact.cli.terminal import plural
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.files import MAX_BYTES
+from compact.console.options import load_config
+from compact.console.stored import add_store, opened
+from compact.console.terminal import plural
 from compact.core.view import chain
 from compact.errors import FormatError
 from compact.formats import by_name, recognizes, without_table

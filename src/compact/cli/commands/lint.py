@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.files import Conversation
-from compact.cli.options import add_input
 from compact.cli.progress import tracked
-from compact.cli.terminal import plural
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.files import Conversation
+from compact.console.options import add_input
+from compact.console.terminal import plural
 from compact.core.lint import (
     RULES,
     Target,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.stored import add_store, opened
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.stored import add_store, opened
 
 
 def add_arguments(parser: ArgumentParser) -> None:

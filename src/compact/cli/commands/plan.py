@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from compact.archives.memory import MemoryArchive
-from compact.cli.context import Context
-from compact.cli.drawing import Row, draw_plan, folded, rows, verdict
-from compact.cli.exits import ExitCode
-from compact.cli.files import Conversation
 from compact.cli.measuring import Meter
-from compact.cli.options import add_input, add_settings
 from compact.cli.session import manager_for
-from compact.cli.terminal import one_line
 from compact.config import CompactConfig
+from compact.console.context import Context
+from compact.console.drawing import Row, draw_plan, folded, rows, verdict
+from compact.console.exits import ExitCode
+from compact.console.files import Conversation
+from compact.console.options import add_input, add_settings
+from compact.console.terminal import one_line
 from compact.manager import CompactManager
 from compact.model.plan import Mode, Plan
 from compact.stores.memory import MemoryStore

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from dataclasses import asdict
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.options import at_least_one
-from compact.cli.stored import add_store, known, manager_on, opened
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.options import at_least_one
+from compact.console.stored import add_store, known, manager_on, opened
 from compact.errors import FormatError
 from compact.recall import handle_recall
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.stored import add_store, known, manager_on, opened
-from compact.cli.terminal import plural
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.stored import add_store, known, manager_on, opened
+from compact.console.terminal import plural
 from compact.errors import NotFound
 from compact.model.record import Record, standing
 

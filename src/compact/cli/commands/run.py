@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from compact.cli.commands.plan import plan_rows
-from compact.cli.context import Context
-from compact.cli.drawing import draw_plan
-from compact.cli.exits import ExitCode
-from compact.cli.files import Conversation
 from compact.cli.measuring import Meter
-from compact.cli.options import add_input, add_settings
 from compact.cli.progress import tracked
 from compact.cli.session import manager_for
-from compact.cli.terminal import plural
+from compact.console.context import Context
+from compact.console.drawing import draw_plan
+from compact.console.exits import ExitCode
+from compact.console.files import Conversation
+from compact.console.options import add_input, add_settings
+from compact.console.terminal import plural
 from compact.errors import ConfigError, InsufficientBudget
 from compact.model.event import Event, EventName, Fallback
 from compact.model.outcome import TokenCounts

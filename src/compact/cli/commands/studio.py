@@ -6,8 +6,8 @@ from argparse import ArgumentParser
 from importlib import import_module
 from typing import Any
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
+from compact.console.context import Context
+from compact.console.exits import ExitCode
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
-from compact.cli.files import Conversation, Transcript
-from compact.cli.options import add_input, assignment, load_config, tokens
 from compact.cli.progress import tracked
+from compact.console.context import Context
+from compact.console.exits import ExitCode
+from compact.console.files import Conversation, Transcript
+from compact.console.options import add_input, assignment, load_config, tokens
 from compact.model.summary import Summary
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from compact.chat.turn_log import is_pinned
 from compact.chat.turns import text_of
-from compact.cli.drawing import as_provider_counts, draw_plan, rows
-from compact.cli.terminal import Screen, clean, one_line, plural
+from compact.console.drawing import as_provider_counts, draw_plan, rows
+from compact.console.terminal import Screen, clean, one_line, plural
 from compact.errors import CompactError
 from compact.model.plan import Mode
 from compact.model.record import RecordKind

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compact.chat.turn_log import AlreadyThere
 from compact.chat.turns import is_said
-from compact.cli.terminal import plural
+from compact.console.terminal import plural
 from compact.errors import CompactError, FormatError
 from compact.repl.chat import Chat, failed, said
 from compact.repl.exporting import exported, imported, path_of, write

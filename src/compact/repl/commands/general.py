@@ -8,7 +8,7 @@ from datetime import datetime
 from importlib import import_module
 
 from compact.chat.chats import stop
-from compact.cli.terminal import Screen, fit, one_line
+from compact.console.terminal import Screen, fit, one_line
 from compact.errors import CompactError
 from compact.model.event import Event
 from compact.policies import PRESETS

@@ -7,7 +7,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from compact.chat.turns import Turn, is_said, text_of
-from compact.cli.terminal import Screen, fit, one_line, plural
+from compact.console.terminal import Screen, fit, one_line, plural
 from compact.engine.queries import Recalled
 from compact.errors import CompactError
 from compact.ports import Thread

@@ -6,10 +6,10 @@ from argparse import ArgumentParser
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from compact.cli.context import Context, to_json
-from compact.cli.exits import ExitCode
-from compact.cli.options import add_settings
-from compact.cli.stored import store_url
+from compact.console.context import Context, to_json
+from compact.console.exits import ExitCode
+from compact.console.options import add_settings
+from compact.console.stored import store_url
 from compact.errors import ConfigError
 from compact.server.gateway.settings import PORT, GatewaySettings
 from compact.server.http.folders import made_data_folder

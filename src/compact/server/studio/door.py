@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from compact.cli.context import Context, to_json
-from compact.cli.exits import ExitCode
-from compact.cli.options import add_settings, at_least_one
-from compact.cli.stored import shown_url, store_url
+from compact.console.context import Context, to_json
+from compact.console.exits import ExitCode
+from compact.console.options import add_settings, at_least_one
+from compact.console.stored import shown_url, store_url
 from compact.errors import ConfigError, MissingExtra
 from compact.server.http.folders import data_folder, made_data_folder
 from compact.server.http.settings import TENANT

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any
 
 from compact.errors import CompactError
 from compact.formats import by_name, recognize
-from compact.integrations._base import session_of
 from compact.manager import CompactManager
+from compact.ports import Format
 from compact.server.siblings import Siblings
 from compact.server.studio import schemas
 
@@ -32,7 +33,7 @@ class MessageLists:
         format = by_name(asked.format) if asked.format else recognize(messages)
         model = asked.model or self._manager.config.model
         manager = self._siblings.of(model, asked.preset or "", format.name, asked.window)
-        session = session_of(asked.session, None, messages)
+        session = asked.session or _named_after(messages[:1], format)
         known = (asked.tools, asked.system)
         if (seen := asked.observed) is not None and seen.messages <= len(messages):
             usage = {"input_tokens": seen.input_tokens}
@@ -55,6 +56,12 @@ class MessageLists:
 
     async def close(self) -> None:
         await self._manager.aclose()
+
+
+def _named_after(messages: Sequence[Any], format: Format) -> str:
+    """A session's name where the caller gives none: of its first message, which every call repeats."""
+    first = "".join(message.text for source in messages for message in format.decode(source, 0))
+    return f"run-{blake2b(first.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
 def _kept(given: Sequence[Any], made: Sequence[Any]) -> list[int | None]:

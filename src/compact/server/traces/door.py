@@ -6,8 +6,8 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compact.cli.context import Context
-from compact.cli.exits import ExitCode
+from compact.console.context import Context
+from compact.console.exits import ExitCode
 from compact.errors import ConfigError
 from compact.server.traces.settings import DEFAULT_DATABASE, PORT, Retention, TraceSettings
 
@@ -130,7 +130,7 @@ def _redaction(context: Context) -> RedactionSettings:
 def _greet(context: Context, settings: TraceSettings, url: str) -> None:
     out, where = context.out, settings.database.absolute()
     if context.args.json:
-        from compact.cli.context import to_json
+        from compact.console.context import to_json
 
         facts = {
             "url": url,

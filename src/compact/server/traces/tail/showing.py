@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from compact.cli.context import Context, to_json
-from compact.cli.exits import ExitCode
-from compact.cli.terminal import one_line
+from compact.console.context import Context, to_json
+from compact.console.exits import ExitCode
+from compact.console.terminal import one_line
 from compact.errors import ConfigError, MissingExtra
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.merging import state_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from compact.cli.terminal import one_line
+from compact.console.terminal import one_line
 from compact.server.traces.event import TraceEvent
 from compact.server.traces.fields import status
 from compact.server.traces.merging import is_running, merged, state_of

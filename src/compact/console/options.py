@@ -6,7 +6,7 @@ import warnings
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
-from compact.cli.context import Context
+from compact.console.context import Context
 from compact.policies import PRESETS
 
 if TYPE_CHECKING:

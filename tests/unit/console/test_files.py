@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from compact.cli import files
-from compact.cli.files import Shape, parse, read
+from compact.console import files
+from compact.console.files import Shape, parse, read
 from compact.errors import FormatError
 
 HELLO: list[Any] = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Grüße, 世界"}]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from compact.cli.context import Context
-from compact.cli.options import add_settings
+from compact.console.context import Context
+from compact.console.options import add_settings
 from compact.errors import ConfigError, NotFound, StoreError
 
 if TYPE_CHECKING:

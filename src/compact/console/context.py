@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
-from compact.cli.terminal import UNSAFE, Screen
+from compact.console.terminal import UNSAFE, Screen
 from compact.errors import FormatError
 
 if TYPE_CHECKING:
-    from compact.cli.files import Transcript
     from compact.config import CompactConfig
+    from compact.console.files import Transcript
 
 _UNSAFE = re.compile(f"{UNSAFE.pattern}|[\u2028\u2029]")
 
@@ -41,7 +41,7 @@ class Context:
 
     def transcript(self) -> Transcript:
         """The conversations of the named file, or of what is piped in."""
-        from compact.cli.files import read
+        from compact.console.files import read
 
         path = self.args.file
         if path is None and self.stdin.isatty():
@@ -56,7 +56,7 @@ class Context:
 
         The last ones win.
         """
-        from compact.cli.options import load_config
+        from compact.console.options import load_config
 
         config, noticed = load_config(self, transcript.model if transcript is not None else None)
         for warning in noticed:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from compact.cli.context import to_json
+from compact.console.context import to_json
 from compact.errors import FormatError
 from compact.formats.recognition import list_to_pass
 from compact.formats.session_files import read_session_file

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from compact.cli.terminal import Screen, one_line
+from compact.console.terminal import Screen, one_line
 from compact.core.measure import PRIMING
 from compact.model.message import (
     CompactionMarker,

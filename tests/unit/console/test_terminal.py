@@ -7,7 +7,7 @@ import io
 import pytest
 
 from compact.cli.progress import tracked
-from compact.cli.terminal import Screen, cell_width, fit, one_line, screen
+from compact.console.terminal import Screen, cell_width, fit, one_line, screen
 
 
 class Terminal(io.StringIO):
