@@ -309,24 +309,24 @@ class CompactManager:
         except Exception as error:
             if on_error == "raise":
                 raise
-            return self._engine.passed(call, error)
+            return await asyncio.to_thread(self._engine.passed, call, error)
 
     async def amanual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
-        return (await self._arun(self._engine.reader.with_known_fixed(call))).messages
+        return (await self._arun(await self._with_known_fixed(call))).messages
 
     async def aend_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
-        return (await self._arun(self._engine.reader.with_known_fixed(call))).messages
+        return (await self._arun(await self._with_known_fixed(call))).messages
 
     async def aprepare_ahead(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> bool:
-        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        call = await self._with_known_fixed(Call(session_id, messages, tools, system))
         return await arun(self._engine.ahead(call), self._ports(session_id))
 
     # What only looks is quick, but a store may block: it is asked in a thread.
@@ -394,6 +394,10 @@ class CompactManager:
         if isinstance(done, Prepared):
             return done
         return await arun(self._engine.compact(done), self._ports(call.session_id))
+
+    async def _with_known_fixed(self, call: Call) -> Call:
+        # A session that is opened is read from the store.
+        return await asyncio.to_thread(self._engine.reader.with_known_fixed, call)
 
 
 def _check(call: Call, on_error: str) -> None:

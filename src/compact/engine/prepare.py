@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -207,10 +208,22 @@ class Engine:
 
     def passed(self, call: Call, cause: Exception) -> Prepared:
         """The prompt as it came, where preparing failed and the caller wants to go on all the same."""
-        tokens = self.sizes.of_text(repr([call.system, call.tools, call.messages]))
-        said = f"Not compacted; the prompt goes out as it is (about {tokens:,} tokens). "
-        self.reporter.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
-        return self._output.unread(call, tokens, Passed(cause))
+        tokens = self._roughly(call)
+        # Whatever made it fail may fail again here; the prompt goes out all the same.
+        with suppress(Exception):
+            said = f"Not compacted; the prompt goes out as it is (about {tokens:,} tokens). "
+            self.reporter.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
+        try:
+            return self._output.unread(call, tokens, Passed(cause))
+        except Exception:
+            return Output(strip_meta=False).unread(call, tokens, Passed(cause))
+
+    def _roughly(self, call: Call) -> int:
+        """The tokens of a prompt that could not be read; 0 where it cannot even be written down."""
+        try:
+            return self.sizes.of_text(repr([call.system, call.tools, call.messages]))
+        except Exception:
+            return 0
 
     def _as_it_is(self, call: Call) -> Prepared:
         """Compaction is switched off: every prompt goes out as it came."""
@@ -222,7 +235,7 @@ class Engine:
             # This message may be the reason why compaction was switched off.
             said = f"Compaction is switched off; the prompt goes out unread. {unread}"
             self.reporter.warn(call.session_id, said)
-            tokens = self.sizes.of_text(repr(call.messages))
+            tokens = self._roughly(call)
         else:
             self.reporter.estimate(now)
             self.reporter.decision(now, None, Reason.DISABLED)

@@ -183,9 +183,9 @@ class Database:
         with self._translating_errors("opened"), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True})
             with connection.begin():
-                if not self.is_sqlite:
-                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
                 version = self._version(connection)
+                if version != HEAD and not self.is_sqlite:
+                    version = self._alone(connection)
                 if version == HEAD:
                     return
                 if version is not None and version > HEAD:
@@ -193,9 +193,17 @@ class Database:
                         f"The session store {self.shown} has schema {version}; this version of Compact knows "
                         f"{HEAD}. Nothing was changed. Install the newer version of Compact that made it."
                     )
-                from compact.stores.migrating import upgrade
+                from compact.stores.migrating import lock_tables, upgrade
 
+                lock_tables(connection, self.wait_seconds)
                 upgrade(connection)
+
+    def _alone(self, connection: Connection) -> str | None:
+        """The version, once nobody else migrates; however long that takes, since it does come to an end."""
+        connection.execute(text("SET LOCAL lock_timeout = 0"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+        connection.execute(text(f"SET LOCAL lock_timeout = {int(self.wait_seconds * 1000)}"))
+        return self._version(connection)
 
     def _version(self, connection: Connection) -> str | None:
         if not self.engine.dialect.has_table(connection, "alembic_version"):

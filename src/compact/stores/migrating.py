@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import OperationalError
 
 from compact.errors import MissingExtra
+from compact.stores.schema import metadata, sessions
+
+_LOCK_NOT_AVAILABLE = "55P03"
+_AGAIN_SECONDS = 0.05
 
 
 def upgrade(connection: Connection) -> None:
@@ -19,3 +25,28 @@ def upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+def lock_tables(connection: Connection, wait_seconds: float) -> None:
+    """Shut out the processes that use the database until the migration is over.
+
+    Else it would miss what they write meanwhile. `sessions` comes first, since every write begins there. The
+    others are not waited for while it is held: whoever uses one of them may be waiting for `sessions`.
+    """
+    if connection.dialect.name == "sqlite":
+        return  # its write transaction shuts out the others already
+    ours = {*metadata.tables, "message_search"} & {*inspect(connection).get_table_names()}
+    if not ours:
+        return
+    rest = ", ".join(sorted(ours - {sessions.name}))
+    last = time.monotonic() + wait_seconds
+    while True:
+        try:
+            with connection.begin_nested():
+                connection.execute(text(f"LOCK TABLE {sessions.name} IN ACCESS EXCLUSIVE MODE"))
+                connection.execute(text(f"LOCK TABLE {rest} IN ACCESS EXCLUSIVE MODE NOWAIT"))
+                return
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE or time.monotonic() > last:
+                raise
+        time.sleep(_AGAIN_SECONDS)

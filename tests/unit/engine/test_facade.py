@@ -55,6 +55,54 @@ async def test_pass_hands_the_prompt_through_and_says_so(mode: str) -> None:
         assert "goes out as it is" in warning.data["message"]
 
 
+class Unspeakable:
+    """Neither it nor what went wrong with it can be written down."""
+
+    def __repr__(self) -> str:
+        raise ValueError("no words")
+
+
+class NoWords(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def nested(depth: int) -> Any:
+    value: Any = "deep"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("enabled", [True, False])
+async def test_pass_hands_through_what_can_be_neither_read_nor_counted(
+    mode: str, enabled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(config={"enabled": enabled})
+    counting: list[int] = []
+
+    def failing(*_: Any) -> Any:
+        counting.append(threading.get_ident())
+        raise NoWords
+
+    def broken(*_: Any) -> Any:
+        raise NoWords
+
+    monkeypatch.setattr(desk.manager._engine.sizes, "of_text", failing)
+    monkeypatch.setattr(desk.manager._engine.events, "emit", broken)
+    for odd in (Unspeakable(), nested(5_000), {"role": "nobody"}):
+        messages = [user("hello"), odd]
+        if mode == "sync":
+            passed = desk.manager.prepare("s", messages, tools=[odd], on_error="pass")
+        else:
+            passed = await desk.manager.aprepare("s", messages, tools=[odd], on_error="pass")
+        assert len(passed.messages) == 2 and passed.messages[1] is odd and passed.tools == [odd]
+        assert isinstance(passed.outcome, Passed)
+    # A large prompt takes long to count: not on the event loop.
+    assert mode == "sync" or threading.get_ident() not in counting
+
+
 def test_pass_keeps_the_list_type_and_refuses_wrong_arguments_all_the_same() -> None:
     manager = Desk().manager
     assert isinstance(manager.prepare("s", ({"role": "nobody"},), on_error="pass").messages, tuple)
