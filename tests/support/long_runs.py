@@ -1,9 +1,9 @@
 """How the long tests share the machine with the many short ones.
 
 Tests that run whole programs, browsers, models or thousands of random sessions go first, so that the short
-ones fill the end evenly. They are not traced for coverage either: tracing doubles their time, and the others
-must cover the package by themselves. With several workers a file stays on one of them, and so do all files
-with a browser.
+ones fill the end evenly. They are not traced for coverage either, and neither is any test over generated
+examples: tracing doubles their time, and the others must cover the package by themselves. With several
+workers a file stays on one of them, and so do all files with a browser.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 TESTS = Path(__file__).parents[1]
 LONG = ("e2e/", "faults/", "properties/", "contracts/test_policies", "spec/test_endurance")
@@ -28,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_rank)
     for item in items:
-        if _rank(item) < len(LONG):
+        if _rank(item) < len(LONG) or is_hypothesis_test(getattr(item, "function", None)):
             item.add_marker("no_cover")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from compact.cli.app import _parsed, _parser
+from compact.cli.app import _parsed, _parser, main
 from support.documents import DOCUMENTS, ROOT, all_blocks, commands_of
 
 IN_SEQUENCE = {
@@ -92,3 +93,19 @@ def test_commands_are_written_as_the_command_line_takes_them(document: Path) -> 
                     _parsed(_parser(argv, io.StringIO()), argv)
             except SystemExit as ended:
                 assert ended.code == 0, f"{line}: {said.getvalue()}"
+
+
+@pytest.mark.parametrize("command", ["plan", "count"])
+def test_the_output_shown_is_what_the_command_prints(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines that are left out stand as one "…"."""
+    text = (ROOT / "docs" / "CLI.md").read_text("utf-8")
+    found = re.search(rf"^    \$ compact ({command} examples/.*)\n((?:(?:    .*)?\n)+)", text, re.M)
+    assert found is not None
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(found[1].split()) == 0
+    printed = capsys.readouterr().out.splitlines()
+    shown = [line.removeprefix("    ") for line in found[2].rstrip().splitlines()]
+    assert [line for line in shown if line.strip() not in ("", "…") and line not in printed] == []
