@@ -65,7 +65,12 @@ def test_no_message_is_lost_or_doubled_and_events_come_in_order(served: Served) 
         session = sessions[number % len(sessions)]
         # Two writers a session, each message on another connection: most meet a busy session at times.
         for turn in range(TURNS):
-            text = f"Writer {number} decided in turn {turn} to take roof {number}{turn}. {FILLER}"
+            # Enough for a summary of the least length, whichever of the turns are folded.
+            text = (
+                f"Writer {number} decided in turn {turn} to take roof {number}{turn}. A carpenter of village "
+                f"{number} brings {turn + 3} beams on day {turn + 10}, at {number + 1}{turn}0 euros for "
+                f"them. The old tiles go to barn {turn}{number} behind the mill. {FILLER}"
+            )
             while True:
                 with fresh(served) as own:
                     answer = own.post("/api/chat", json=body_of(session, text))

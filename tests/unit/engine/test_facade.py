@@ -403,6 +403,7 @@ def test_closing_a_sibling_leaves_the_exporters_open() -> None:
 
 
 def test_a_hundred_siblings_cost_no_thread_and_no_file(tmp_path: Any) -> None:
+    before = threading.enumerate()
     config = CompactConfig(
         model="gpt-4o",
         archive={"adapter": "fs", "path": str(tmp_path / "archive")},
@@ -413,12 +414,14 @@ def test_a_hundred_siblings_cost_no_thread_and_no_file(tmp_path: Any) -> None:
         manager.for_model("gpt-4o-mini").preflight("s", pairs(2))
         manager.flush()
         gc.collect()
-        threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
+        files = len(os.listdir("/proc/self/fd"))
         models = ["gpt-4o", "gpt-4o-mini", "claude-sonnet-4-5", "gpt-4.1"]
         siblings = [manager.for_model(models[n % 4]) for n in range(100)]
         for sibling in siblings:
             sibling.preflight("s", pairs(2))
         manager.flush()
-        assert threading.active_count() <= threads
+        # Threads come with work and go when idle, so one of each kind is what a single manager has too.
+        names = [thread.name for thread in threading.enumerate() if thread not in before]
+        assert len(names) == len(set(names)) <= 2
         assert len(os.listdir("/proc/self/fd")) <= files
         manager._engine.store.close()  # type: ignore[attr-defined]
