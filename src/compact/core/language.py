@@ -135,8 +135,8 @@ def _small_words(prose: str) -> tuple[int, dict[str, float], dict[str, int]]:
 
 def _scripts(prose: str, least: int = _MIN_UNITS) -> dict[str, float]:
     """Share of each script among the words of the prose; empty when there is too little of it."""
-    units: dict[str, float] = {}
-    for name, pattern, width in _SCRIPT_PATTERNS:
+    units = dict.fromkeys((name for name, _, _ in _SCRIPTS), 0.0)
+    for name, pattern, width in _SCRIPT_PATTERNS[:1] if prose.isascii() else _SCRIPT_PATTERNS:
         runs = pattern.findall(prose)
         units[name] = sum(map(len, runs)) / width if width else float(len(runs))
     total = sum(units.values())
@@ -144,7 +144,11 @@ def _scripts(prose: str, least: int = _MIN_UNITS) -> dict[str, float]:
 
 
 def _prose(text: str) -> str:
-    return _ASCII_RUN.sub(
-        lambda run: " " if _NAMES_SOMETHING.search(run.group()) else run.group(),
-        _CODE.sub(" ", text[-_SAMPLE_CHARS:]),
-    )
+    text = text[-_SAMPLE_CHARS:]
+    if "`" in text:
+        text = _CODE.sub(" ", text)
+    runs = text.split() if text.isascii() else _ASCII_RUN.findall(text)
+    names = set(filter(_NAMES_SOMETHING.search, set(runs)))
+    if text.isascii():
+        return " ".join(run for run in runs if run not in names)
+    return _ASCII_RUN.sub(lambda run: " " if run.group() in names else run.group(), text)

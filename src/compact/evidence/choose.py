@@ -10,18 +10,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
-from math import log
+from itertools import chain, pairwise
+from math import fsum, log
 
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN
 from compact.evidence.values import values_in
 from compact.evidence.words import content_words
 from compact.model.summary import Evidence, EvidenceKind
+from compact.model.value import value
 
 _AGAIN = 0.1
 """What a feature is worth that is covered already, of what it was worth before."""
@@ -73,42 +74,67 @@ class Group(Enum):
     VALUE = "values that somebody used"
     TOOL = "what only tools said"
 
+    __hash__ = object.__hash__  # the enum's own is a call of Python, and a choice counts by group
+
+
+@value
+class Features:
+    """What a text covers, read once and kept: most units of a ledger go from one choice to the next."""
+
+    words: tuple[str, ...] = ()
+    """Content words and pairs of neighbors, in small letters."""
+    names: tuple[str, ...] = ()
+    capitals: tuple[str, ...] = ()
+    """Words that are written with a capital."""
+    single: frozenset[str] = frozenset()
+    """Words alone, without pairs."""
+    letters: frozenset[str] = frozenset()
+    """Those made of letters only."""
+    numbered: tuple[tuple[str, str], ...] = ()
+    """Numbers with the word before them."""
+
 
 @dataclass(slots=True, eq=False)
 class Candidate:
     unit: Evidence
     order: int
     cost: int
-    words: tuple[str, ...]
-    names: tuple[str, ...]
-    capitals: tuple[str, ...] = ()
+    features: Features
+    group: Group
     weight: float = 1.0
     later: Candidate | None = None
     """What the user said later on the same matter: this one may stay only where that one does."""
     most: float = 0.0
     """What it was worth when last looked at; less now, if anything."""
 
-    group: Group = field(init=False)
-
-    def __post_init__(self) -> None:
-        unit = self.unit
-        if unit.kind in WORDS:
-            self.group = Group.SHOWN if unit.context == SHOWN else Group.OWN
-        else:
-            self.group = Group.TOOL if unit.untrusted else _GROUPS.get(unit.kind, Group.VALUE)
-
-
-_GROUPS = {EvidenceKind.CONCLUDED: Group.CONCLUDED, EvidenceKind.DONE: Group.DONE}
-
 
 @lru_cache(maxsize=20_000)
-def _features(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Words and pairs in small letters, values, and the words that are written with a capital."""
+def _features(text: str) -> Features:
     written = content_words(text)
     words = [word.lower() for word in written]
     pairs = [f"{first} {second}" for first, second in pairwise(words)]
-    capitals = tuple(low for low, word in zip(words, written, strict=True) if low != word)
-    return tuple(dict.fromkeys([*words, *pairs])), tuple(values_in(text)), capitals
+    single = frozenset(words)
+    return Features(
+        words=tuple(dict.fromkeys([*words, *pairs])),
+        names=tuple(values_in(text)),
+        capitals=tuple(low for low, word in zip(words, written, strict=True) if low != word),
+        single=single,
+        letters=frozenset(filter(str.isalpha, single)),
+        numbered=tuple((before, word) for before, word in pairwise(words) if word[0].isdigit()),
+    )
+
+
+VALUE_ALONE = Features()
+"""Of a unit that is one value: it covers itself."""
+
+
+def _group_of(unit: Evidence) -> Group:
+    if unit.kind in WORDS:
+        return Group.SHOWN if unit.context == SHOWN else Group.OWN
+    return Group.TOOL if unit.untrusted else _GROUPS.get(unit.kind, Group.VALUE)
+
+
+_GROUPS = {EvidenceKind.CONCLUDED: Group.CONCLUDED, EvidenceKind.DONE: Group.DONE}
 
 
 class Choice:
@@ -127,10 +153,11 @@ class Choice:
         self._ranks = {unit.value: unit.rank for unit in ledger if unit.kind in VALUES}
         self._weights = _weights(self.candidates)
         self._series = _series(self.candidates)
-        self._covered: Counter[str] = Counter()
+        self._left = self._weights.copy()
+        """What covering a feature adds now."""
+        self._covered: set[str] = set()
         if before:
-            words, names, _ = _features(before)
-            self._covered.update((*words, *names))
+            self._cover(before, _features(before))
         self.picked: list[Candidate] = []
         self._taken: set[int] = set()
         self._used = 0
@@ -143,7 +170,9 @@ class Choice:
             one.most = self._most_worth(one)
         if before:
             flat = " ".join(before.split())
-            self._taken.update(id(one) for one in self.candidates if one.words and one.unit.value in flat)
+            self._taken.update(
+                id(one) for one in self.candidates if one.features.words and one.unit.value in flat
+            )
         self._answered()
         _link(self.candidates, self._weights)
 
@@ -191,35 +220,46 @@ class Choice:
                 1 + 0.2 * abs(2 * age - 1) if one.group is Group.OWN else 0.75 + 0.5 * age
             )
         if focus:
-            about = {one.unit.message for one in spoken if not focus.isdisjoint(one.words)}
+            about = {one.unit.message for one in spoken if not focus.isdisjoint(one.features.words)}
             for one in self.candidates:
                 if one.unit.message in about:
                     one.weight *= _FOCUS
 
     def _most_worth(self, one: Candidate) -> float:
         """What a unit would be worth with nothing covered: no less than it ever is."""
-        gain = sum(map(self._weights.__getitem__, one.words)) + self._naming(one, one.names)
+        features = one.features
+        if features is VALUE_ALONE:
+            return _VALUE * self._ranks[one.unit.value] * one.weight
+        gain = sum(map(self._weights.__getitem__, features.words)) + self._naming(one, features.names)
         return (gain + _SAYING if one.unit.kind in WORDS else gain) * one.weight
 
     def _worth(self, one: Candidate) -> float:
-        covered, weights = self._covered, self._weights
-        known = [feature for feature in one.words if feature in covered]
-        gain = sum(map(weights.__getitem__, one.words))
-        for feature in known:
-            gain -= weights[feature] * (1.0 - _AGAIN ** covered[feature])
-        gain += self._naming(one, [name for name in one.names if name not in covered])
+        features, covered = one.features, self._covered
+        if features is VALUE_ALONE:
+            return 0.0 if one.unit.value in covered else one.most
+        gain = sum(map(self._left.__getitem__, features.words))
+        gain += self._naming(one, [name for name in features.names if name not in covered])
         if one.unit.kind in WORDS:
-            fresh = sum(map(str.isalpha, one.words)) - sum(map(str.isalpha, known))
-            gain += _SAYING * min(1.0, fresh / 3)
+            gain += _SAYING * min(1.0, len(features.letters - covered) / 3)
         worth = one.most = gain * one.weight
         return worth
 
-    def _naming(self, one: Candidate, names: Iterable[str]) -> float:
+    def _naming(self, one: Candidate, names: Sequence[str]) -> float:
         """Names have cheap lines of their own: among sayings each counts like a word."""
+        if not names:
+            return 0.0
         if one.unit.kind in WORDS:
             return sum(self._series[series_of(name)] for name in names)
         ranks = self._ranks
         return _VALUE * sum(ranks.get(name, 0.3) for name in names)
+
+    def _cover(self, text: str, features: Features) -> None:
+        left = self._left
+        covered = (text,) if features is VALUE_ALONE else (*features.words, *features.names)
+        for feature in covered:
+            if feature in left:
+                left[feature] *= _AGAIN
+        self._covered.update(covered)
 
     def _fill(
         self,
@@ -234,10 +274,13 @@ class Choice:
         A unit's worth only ever falls, so what it was worth when last looked at is a bound, and only what
         comes to the top of the heap and would fit is looked at again.
         """
+        left_for = {
+            group: min(room - self._used, most.get(group, room) - self._spent[group]) for group in Group
+        }
         heap = [
             (0.0 if in_order else -one.most / (one.cost + _FRAGMENT), one.order, one)
             for one in units
-            if id(one) not in self._taken
+            if one.cost <= left_for[one.group] and id(one) not in self._taken
         ]
         heapify(heap)
         while heap:
@@ -262,32 +305,29 @@ class Choice:
         self.picked.append(one)
         self._used += one.cost
         self._spent[one.group] = spent
-        for feature in one.words:
-            self._covered[feature] += 1
-        for name in one.names:
-            self._covered[name] += 1
+        self._cover(one.unit.value, one.features)
         return True
 
 
 def _candidate(order: int, unit: Evidence) -> Candidate:
+    size = len(unit.value)
     if unit.kind in VALUES and unit.kind not in (EvidenceKind.ERROR, EvidenceKind.COMMAND):
-        return Candidate(unit, order, len(unit.value) + 2 + len(unit.context), (), (unit.value,))
-    words, names, capitals = _features(unit.value)
+        return Candidate(unit, order, size + 2 + len(unit.context), VALUE_ALONE, _group_of(unit))
     extra = len(unit.context) if unit.kind in WORDS else 6
-    return Candidate(unit, order, len(unit.value) + extra + 8, words, names, capitals)
+    return Candidate(unit, order, size + extra + 8, _features(unit.value), _group_of(unit))
 
 
 def _weights(candidates: Sequence[Candidate]) -> dict[str, float]:
     """What covering a word or a pair is worth: most for the matter that several messages are about."""
     within: dict[int, list[tuple[str, ...]]] = {}
-    spoken = [one for one in candidates if one.words]
+    spoken = [one for one in candidates if one.features.words]
     for one in spoken:
-        within.setdefault(one.unit.message, []).append(one.words)
+        within.setdefault(one.unit.message, []).append(one.features.words)
     counts: Counter[str] = Counter()
     for features in within.values():
         counts.update(features[0] if len(features) == 1 else set().union(*features))
     total = len(spoken) + 1
-    capitals = Counter(word for one in spoken for word in one.capitals)
+    capitals = Counter(chain.from_iterable(one.features.capitals for one in spoken))
     numbered = _numbered(spoken)
     weights: dict[str, float] = {}
     for feature, count in counts.items():
@@ -309,7 +349,7 @@ def series_of(name: str) -> str:
 def _series(candidates: Sequence[Candidate]) -> dict[str, float]:
     """What naming a value is worth in a saying: little for one of a series, `part_12.py` of `part_#.py`."""
     said = [one for one in candidates if one.unit.kind in WORDS]
-    counts = Counter(series for one in said for series in {series_of(name) for name in one.names})
+    counts = Counter(series for one in said for series in {series_of(name) for name in one.features.names})
     return {series: _NAME * log(1 + (len(said) + 1) / max(2, count)) for series, count in counts.items()}
 
 
@@ -317,10 +357,8 @@ def _numbered(spoken: Sequence[Candidate]) -> dict[str, int]:
     """For each number, in how many messages one has its place: "step 12" says little after "step 11"."""
     within: dict[tuple[str, str], set[int]] = {}
     for one in spoken:
-        for feature in one.words if _DIGITS.search(one.unit.value) else ():
-            before, _, number = feature.rpartition(" ")
-            if before and number[0].isdigit():
-                within.setdefault((before, number), set()).add(one.unit.message)
+        for pair in one.features.numbered:
+            within.setdefault(pair, set()).add(one.unit.message)
     places: dict[str, set[int]] = {}
     stands: dict[str, str] = {}
     for (before, number), messages in within.items():
@@ -332,26 +370,27 @@ def _numbered(spoken: Sequence[Candidate]) -> dict[str, int]:
 
 def _link(candidates: Sequence[Candidate], weights: dict[str, float]) -> None:
     """Give each saying what was said later on the same matter."""
-    said = [one for one in candidates if one.unit.kind in WORDS and one.unit.context != SHOWN]
-    heavy = [{word for word in one.words if " " not in word} for one in said]
-    sums = [sum(weights[word] for word in words) for words in heavy]
+    said = [one for one in candidates if one.group is Group.OWN]
+    # Sets have no order of their own: sums that do not depend on it, and the newest of equals.
+    sums = [fsum(map(weights.__getitem__, one.features.single)) for one in said]
     holding: dict[str, list[int]] = {}
-    for number, words in enumerate(heavy):
+    common: set[str] = set()  # words that too many sayings have
+    for number, one in enumerate(said):
         shared: Counter[int] = Counter()
-        for word in words:
+        for word in one.features.single - common:
             before = holding.setdefault(word, [])
-            if len(before) < _FEW_SAYINGS:
-                for other in before:
-                    shared[other] += 1
+            shared.update(before)
+            before.append(number)
+            if len(before) >= _FEW_SAYINGS:
+                common.add(word)
         best, score = -1, _SAME_MATTER
-        for other, count in shared.items():
-            if said[other].unit.message == said[number].unit.message or count < 2:
-                continue
-            common = sum(weights[word] for word in words & heavy[other])
+        for other in sorted((other for other, count in shared.items() if count > 1), reverse=True):
             least = min(sums[other], sums[number])
-            if least and common / least > score:
-                best, score = other, common / least
+            if said[other].unit.message == one.unit.message or not least:
+                continue
+            words = one.features.single & said[other].features.single
+            alike = fsum(map(weights.__getitem__, words)) / least
+            if alike > score:
+                best, score = other, alike
         if best >= 0 and said[best].later is None:
-            said[best].later = said[number]
-        for word in words:
-            holding[word].append(number)
+            said[best].later = one

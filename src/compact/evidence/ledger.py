@@ -40,6 +40,8 @@ WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
 """With the kinds that records of earlier versions have for them."""
 _MOST_VALUES = 4_000
 """Values that a span adds; the best by rank. More than a summary of 20,000 tokens can hold."""
+_LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
+"""Of those that only tools said, twice what fits into their quarter of a summary, at three tokens each."""
 MOST_UNITS = 6_000
 """Sayings of a folded ledger, and at most so many of the rest: a compaction costs the same, however many came
 before."""
@@ -49,6 +51,7 @@ _OPENING = 60
 _USER_FOCUS = 0.8
 _AGING = 0.95
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
+_ONCE_BY_TOOL = [0, 0, 0, 1]
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
 
 
@@ -62,14 +65,32 @@ class Ledger:
 
 
 class _Seen:
-    """All mentions of one value in a span."""
+    """All mentions of one value in a span.
 
-    __slots__ = ("at", "density", "first", "kind", "last", "messages")
+    Values of one kind that one message alone names share theirs: of a listing hardly any comes up again.
+    """
 
-    def __init__(self, kind: EvidenceKind, at: int) -> None:
+    __slots__ = ("at", "density", "first", "is_shared", "kind", "last", "messages", "rank")
+
+    def __init__(self, kind: EvidenceKind, at: int, source: int, density: float) -> None:
         self.kind, self.first, self.last, self.at = kind, at, at, at
         self.messages = [0, 0, 0, 0]
-        self.density = 0.0
+        self.messages[source] = 1
+        self.density = density
+        self.is_shared = True
+        self.rank = -1.0
+
+    def apart(self) -> _Seen:
+        """The mentions so far, for one value of those that share them."""
+        own = _Seen(self.kind, self.first, 0, self.density)
+        own.messages = self.messages.copy()
+        own.is_shared = False
+        return own
+
+    @property
+    def is_spoken(self) -> bool:
+        """Whether user, assistant or a call named it, not tools alone."""
+        return self.messages != _ONCE_BY_TOOL and any(self.messages[:TOOL])
 
 
 def extract(
@@ -77,8 +98,12 @@ def extract(
     positions: Sequence[int] = (),
     *,
     is_secret: Callable[[str], bool] | None = None,
+    room: int | None = None,
 ) -> Ledger:
-    """All units of `messages`, without a model. What `is_secret` recognizes is left out."""
+    """All units of `messages`, without a model. What `is_secret` recognizes is left out.
+
+    `room`: tokens of the summary that they are for; what only tools said is then bounded by it.
+    """
     where = tuple(positions) or tuple(range(len(messages)))
     hiding = Hiding(is_secret)
     steps = steps_of(messages, where, hiding)
@@ -105,7 +130,8 @@ def extract(
             asked, asked_at = text, at
         _take_values(seen, message, text, at, hiding)
     units += done_in(steps)
-    units += _ranked(seen, where)
+    of_tools = _MOST_VALUES if room is None else max(_LEAST_OF_TOOLS, room // _TOKENS_A_VALUE)
+    units += _ranked(seen, where, of_tools)
     if hiding.values:
         units = [unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}")]
     return Ledger(tuple(units), tuple(steps), hiding)
@@ -137,33 +163,52 @@ def _take(seen: dict[str, _Seen], found: dict[str, EvidenceKind], source: int, a
         return
     # A message that names three values is about them; one that lists three hundred is not.
     density = len(found) ** -0.5
+    by_machine = source in (TOOL, CALL)
+    new: dict[EvidenceKind, _Seen] = {}
     for value, kind in found.items():
         one = seen.get(value)
         if one is None:
-            if source in (TOOL, CALL) and kind is EvidenceKind.NUMBER and value.isdigit():
+            if by_machine and kind is EvidenceKind.NUMBER and value.isdigit():
                 continue  # a line number, a size, an offset: nobody speaks of it
-            one = seen[value] = _Seen(kind, at)
+            one = new.get(kind)
+            if one is None:
+                one = new[kind] = _Seen(kind, at, source, density)
+            seen[value] = one
+            continue
+        if one.is_shared:
+            one = seen[value] = one.apart()
         one.messages[source] += 1
         one.last = at
         if density > one.density:
             one.density, one.at = density, at
 
 
-def _ranked(seen: dict[str, _Seen], where: Sequence[int]) -> Iterator[Evidence]:
+def _ranked(seen: dict[str, _Seen], where: Sequence[int], of_tools: int) -> Iterator[Evidence]:
     """The best values of a span, each with the message where it stood in the smallest company."""
     first, last = (where[0], where[-1]) if where else (0, 0)
-    spoken = {part for value, one in seen.items() if any(one.messages[:TOOL]) for part in _parts(value)}
-    ranks = [
-        (_rank(one, first, last) * (1.0 if any(one.messages[:TOOL]) else 1 + _kinship(value, spoken)), value)
-        for value, one in seen.items()
-    ]
-    ranks.sort(key=lambda entry: (-entry[0], seen[entry[1]].first, entry[1]))
-    for rank, value in ranks[:_MOST_VALUES]:
-        one = seen[value]
-        if one.messages[CALL] or one.messages[USER] or one.messages[ASSISTANT]:
-            yield Evidence(one.kind, value, one.at, "", rank)
-        else:
-            yield Evidence(one.kind, value, one.at, "", rank, untrusted=True)
+    spoken = {part for value, one in seen.items() if one.is_spoken for part in _parts(value)}
+    figures = any(part[0].isdigit() for part in spoken)
+    ranks: dict[tuple[float, int], list[str]] = {}
+    for value, one in seen.items():
+        if one.rank < 0:
+            one.rank = _rank(one, first, last)
+        rank = one.rank
+        if (figures or one.kind is not EvidenceKind.NUMBER) and not one.is_spoken:
+            rank *= 1 + _kinship(value, spoken)
+        ranks.setdefault((-rank, one.first), []).append(value)
+    left = _MOST_VALUES
+    for place, values in sorted(ranks.items()):
+        values.sort()
+        for value in values[:left]:
+            one = seen[value]
+            if one.is_spoken:
+                yield Evidence(one.kind, value, one.at, "", -place[0])
+            elif of_tools:
+                of_tools -= 1
+                yield Evidence(one.kind, value, one.at, "", -place[0], untrusted=True)
+        left -= len(values)
+        if left <= 0:
+            break
 
 
 def _rank(one: _Seen, first: int, last: int) -> float:

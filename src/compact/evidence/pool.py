@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compact.evidence.ledger import WORDS
-from compact.evidence.survival import Holder
+from compact.evidence.survival import holder
 from compact.model.summary import Evidence, EvidenceKind
 
 _DEEP = 2
@@ -25,7 +25,7 @@ def pool(
     best of the other older ones. A choice then costs what the room and the span are worth, however long the
     session is, and what an earlier choice kept is not passed over for being old.
     """
-    held = Holder(summary).among(ledger, roughly=True) if summary else set()
+    held = holder(summary).among(ledger, roughly=True) if summary else set()
     first = next((unit.message for unit in ledger if unit.kind in WORDS), -1)
     kept: list[int] = []
     older: dict[EvidenceKind, list[int]] = {}

@@ -36,18 +36,20 @@ class Holder:
             return value in self._flat
         return self._may_hold(value) and " ".join(value.split()).rstrip("…") in self._flat
 
-    def roughly(self, unit: Evidence) -> bool:
-        """The same, but a single word counts only where it stands as a word of its own."""
-        return unit.value in self._words or (" " in unit.value and self._may_hold(unit.value) and self(unit))
-
     def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
-        """Places of those that the text holds: of thousands of sayings, a few are looked at closely."""
-        holds, runs = self.roughly if roughly else self, self._runs
-        return {
-            place
-            for place, unit in enumerate(units)
-            if ((run := _run_in(unit.value)) in runs or not run) and holds(unit)
-        }
+        """Places of those that the text holds: of thousands of units, a few are looked at closely."""
+        words, runs = self._words, self._runs
+        found = set()
+        for place, unit in enumerate(units):
+            value = unit.value
+            if value in words:
+                found.add(place)
+            elif " " not in value:
+                if not roughly and value in self._flat:
+                    found.add(place)
+            elif ((run := _run_in(value)) in runs or not run) and self(unit):
+                found.add(place)
+        return found
 
     def _may_hold(self, value: str) -> bool:
         """False where words that stand between blanks in any text that holds the whole are not there."""
@@ -56,6 +58,12 @@ class Holder:
             return self._words.issuperset(value.split()[1:-1])
         # Many begin alike ("The cause of …"), so the end is compared as well before the whole.
         return run in self._runs and " ".join(value.rsplit(None, 4)[1:4]) in self._runs
+
+
+@lru_cache(maxsize=4)
+def holder(text: str) -> Holder:
+    """The text, taken apart once: what one compaction counts, the next one chooses by."""
+    return Holder(text)
 
 
 @lru_cache(maxsize=4 * MOST_UNITS)
@@ -91,7 +99,7 @@ def counted(ledger: Sequence[Evidence], text: str) -> Survival:
 
     Values count up to the best few hundred: nobody misses the thousandth name of a listing.
     """
-    holds = Holder(text)
+    holds = holder(text)
     values = [unit for unit in ledger if unit.kind in VALUES and not unit.untrusted]
     values.sort(key=attrgetter("rank"), reverse=True)
     wanted = {

@@ -79,12 +79,21 @@ def values_in(text: str) -> dict[str, Kind]:
             if _SHORT_NUMBER <= len(word) <= _LONGEST and word[:3] != "000":
                 found[word] = Kind.ID if len(word) >= _LONG_NUMBER else Kind.NUMBER
             continue
+        if "." in word and _is_decimal(word):
+            found[word] = Kind.NUMBER
+            continue
         known = _known.get(word)
         if known is None:
             known = _judge(word)
         for value, kind in known:
             found[value] = kind
     return found
+
+
+def _is_decimal(word: str) -> bool:
+    """Whether it is a plain figure such as 0.25: logs have thousands, each only once."""
+    before, _, after = word.partition(".")
+    return before.isdecimal() and after.isdecimal() and word.isascii() and len(word) <= _LONGEST
 
 
 def _judge(word: str) -> Values:

@@ -114,3 +114,18 @@ def test_a_repeated_conclusion_adds_nothing() -> None:
 def test_a_tiny_room_is_not_overrun(room: int) -> None:
     choice = Choice([said("A rather long saying that does not fit anywhere.", 0), value("AB-12", 1)])
     assert sum(one.cost for one in choice.take(room, Shares())) <= room
+
+
+def test_of_sayings_that_are_equally_alike_the_newest_is_followed() -> None:
+    """Whatever the hash seed of the process: the same conversation gives the same summary everywhere."""
+    places = [f"{first}{second}ville" for first in "BDFGKLM" for second in ("ar", "el", "or")]
+    days = ("one", "two", "six")
+    ledger = [
+        said(f"{place} dock{place} {place}{day}.", 3 * number + turn)
+        for number, place in enumerate(places)
+        for turn, day in enumerate(days)
+    ]
+    known = {one.unit.value: one for one in Choice(ledger).candidates}
+    for place in places:
+        first, second, third = (known[f"{place} dock{place} {place}{day}."] for day in days)
+        assert first.later is second and second.later is third

@@ -9,7 +9,7 @@ from itertools import compress, islice
 from compact.core.render import UNTRUSTED_HEADING, is_empty_failure, neutralize, request_positions
 from compact.core.seeming import whole
 from compact.evidence import Choice, extract, fold
-from compact.evidence.choose import Candidate
+from compact.evidence.choose import VALUE_ALONE, Candidate, Group
 from compact.evidence.pool import pool
 from compact.evidence.reading import sentences
 from compact.evidence.said import SHOWN
@@ -43,7 +43,7 @@ class Material:
         has_content = [not is_empty_failure(message) for message in request.messages]
         messages = list(compress(request.messages, has_content))
         positions = list(compress(request_positions(request), has_content))
-        own = extract(messages, positions, is_secret=is_secret).units
+        own = extract(messages, positions, is_secret=is_secret, room=request.max_tokens).units
         inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
         self.summary = "\n".join(filter(None, (request.previous_summary, *inside)))
         if retell:
@@ -158,7 +158,8 @@ def _at_least_something(
     if said is None:
         return Draft("", ""), 0
     for chars in (3 * limit, 2 * limit, limit):
-        one = Candidate(replace(said, value=clip(said.value, max(chars - 30, 8)), context=""), 0, 0, (), ())
+        shown = replace(said, value=clip(said.value, max(chars - 30, 8)), context="")
+        one = Candidate(shown, 0, 0, VALUE_ALONE, Group.OWN)
         made = draft([one], strategy, material.newest)
         if made.text and (tokens := count(made.text)) <= limit:
             return made, tokens
