@@ -30,6 +30,8 @@ class Calls:
 
     made: Sequence[tuple[str, dict[str, Any]]]
     text: str = ""
+    thinking: str = ""
+    """What was thought before; it has to come back, signed, with the results."""
 
 
 Reply = str | Calls
@@ -131,6 +133,24 @@ def check(path: str, body: Any) -> None:
         _check_responses(body["input"] if isinstance(body["input"], list) else [])
     else:
         _check_messages(body["messages"])
+        if (body.get("thinking") or {}).get("type") == "enabled":
+            _check_thinking(body["messages"])
+
+
+def _check_thinking(messages: list[Any]) -> None:
+    """Of the turn that goes on: what was thought before a call stands there as it was signed."""
+    last = next((one for one in reversed(messages) if one["role"] == "assistant"), None)
+    if last is None or messages[-1] is last or isinstance(last["content"], str):
+        return
+    first = last["content"][0]
+    if any(block["type"] == "tool_use" for block in last["content"]) and first["type"] != "thinking":
+        raise Refused(f"Expected `thinking` or `redacted_thinking`, but found `{first['type']}`.")
+    if first["type"] == "thinking" and first["signature"] != signature(first["thinking"]):
+        raise Refused("Invalid `signature` in `thinking` block")
+
+
+def signature(thinking: str) -> str:
+    return f"signed-{len(thinking)}-{thinking[::-1]}"
 
 
 def _check_chat(messages: list[Any]) -> None:
@@ -160,9 +180,16 @@ def _check_chat(messages: list[Any]) -> None:
 
 def _check_responses(items: list[Any]) -> None:
     waiting: set[str] = set()
+    there = {item.get("id") for item in items}
     for index, item in enumerate(items):
         kind = item.get("type", "message")
         if kind == "function_call":
+            thought = str(item.get("id", "")).split("_")
+            if thought[0] == "fcr" and (needed := f"rs_{thought[1]}") not in there:
+                raise Refused(
+                    f"Item '{item['id']}' of type 'function_call' was provided without its required "
+                    f"'reasoning' item: '{needed}'."
+                )
             waiting.add(item["call_id"])
         elif kind == "function_call_output":
             if item["call_id"] not in waiting:
@@ -328,6 +355,8 @@ def _messages(handler: _Handler, asked: Asked, reply: Reply) -> None:
     text, made = _parts(reply)
     number = handler.server.number()
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    if thinking := getattr(reply, "thinking", ""):
+        blocks.insert(0, {"type": "thinking", "thinking": thinking, "signature": signature(thinking)})
     blocks += [
         {"type": "tool_use", "id": f"toolu_{number}_{n}", "name": name, "input": given}
         for n, (name, given) in enumerate(made)
@@ -349,16 +378,24 @@ def _messages(handler: _Handler, asked: Asked, reply: Reply) -> None:
         start = {**base, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
         yield "message_start", {"type": "message_start", "message": start}
         for index, block in enumerate(blocks):
+            deltas: list[dict[str, Any]] = []
             if block["type"] == "text":
-                empty, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+                empty, deltas = {"type": "text", "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+            elif block["type"] == "thinking":
+                empty = {"type": "thinking", "thinking": "", "signature": ""}
+                half = len(block["thinking"]) // 2
+                for piece in (block["thinking"][:half], block["thinking"][half:]):
+                    deltas.append({"type": "thinking_delta", "thinking": piece})
+                deltas.append({"type": "signature_delta", "signature": block["signature"]})
             else:
                 empty = {**block, "input": {}}
-                delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+                deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
             yield (
                 "content_block_start",
                 {"type": "content_block_start", "index": index, "content_block": empty},
             )
-            yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
+            for delta in deltas:
+                yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
             yield "content_block_stop", {"type": "content_block_stop", "index": index}
         yield "message_delta", {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 5}}
         yield "message_stop", {"type": "message_stop"}
@@ -370,6 +407,10 @@ def _responses(handler: _Handler, asked: Asked, reply: Reply) -> None:
     text, made = _parts(reply)
     number = handler.server.number()
     output: list[dict[str, Any]] = []
+    thought = getattr(reply, "thinking", "")
+    if thought:
+        shown = [{"type": "summary_text", "text": thought}]
+        output.append({"type": "reasoning", "id": f"rs_{number}", "summary": shown})
     if text:
         content = [{"type": "output_text", "text": text, "annotations": [], "logprobs": []}]
         output.append(
@@ -384,7 +425,7 @@ def _responses(handler: _Handler, asked: Asked, reply: Reply) -> None:
     output += [
         {
             "type": "function_call",
-            "id": f"fc_{number}_{n}",
+            "id": f"fc{'r' if thought else ''}_{number}_{n}",
             "call_id": f"call_{number}_{n}",
             "name": name,
             "arguments": json.dumps(given),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -171,6 +171,24 @@ def then(*data: Any, silence: bytes | None = b"", named: bool = False) -> Behavi
             if silence:
                 handler.wfile.write(b"%x\r\n%b\r\n" % (len(silence), silence))
                 handler.wfile.flush()
+
+    return answer
+
+
+def until_left(left: threading.Event, *data: Any) -> Behavior:
+    """Begin a stream, if there is something to send, and go on until whoever asked is gone."""
+
+    def answer(handler: Handler) -> None:
+        if data:
+            begin_stream(handler, chunked=False)
+        for item in data:
+            handler.wfile.write(as_event(item))
+        handler.wfile.flush()
+        handler.close_connection = True
+        with suppress(OSError):
+            handler.connection.settimeout(30)
+            if handler.connection.recv(1) == b"":
+                left.set()
 
     return answer
 

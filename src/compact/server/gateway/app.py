@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from compact.errors import CompactError
@@ -14,10 +14,12 @@ from compact.manager import CompactManager
 from compact.models._http import Trouble, detail_of, trouble_of
 from compact.server.gateway import recalling
 from compact.server.gateway.compacting import Compaction, Ready
+from compact.server.gateway.connection import while_connected
 from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.metrics import Metrics
+from compact.server.gateway.originals import recalled_text
 from compact.server.gateway.settings import GatewaySettings
-from compact.server.gateway.upstream import Headers, Upstream, forwarded, returned
+from compact.server.gateway.upstream import Answer, Headers, Upstream, forwarded, returned
 from compact.server.gateway.wire import ROUTES, error_body
 from compact.server.http.guard import App, Guard, Message, Receive, Send
 
@@ -65,7 +67,10 @@ class Gateway:
 
     async def _pass_on(self, scope: Message, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
-        exchange = self._read(scope, await _body(receive) if scope["method"] != "GET" else b"")
+        exchange = self._read(scope, await _body(receive))
+        await while_connected(partial(self._exchanged, exchange, began), receive, send)
+
+    async def _exchanged(self, exchange: Exchange, began: float, send: Send) -> None:
         ready = self._compaction.grown(exchange) or await self._ready(exchange)
         overhead = time.perf_counter() - began
         self._metrics.took(overhead, ready)
@@ -93,7 +98,7 @@ class Gateway:
         key = headers.get("authorization") or headers.get("x-api-key") or headers.get("api-key") or ""
         return Exchange(
             scope["method"],
-            self._upstream.url(path, scope.get("query_string", b"")),
+            self._upstream.url(scope.get("raw_path") or path.encode(), scope.get("query_string", b"")),
             forwarded(scope["headers"]),
             raw,
             api,
@@ -105,40 +110,35 @@ class Gateway:
         )
 
     async def _ready(self, exchange: Exchange) -> Ready:
-        prepare = self._compaction.shown if exchange.counts_only else self._compaction.ready
-        ready = await prepare(exchange)
-        if self._recalls(exchange, ready) and exchange.api is not None:
-            ready = replace(ready, body=recalling.offered(exchange.api, ready.body))
-        return ready
+        return await (self._compaction.shown if exchange.counts_only else self._compaction.ready)(exchange)
 
     async def _send(self, exchange: Exchange, ready: Ready, report: Headers, send: Send) -> tuple[Ready, Any]:
         """What was answered, and the provider's count of it where it is known."""
         for last_try in (False, True):
-            async with self._upstream.answered(
-                exchange.method, exchange.url, exchange.headers, ready.body
-            ) as response:
-                if response.status_code >= 400 and ready.session and not last_try:
-                    raw = await response.aread()
-                    smaller = await self._after_overflow(exchange, ready, response.status_code, raw)
-                    if smaller is not None:
-                        ready = smaller
-                        continue
-                    await _answer(send, response.status_code, raw, [*_unpacked(response), *report])
-                    return ready, None
-                if self._recalls(exchange, ready):
-                    await self._recalled(exchange, ready, response, report, send)
-                    return ready, None
-                return ready, await self._stream(exchange, ready, response, report, send)
+            recalls = self._recalls(exchange, ready)
+            body = recalling.offered(exchange.api, ready.body) if recalls and exchange.api else ready.body
+            async with self._upstream.answered(*exchange.asking, body) as response:
+                if not recalls and (response.status_code < 400 or not ready.session or last_try):
+                    return ready, await self._stream(exchange, ready, response, report, send)
+                answer = await self._upstream.whole(response)
+            smaller = None if last_try else await self._after_overflow(exchange, ready, answer)
+            if smaller is None:
+                if recalls:
+                    answer = await self._recalled(exchange, ready, answer)
+                await _answer(send, answer.status, answer.raw, [*answer.headers, *report])
+                return ready, None
+            ready = smaller
         raise AssertionError("the last try returns")
 
     def _recalls(self, exchange: Exchange, ready: Ready) -> bool:
-        return self._settings.recall_tool and not exchange.counts_only and ready.body is not exchange.raw
+        is_compacted = ready.prepared is not None and ready.prepared.record is not None
+        return self._settings.recall_tool and is_compacted and not exchange.counts_only
 
-    async def _after_overflow(
-        self, exchange: Exchange, ready: Ready, status: int, raw: bytes
-    ) -> Ready | None:
+    async def _after_overflow(self, exchange: Exchange, ready: Ready, answer: Answer) -> Ready | None:
         """Where the provider says the prompt is too long: one hard compaction, to be sent once."""
-        if trouble_of(status, detail_of(raw)) is not Trouble.TOO_LONG or exchange.request is None:
+        if answer.status < 400 or exchange.request is None:
+            return None
+        if trouble_of(answer.status, detail_of(answer.content)) is not Trouble.TOO_LONG:
             return None
         self._metrics.overflows += 1
         return await self._compaction.smaller(exchange, ready)
@@ -149,34 +149,28 @@ class Gateway:
         headers = [*returned(response), *report]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         kept: bytearray | None = bytearray() if _has_usage(exchange, ready, response) else None
-        async for chunk in response.aiter_raw():
-            if kept is not None and len(kept) < _MOST_USAGE_BYTES:
-                kept += chunk
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        try:
+            async for chunk in response.aiter_raw():
+                if kept is not None and len(kept) < _MOST_USAGE_BYTES:
+                    kept += chunk
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        except self._upstream.failures as error:
+            self._metrics.unreachable += 1
+            raise CompactError("The upstream broke off in the middle of its answer.") from error
         await send({"type": "http.response.body", "body": b""})
         return None if kept is None else _usage_in(bytes(kept))
 
-    async def _recalled(
-        self, exchange: Exchange, ready: Ready, response: Any, report: Headers, send: Send
-    ) -> None:
-        """A reply that may call the recall tool: read whole, answered and asked again where it does."""
-        assert exchange.api is not None
-        api, body = exchange.api, ready.body
-        raw, status, headers = await response.aread(), response.status_code, _unpacked(response)
-        for _ in range(recalling.MOST_ROUNDS):
-            kind = response.headers.get("content-type", "")
-            calls = recalling.calls_in(api, kind, raw) if status == 200 else []
-            if not calls:
-                break
-            self._metrics.recalls += len(calls)
-            answers = [await self._compaction.recall(exchange, ready.preset, call.query) for call in calls]
-            body = recalling.continued(api, body, calls, answers)
-            async with self._upstream.answered(
-                exchange.method, exchange.url, exchange.headers, body
-            ) as again:
-                response = again
-                raw, status, headers = await again.aread(), again.status_code, _unpacked(again)
-        await _answer(send, status, raw, [*headers, *report])
+    async def _recalled(self, exchange: Exchange, ready: Ready, first: Answer) -> Answer:
+        """The reply after what the model looked up of this very request."""
+        request, record = exchange.request, ready.prepared.record if ready.prepared else None
+        assert request is not None and record is not None
+
+        def look_up(query: str) -> str:
+            self._metrics.recalls += 1
+            return recalled_text(request, record, query)
+
+        ask = partial(self._upstream.ask, *exchange.asking)
+        return await recalling.answered(request.api, ready.body, first, ask, look_up)
 
 
 def _has_usage(exchange: Exchange, ready: Ready, response: Any) -> bool:
@@ -196,11 +190,6 @@ def _usage_in(raw: bytes) -> Any:
     except (ValueError, AttributeError):
         return None
     return usage if isinstance(usage, Mapping) else None
-
-
-def _unpacked(response: Any) -> Headers:
-    dropped = (b"content-encoding", b"content-length")
-    return [(name, value) for name, value in returned(response) if name not in dropped]
 
 
 def _report_headers(exchange: Exchange, ready: Ready, overhead: float) -> Headers:

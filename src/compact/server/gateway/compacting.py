@@ -19,7 +19,6 @@ from compact.server.siblings import Siblings
 T = TypeVar("T")
 Asked = tuple[str, Any, Any, Any]
 """Session, messages, tools and system, as a manager takes them."""
-_RECALLED_CHARS = 4_000
 _CLOSING = 5.0
 _THOROUGH = "budget"
 """The preset that keeps least of what is too large: it shortens outputs and summarizes first turns too."""
@@ -174,17 +173,6 @@ class Compaction:
         session, messages, tools, system = asked = _asked(exchange, request)
         await manager.amanual_compact(session, messages, "", tools, system)
         return self._made(request, exchange.raw, await manager.aprepare(*asked, wait=self._wait))
-
-    async def recall(self, exchange: Exchange, preset: str, query: str) -> str:
-        """What was compacted, found by words or by handle, as text for the model."""
-        if exchange.request is None:
-            return "Nothing was compacted."
-        try:
-            found = await self.manager_for(exchange.request, preset).arecall(exchange.session, query, 5)
-        except CompactError as error:
-            return f"Nothing could be looked up: {error}"
-        shown = [f"[m{hit.position}] {hit.text}"[:_RECALLED_CHARS] for hit in found]
-        return "\n\n".join(shown) or "Nothing was found. Try other words."
 
     def _later(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)

@@ -25,6 +25,11 @@ class Exchange:
     counts_only: bool = False
     bypasses: bool = False
 
+    @property
+    def asking(self) -> tuple[str, str, Headers]:
+        """Method, address and headers, as the upstream is asked with."""
+        return self.method, self.url, self.headers
+
     @cached_property
     def request(self) -> Request | None:
         """None where it passes as it is, whatever its size."""

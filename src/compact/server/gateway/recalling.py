@@ -6,13 +6,13 @@ is asked again. For that a reply has to be read whole before it goes on, which i
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
-from compact.models._sse import data_of
-from compact.server.gateway.wire import CHAT, MESSAGES, Api
+from compact.server.gateway.replies import Call, Json, Reply, read_reply
+from compact.server.gateway.upstream import Answer
+from compact.server.gateway.wire import CHAT, MESSAGES, RESPONSES, Api
 from compact.server.http.bodies import json_bytes
 
 NAME = "compact_recall"
@@ -26,125 +26,89 @@ _SCHEMA = {
     "properties": {"query": {"type": "string", "description": "A handle, or words to search for."}},
     "required": ["query"],
 }
+LookUp = Callable[[str], str]
+"""From a query to what was found, as text for the model."""
+_LATER = f"Not run: what {NAME} found had to come first. Call it again if you still need it."
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of the recall tool in a reply."""
+async def answered(
+    api: Api, body: bytes, first: Answer, ask: Callable[[bytes], Awaitable[Answer]], look_up: LookUp
+) -> Answer:
+    """The reply for the client: the first one that does not call our tool. `first` is that to `offered`.
 
-    id: str
-    query: str
-    raw: Mapping[str, Any]
-    """As the API wants it back in the next request."""
+    A model that goes on calling gets its last request without the tool. Where that does not help, or what was
+    found is too much for it, the client's own request is what is answered: it has nothing of ours in it.
+    """
+    asked, answer = offered(api, body), first
+    for left in reversed(range(MOST_ROUNDS)):
+        reply = _calling(api, answer)
+        if reply is None:
+            return answer
+        asked = await asyncio.to_thread(_continued, api, asked, reply, look_up)
+        answer = await ask(asked if left else _without_tool(api, asked))
+        if answer.status != 200:
+            break
+    return answer if answer.status == 200 and _calling(api, answer) is None else await ask(body)
 
 
 def offered(api: Api, body: bytes) -> bytes:
     """The body with our tool behind the others."""
     value = json.loads(body)
-    tools = value.get("tools") or []
-    return json_bytes({**value, "tools": [*tools, _tool(api)]})
+    return json_bytes({**value, "tools": [*(value.get("tools") or []), _tool(api)]})
 
 
-def _tool(api: Api) -> dict[str, Any]:
+def _without_tool(api: Api, body: bytes) -> bytes:
+    """The body for the last time: the model cannot call our tool any more, but every tool of the client.
+
+    Where the client has none, ours stays in the list, since a provider wants the tools that a prompt has
+    calls of; then the model may call nothing.
+    """
+    value = json.loads(body)
+    own = [tool for tool in value["tools"] if tool != _tool(api)]
+    if own:
+        return json_bytes({**value, "tools": own})
+    return json_bytes({**value, "tool_choice": {"type": "none"} if api is MESSAGES else "none"})
+
+
+def _tool(api: Api) -> Json:
     if api is MESSAGES:
         return {"name": NAME, "description": _WHAT_FOR, "input_schema": _SCHEMA}
     described = {"name": NAME, "description": _WHAT_FOR, "parameters": _SCHEMA}
     return {"type": "function", "function": described} if api is CHAT else {"type": "function", **described}
 
 
-def continued(api: Api, body: bytes, calls: Sequence[Call], answers: Sequence[str]) -> bytes:
-    """The next request: what was asked before, the calls, and what recall found."""
+def _calling(api: Api, answer: Answer) -> Reply | None:
+    """The reply, if it calls our tool."""
+    reply = read_reply(api, answer.content_type, answer.content) if answer.status == 200 else None
+    return reply if reply is not None and any(call.name == NAME for call in reply.calls) else None
+
+
+def _continued(api: Api, body: bytes, reply: Reply, look_up: LookUp) -> bytes:
+    """The next request: what was asked before, the whole reply, and a result for each of its calls."""
     value = json.loads(body)
-    pairs = list(zip(calls, answers, strict=True))
-    more: list[dict[str, Any]]
+    found = [(call.id, look_up(_query(call)) if call.name == NAME else _LATER) for call in reply.calls]
+    results: list[Json]
     if api is MESSAGES:
-        results = [{"type": "tool_result", "tool_use_id": call.id, "content": text} for call, text in pairs]
-        more = [
-            {"role": "assistant", "content": [dict(call.raw) for call in calls]},
-            {"role": "user", "content": results},
-        ]
+        blocks = [{"type": "tool_result", "tool_use_id": name, "content": text} for name, text in found]
+        results = [{"role": "user", "content": blocks}]
     elif api is CHAT:
-        more = [{"role": "assistant", "content": None, "tool_calls": [dict(call.raw) for call in calls]}]
-        more += [{"role": "tool", "tool_call_id": call.id, "content": text} for call, text in pairs]
+        results = [{"role": "tool", "tool_call_id": name, "content": text} for name, text in found]
     else:
-        more = [dict(call.raw) for call in calls]
-        more += [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text in pairs]
-    return json_bytes({**value, api.messages: [*value[api.messages], *more]})
+        results = [{"type": "function_call_output", "call_id": name, "output": text} for name, text in found]
+    unstored = api is RESPONSES and value.get("store") is False
+    turn = _without_ids(reply.turn) if unstored else reply.turn
+    return json_bytes({**value, api.messages: [*value[api.messages], *turn, *results]})
 
 
-def calls_in(api: Api, content_type: str, raw: bytes) -> list[Call]:
-    """The calls of our tool in a reply, streamed or not; none where the reply cannot be read."""
+def _without_ids(turn: Sequence[Json]) -> list[Json]:
+    """The items of a response that the provider did not keep, so that it cannot look them up."""
+    kept = [item for item in turn if item.get("type") != "reasoning" or item.get("encrypted_content")]
+    return [{name: value for name, value in item.items() if name != "id"} for item in kept]
+
+
+def _query(call: Call) -> str:
+    given = call.arguments
     try:
-        if "text/event-stream" in content_type:
-            events = [json.loads(data) for data in data_of([raw]) if data.strip() not in ("", "[DONE]")]
-            found = list(_streamed(api, events))
-        else:
-            found = list(_whole(api, json.loads(raw)))
-        return [_call(api, one) for one in found if _name(api, one) == NAME]
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError):
-        return []
-
-
-def _name(api: Api, call: Mapping[str, Any]) -> Any:
-    return call["function"]["name"] if api is CHAT else call["name"]
-
-
-def _call(api: Api, raw: Mapping[str, Any]) -> Call:
-    if api is MESSAGES:
-        return Call(raw["id"], str(raw["input"].get("query", "")), raw)
-    arguments = raw["function"]["arguments"] if api is CHAT else raw["arguments"]
-    return Call(raw["id"] if api is CHAT else raw["call_id"], _query(arguments), raw)
-
-
-def _query(arguments: str) -> str:
-    try:
-        return str(json.loads(arguments).get("query", ""))
+        return str((json.loads(given) if isinstance(given, str) else given).get("query", ""))
     except (ValueError, AttributeError):
-        return arguments
-
-
-def _whole(api: Api, value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    if api is CHAT:
-        yield from value["choices"][0]["message"].get("tool_calls") or ()
-    elif api is MESSAGES:
-        yield from (block for block in value["content"] if block["type"] == "tool_use")
-    else:
-        yield from (item for item in value["output"] if item["type"] == "function_call")
-
-
-def _streamed(api: Api, events: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    if api is CHAT:
-        yield from _streamed_chat(events)
-    elif api is MESSAGES:
-        yield from _streamed_messages(events)
-    else:
-        for event in events:
-            if event.get("type") == "response.output_item.done":
-                yield from (one for one in [event["item"]] if one["type"] == "function_call")
-
-
-def _streamed_chat(events: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    calls: dict[int, dict[str, Any]] = {}
-    for event in events:
-        for choice in (event.get("choices") or [])[:1]:
-            for piece in (choice.get("delta") or {}).get("tool_calls") or ():
-                call = calls.setdefault(
-                    piece["index"], {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-                )
-                call["id"] = piece.get("id") or call["id"]
-                function = piece.get("function") or {}
-                call["function"]["name"] += function.get("name") or ""
-                call["function"]["arguments"] += function.get("arguments") or ""
-    yield from calls.values()
-
-
-def _streamed_messages(events: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    blocks: dict[int, dict[str, Any]] = {}
-    texts: dict[int, str] = {}
-    for event in events:
-        if event.get("type") == "content_block_start" and event["content_block"]["type"] == "tool_use":
-            blocks[event["index"]] = dict(event["content_block"])
-        elif event.get("type") == "content_block_delta" and event["index"] in blocks:
-            texts[event["index"]] = texts.get(event["index"], "") + event["delta"].get("partial_json", "")
-    for index, block in blocks.items():
-        yield {**block, "input": json.loads(texts[index]) if texts.get(index) else block.get("input") or {}}
+        return str(given)

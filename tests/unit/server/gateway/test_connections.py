@@ -1,0 +1,49 @@
+"""Clients that leave, and upstreams that break off."""
+
+from __future__ import annotations
+
+import threading
+
+import httpx2
+import pytest
+
+from compact.server.gateway.running import serving
+from compact.server.gateway.settings import GatewaySettings
+from support.gateway import HTTP, manager
+from support.providers import CHAT
+from support.wire_servers import serving as scripted
+from support.wire_servers import then, until_left
+
+ASKED = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+
+
+def test_a_client_that_leaves_in_mid_stream_ends_the_call_to_the_upstream() -> None:
+    left = threading.Event()
+    with (
+        scripted(until_left(left, "first")) as provider,
+        serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
+    ):
+        with HTTP.stream("POST", url + CHAT, json=ASKED) as answer:
+            assert "first" in next(answer.iter_text())
+            assert not left.is_set()
+        assert left.wait(10)
+
+
+def test_a_client_that_leaves_before_the_first_byte_ends_the_call_too() -> None:
+    left = threading.Event()
+    with (
+        scripted(until_left(left)) as provider,
+        serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
+    ):
+        with pytest.raises(httpx2.ReadTimeout):
+            HTTP.post(url + CHAT, json=ASKED, timeout=0.3)
+        assert left.wait(10)
+
+
+def test_a_stream_that_the_upstream_breaks_off_is_broken_off_for_the_client() -> None:
+    with (
+        scripted(then("first", silence=None)) as provider,
+        serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
+        pytest.raises(httpx2.RemoteProtocolError),
+    ):
+        HTTP.post(url + CHAT, json=ASKED)
