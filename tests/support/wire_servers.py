@@ -29,7 +29,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.take(Received(self.path, headers, json.loads(raw or b"null")))(self)
+        try:
+            body = json.loads(raw or b"null")
+        except ValueError:
+            body = raw
+        self.server.take(Received(self.path, headers, body))(self)
 
     do_GET = do_POST
 

@@ -20,16 +20,27 @@ from compact.server.gateway.metrics import Metrics
 from compact.server.gateway.originals import recalled_text
 from compact.server.gateway.settings import GatewaySettings
 from compact.server.gateway.upstream import Answer, Headers, Upstream, forwarded, returned
-from compact.server.gateway.wire import ROUTES, error_body
-from compact.server.http.guard import App, Guard, Message, Receive, Send
+from compact.server.gateway.wire import ROUTES, error_body, spoken_at
+from compact.server.http.guard import App, Guard, Message, Receive, Send, as_problem
+from compact.server.http.problems import Problem
+from compact.server.http.settings import JSON
 
-_JSON = (b"content-type", b"application/json")
+_JSON = (b"content-type", JSON.encode())
+_OWN_PATHS = ("/healthz", "/metrics")
 _MOST_USAGE_BYTES = 2_000_000
 
 
 def create_app(settings: GatewaySettings, manager: CompactManager) -> App:
     """The gateway behind the guard; it closes the manager when it ends."""
-    return Guard(Gateway(settings, manager), settings.guard)
+    return Guard(Gateway(settings, manager), settings.guard, _refusal)
+
+
+def _refusal(scope: Message, problem: Problem) -> tuple[str, bytes]:
+    """In the envelope of the provider whose client asks; our own pages have the usual one."""
+    if scope["path"] in _OWN_PATHS:
+        return as_problem(scope, problem)
+    api = spoken_at(scope["path"], scope["headers"])
+    return JSON, error_body(api, problem.status, str(problem), problem.code)
 
 
 class Gateway:
@@ -95,6 +106,7 @@ class Gateway:
         path = scope["path"]
         api = ROUTES.get(path) if scope["method"] == "POST" else None
         bypass = headers.get("x-compact-bypass", "").lower() not in ("", "0", "false", "no")
+        preset = headers.get("x-compact-preset", "")
         key = headers.get("authorization") or headers.get("x-api-key") or headers.get("api-key") or ""
         return Exchange(
             scope["method"],
@@ -102,11 +114,12 @@ class Gateway:
             forwarded(scope["headers"]),
             raw,
             api,
-            preset=headers.get("x-compact-preset", ""),
+            preset=preset,
             session_name=headers.get("x-compact-session", ""),
             owners=(str((scope.get("state") or {}).get("tenant") or ""), key),
             counts_only=path.endswith("/count_tokens"),
             bypasses=bypass,
+            smallest=self._compaction.smallest(preset),
         )
 
     async def _ready(self, exchange: Exchange) -> Ready:

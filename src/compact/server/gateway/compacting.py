@@ -7,10 +7,12 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from compact.core.plan import limits_for
 from compact.errors import CompactError, ConfigError, InsufficientBudget
 from compact.functions import count_tokens
 from compact.manager import CompactManager
 from compact.model.outcome import Prepared
+from compact.policies import preset as preset_named
 from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.known_prompts import KnownPrompt, KnownPrompts
 from compact.server.gateway.wire import Request
@@ -20,6 +22,9 @@ T = TypeVar("T")
 Asked = tuple[str, Any, Any, Any]
 """Session, messages, tools and system, as a manager takes them."""
 _CLOSING = 5.0
+_SMALL = 8_000
+_SMALLEST_WINDOW = 4_096
+"""Of the models that are still offered."""
 _THOROUGH = "budget"
 """The preset that keeps least of what is too large: it shortens outputs and summarizes first turns too."""
 
@@ -56,6 +61,20 @@ class Compaction:
         """Load what the first count needs."""
         config = self._manager.config
         count_tokens("warm", config.model, counter=config.counter)
+
+    def smallest(self, preset: str) -> int:
+        """Below so many tokens nothing can be due, whatever model is asked.
+
+        A token has at least a byte, so a short body need not be read, nor kept.
+        """
+        config = self._manager.config
+        try:
+            policy = preset_named(preset) if preset and preset != config.preset else config.policy
+        except ConfigError:
+            return 0
+        if policy.fold_on_turns:
+            return 0
+        return min(_SMALL, limits_for(policy, config.max_context_tokens or _SMALLEST_WINDOW, 0).trigger)
 
     def manager_for(self, request: Request, preset: str) -> CompactManager:
         return self._siblings.of(request.model, preset, request.api.format)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from compact.console.context import Context, to_json
 from compact.console.exits import ExitCode
-from compact.console.options import add_settings
-from compact.console.stored import store_url
+from compact.console.options import add_settings, at_least_one
+from compact.console.stored import shown_url, store_url
 from compact.errors import ConfigError
-from compact.server.gateway.settings import PORT, GatewaySettings
+from compact.server.gateway.settings import PORT, RATE, GatewaySettings
 from compact.server.http.folders import made_data_folder
+from compact.server.http.settings import is_loopback
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
@@ -27,6 +28,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--token-env", metavar="NAME", help="variable that holds the gateway's own token")
     parser.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME", help="a further name to answer to"
+    )
+    parser.add_argument(
+        "--workers", type=at_least_one, default=1, metavar="N", help="processes; several need PostgreSQL"
+    )
+    parser.add_argument(
+        "--requests-per-second",
+        type=float,
+        default=RATE,
+        metavar="N",
+        help=f"of one client (default: {RATE:g}; 0: any number)",
     )
     parser.add_argument("--recall-tool", action="store_true", help="let the model look up what was compacted")
     parser.add_argument("--store", metavar="URL", help="database (default: gateway.db in your data folder)")
@@ -44,17 +55,15 @@ def enter(context: Context) -> ExitCode:
         token=_token(context),
         allowed_hosts=args.allow_host,
         recall_tool=args.recall_tool,
+        requests_per_second=args.requests_per_second,
     )
     require()
-    from compact.manager import CompactManager
-    from compact.server.gateway.running import serve
-    from compact.stores import open_store
+    from compact.server.gateway.running import serve_all
 
     config = _config(context)
+    asked = _summarizers(context, config, settings)
     url = _store_url(context, config)
-    with closing(open_store(url, config.tenant)) as store:
-        manager = CompactManager(config, store=store)
-        serve(settings, manager, lambda at: _greet(context, settings, at, url))
+    serve_all(settings, config, url, args.workers, lambda at: _greet(context, settings, at, url, asked))
     context.note("stopped")
     return ExitCode.OK
 
@@ -66,7 +75,38 @@ def _config(context: Context) -> CompactConfig:
     if "path" not in config.archive.model_fields_set and config.archive.adapter == "fs":
         folder = made_data_folder(context.environ)
         changes["archive"] = config.archive.model_copy(update={"path": str(folder / "gateway-archive")})
+    if config.summarizer.name == "auto" and not config.summarizer.base_url:
+        # The user named one address for what is said here. A key in the environment names no other.
+        changes["summarizer"] = config.summarizer.model_copy(update={"name": "extractive"})
     return config.model_copy(update=changes)
+
+
+def _summarizers(context: Context, config: CompactConfig, settings: GatewaySettings) -> list[str]:
+    """Who is asked for summaries, and where, in their order; ConfigError where that is this gateway."""
+    from compact.wiring import summarizer_address, summarizing_model, vendor_of
+
+    shown = []
+    for one in (config.summarizer, *config.summarizer.fallbacks):
+        model = summarizing_model(config.model_copy(update={"summarizer": one}), context.environ)
+        if model is None:
+            shown.append("embedded summarizer, here")
+            continue
+        vendor = vendor_of(one, config.preset, context.environ)
+        address = summarizer_address(one, vendor, context.environ)
+        if _is_here(address, settings):
+            raise ConfigError(
+                f"The summarizer would ask this gateway itself ({address}). Nothing was started: set "
+                "summarizer.base_url to the provider, or unset the base URL in the environment.",
+                "summarizer.base_url",
+            )
+        shown.append(f"{model} at {shown_url(address)}")
+    return shown
+
+
+def _is_here(address: str, settings: GatewaySettings) -> bool:
+    parts = urlsplit(address)
+    name = parts.hostname or ""
+    return parts.port == settings.port and (name == settings.host or is_loopback(name))
 
 
 def _store_url(context: Context, config: CompactConfig) -> str:
@@ -85,18 +125,19 @@ def _token(context: Context) -> str | None:
     return value
 
 
-def _greet(context: Context, settings: GatewaySettings, url: str, store: str) -> None:
+def _greet(context: Context, settings: GatewaySettings, url: str, store: str, summarizers: list[str]) -> None:
     out = context.out
-    shown = store.rpartition("@")[2] if "@" in store else store
     if context.args.json:
-        out.line(to_json({"url": url, "upstream": settings.upstream, "token": bool(settings.token)}))
+        facts = {"url": url, "upstream": settings.upstream, "token": bool(settings.token)}
+        out.line(to_json({**facts, "summarizers": summarizers}))
         out.stream.flush()
         return
     lines = {
         "OpenAI": f"OPENAI_BASE_URL={url}/v1",
         "Anthropic": f"ANTHROPIC_BASE_URL={url}",
         "passes on to": settings.upstream,
-        "stored in": shown,
+        "summaries by": ", else ".join(summarizers),
+        "stored in": shown_url(store),
     }
     out.line(f"{out.styled('Gateway', 'bold')} at {out.styled(url, 'cyan')}")
     for name, text in lines.items():

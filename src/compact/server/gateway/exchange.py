@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
+from compact.server.gateway.known_prompts import most_tokens
 from compact.server.gateway.upstream import Headers
 from compact.server.gateway.wire import Api, Request, read, session_of
 
@@ -24,6 +25,8 @@ class Exchange:
     owners: tuple[str, ...] = ()
     counts_only: bool = False
     bypasses: bool = False
+    smallest: int = 0
+    """A prompt below this many tokens passes unread."""
 
     @property
     def asking(self) -> tuple[str, str, Headers]:
@@ -33,7 +36,9 @@ class Exchange:
     @cached_property
     def request(self) -> Request | None:
         """None where it passes as it is, whatever its size."""
-        return read(self.api, self.raw) if self.api is not None and not self.bypasses else None
+        if self.api is None or self.bypasses or most_tokens(self.raw) < self.smallest:
+            return None
+        return read(self.api, self.raw)
 
     @cached_property
     def session(self) -> str:

@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from socket import socket
 
+from compact.config import CompactConfig
 from compact.manager import CompactManager
 from compact.server.gateway.app import create_app
 from compact.server.gateway.settings import GatewaySettings
 from compact.server.http.running import Service, bound, on_a_thread
+from compact.server.http.workers import check_workers, serve_with
+from compact.stores import open_store
+
+_STOP_SECONDS = 10.0
 
 
-def serve(settings: GatewaySettings, manager: CompactManager, ready: Callable[[str], None]) -> None:
-    """Serves until it is interrupted; `ready` gets the URL once requests are answered."""
+def serve_all(
+    settings: GatewaySettings, config: CompactConfig, store: str, workers: int, ready: Callable[[str], None]
+) -> None:
+    """Serves with that many processes until it is interrupted; `ready` gets the URL."""
+    check_workers(workers, store)
+    serve = partial(_serve_on, settings, config, store)
+    if workers > 1:
+        serve_with(serve, workers, settings.host, settings.port, _STOP_SECONDS, ready)
+        return
     with bound(settings.host, settings.port) as listening, suppress(KeyboardInterrupt):
+        serve(listening, ready)
+
+
+def _serve_on(
+    settings: GatewaySettings,
+    config: CompactConfig,
+    store: str,
+    listening: socket,
+    ready: Callable[[str], None],
+) -> None:
+    with closing(open_store(store, config.tenant)) as opened:
+        manager = CompactManager(config, store=opened)
         _service(settings, manager, ready).run(sockets=[listening])
 
 
@@ -27,5 +53,9 @@ def serving(settings: GatewaySettings, manager: CompactManager) -> Iterator[str]
 
 def _service(settings: GatewaySettings, manager: CompactManager, ready: Callable[[str], None]) -> Service:
     return Service(
-        create_app(settings, manager), settings.host, ready=ready, stop_seconds=10, write_seconds=300.0
+        create_app(settings, manager),
+        settings.host,
+        ready=ready,
+        stop_seconds=_STOP_SECONDS,
+        write_seconds=300.0,
     )

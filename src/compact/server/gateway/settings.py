@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from compact.errors import ConfigError
+from compact.server.gateway.wire import ROUTES
 from compact.server.http.settings import JSON, MEGABYTE, TENANT, GuardSettings
 
 PORT = 5177
+RATE = 100.0
 TOKEN_HEADER = "x-compact-token"
 """Not Authorization: that one carries the key of the provider, and goes through."""
 
@@ -32,6 +34,9 @@ class GatewaySettings:
     summarizer needs less; the summary of a model is there for the next request."""
     max_body_bytes: int = 64 * MEGABYTE
     first_byte_seconds: float = 600.0
+    requests_per_second: float = RATE
+    """Of one client address, or of all that have the token; 0: any number."""
+    burst: int = 400
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.upstream)
@@ -52,7 +57,10 @@ class GatewaySettings:
             allowed_hosts=self.allowed_hosts,
             open_paths=("/healthz",),
             content_types=(JSON,),
+            # What else a provider takes, such as files, passes on as it is.
+            typed_paths=tuple(ROUTES),
             max_body_bytes=self.max_body_bytes,
             body_memory_bytes=4 * self.max_body_bytes,
-            requests_per_second=0.0,
+            requests_per_second=self.requests_per_second,
+            burst=self.burst,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -36,8 +36,14 @@ ROUTES: Mapping[str, Api] = {
     "/v1/messages": MESSAGES,
     "/v1/messages/count_tokens": MESSAGES,
 }
-_SMALL = 8_000
-"""Bytes. A token has at least one, so a body this small fits every window there is."""
+_ANTHROPIC_KINDS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +79,6 @@ def read(api: Api, raw: bytes) -> Request | None:
 
     Whatever the provider would refuse is the provider's to refuse.
     """
-    if len(raw) < _SMALL:
-        return None
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -103,9 +107,18 @@ def _role(message: Any) -> Any:
     return message.get("role") if isinstance(message, Mapping) else None
 
 
-def error_body(api: Api | None, status: int, message: str) -> bytes:
+def spoken_at(path: str, headers: Iterable[tuple[bytes, bytes]]) -> Api:
+    """Whose client it probably is that asks here."""
+    if path in ROUTES:
+        return ROUTES[path]
+    speaks_anthropic = any(name.lower() == b"anthropic-version" for name, _ in headers)
+    return MESSAGES if speaks_anthropic or path.startswith("/v1/messages") else CHAT
+
+
+def error_body(api: Api | None, status: int, message: str, code: str | None = None) -> bytes:
     """An error of the gateway's own, in the envelope that the client's SDK can read."""
-    kind = "invalid_request_error" if status < 500 else "api_error"
     if api is not None and api.error == "anthropic":
+        kind = _ANTHROPIC_KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
         return json_bytes({"type": "error", "error": {"type": kind, "message": message}})
-    return json_bytes({"error": {"message": message, "type": kind, "param": None, "code": None}})
+    kind = "invalid_request_error" if status < 500 else "api_error"
+    return json_bytes({"error": {"message": message, "type": kind, "param": None, "code": code}})

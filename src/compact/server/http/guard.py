@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from compact.server.http.bodies import BodyRoom, drain, too_large
 from compact.server.http.limits import RateLimit, Seats
-from compact.server.http.problems import Problem
+from compact.server.http.problems import MEDIA_TYPE, Problem
 from compact.server.http.settings import TENANT, GuardSettings, is_loopback
 
 Message = MutableMapping[str, Any]
@@ -18,10 +18,17 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
+Refusal = Callable[[Message, Problem], tuple[str, bytes]]
+"""Content type and body of the answer to a request that is refused."""
+
 _METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
 _CORS = {"access-control-allow-methods": _METHODS, "access-control-max-age": "600"}
 _AUTHORIZATION = "authorization"
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def as_problem(scope: Message, problem: Problem) -> tuple[str, bytes]:
+    return MEDIA_TYPE, problem.body
 
 
 class Guard:
@@ -34,8 +41,9 @@ class Guard:
     - Bodies are read here, whole, within their limits; the application gets them complete.
     """
 
-    def __init__(self, app: App, settings: GuardSettings) -> None:
+    def __init__(self, app: App, settings: GuardSettings, refusal: Refusal = as_problem) -> None:
         self._app = app
+        self._refusal = refusal
         self._settings = settings
         self._tokens = [(token.strip().encode(), tenant) for token, tenant in settings.tokens.items()]
         self._hosts = {name.lower() for name in (settings.host, *settings.allowed_hosts)}
@@ -67,7 +75,7 @@ class Guard:
         try:
             seat = self._open.take()
         except Problem as problem:
-            await _refuse(send, problem, extra)
+            await self._refuse(scope, send, problem, extra)
             return
         try:
             self._check(scope, headers, allowed)
@@ -75,7 +83,7 @@ class Guard:
         except Problem as problem:
             if problem.status != 408:
                 await drain(chunks)
-            await _refuse(send, problem, extra)
+            await self._refuse(scope, send, problem, extra)
         except _Gone:
             pass
         finally:
@@ -100,7 +108,7 @@ class Guard:
             encoding = headers.get("content-encoding", "")
             body = await incoming.read(chunks, encoding, settings.max_body_bytes, settings.body_seconds)
             if body:
-                self._check_type(headers.get("content-type", ""))
+                self._check_type(scope["path"], headers.get("content-type", ""))
             await self._app(scope, _replayed(body, receive), send)
 
     def _check(self, scope: Message, headers: dict[str, str], allowed_origin: bool) -> None:
@@ -121,7 +129,7 @@ class Guard:
         if origin is None and headers.get("sec-fetch-site") == "cross-site":
             raise Problem(403, "foreign-origin", "Pages of other sites may not use this service.")
         tenant = self._tenant(headers.get(self._settings.token_header, ""))
-        if tenant is None and not self._is_open(scope["path"]):
+        if tenant is None and not _is_among(scope["path"], self._settings.open_paths):
             raise Problem(401, "no-token", f"The token is missing or wrong: send {self._asked_for}.")
         scope.setdefault("state", {})["tenant"] = tenant
         address = (scope.get("client") or ("",))[0]
@@ -146,21 +154,30 @@ class Guard:
                 found = tenant
         return found
 
-    def _is_open(self, path: str) -> bool:
-        return any(
-            path.startswith(opened[:-1]) if opened.endswith("*") else path == opened
-            for opened in self._settings.open_paths
-        )
-
-    def _check_type(self, sent: str) -> None:
+    def _check_type(self, path: str, sent: str) -> None:
         kind = sent.partition(";")[0].strip().lower()
-        if kind not in self._settings.content_types:
+        if kind not in self._settings.content_types and _is_among(path, self._settings.typed_paths):
             wanted = " or ".join(kind for kind in self._settings.content_types if kind)
             raise Problem(415, "unknown-content-type", f"Send {wanted} as Content-Type. Nothing was stored.")
 
     def _is_ours(self, host: str) -> bool:
         name = _host_name(host)
         return bool(name) and (is_loopback(name) or name in self._hosts or host.lower() in self._hosts)
+
+    async def _refuse(self, scope: Message, send: Send, problem: Problem, extra: Headers) -> None:
+        kind, content = self._refusal(scope, problem)
+        more = [
+            (name.encode(), value.encode())
+            for name, value in {**problem.headers, "content-type": kind}.items()
+        ]
+        await _answer(send, problem.status, content, [*extra, *more])
+
+
+def _is_among(path: str, patterns: Sequence[str]) -> bool:
+    """A pattern that ends in `*` stands for everything that begins like it."""
+    return any(
+        path.startswith(pattern[:-1]) if pattern.endswith("*") else path == pattern for pattern in patterns
+    )
 
 
 class _Gone(Exception):
@@ -236,11 +253,6 @@ def _with_headers(send: Send, extra: Headers) -> Send:
         await send(message)
 
     return sending
-
-
-async def _refuse(send: Send, problem: Problem, extra: Headers) -> None:
-    more = [(name.encode(), value.encode()) for name, value in problem.headers.items()]
-    await _answer(send, problem.status, problem.body, [*extra, *more])
 
 
 async def _answer(send: Send, status: int, content: bytes, extra: Headers) -> None:

@@ -30,6 +30,8 @@ class GuardSettings:
     """Need no token. A path that ends in `*` opens everything that begins like it."""
     content_types: Sequence[str] = (JSON,)
     """Of bodies; the empty string allows a body without a type."""
+    typed_paths: Sequence[str] = ("*",)
+    """Whose bodies must be of these types; others may be of any."""
     content_security_policy: str = "default-src 'none'; frame-ancestors 'none'"
     max_body_bytes: int = 8 * MEGABYTE
     """Of a request, as sent and as unpacked."""

@@ -65,7 +65,7 @@ def enter(context: Context) -> int:
     for package, extra in (("fastapi", "studio"), ("uvicorn", "studio"), ("sqlalchemy", "studio")):
         if find_spec(package) is None:
             raise MissingExtra(package, extra)
-    from compact.server.studio.workers import serve_all
+    from compact.server.studio.running import serve_all
 
     settings = _settings(context)
     if context.args.demo:

@@ -5,12 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
+from socket import socket
 
 from compact.server.http.running import Service, bound, on_a_thread, url_of
+from compact.server.http.workers import check_workers, serve_with
 from compact.server.studio.app import create_app
 from compact.server.studio.catalog import Catalog
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.studio import Studio
+
+
+def serve_all(settings: StudioSettings, workers: int, ready: Callable[[str], None]) -> None:
+    """Serves with that many processes until it is interrupted; `ready` gets the URL."""
+    check_workers(workers, settings.store)
+    if workers == 1:
+        serve(settings, ready)
+        return
+    host, port, seconds = settings.host, settings.port, settings.stop_seconds
+    serve_with(partial(_serve_on, settings), workers, host, port, seconds, ready)
+
+
+def _serve_on(settings: StudioSettings, listening: socket, ready: Callable[[str], None]) -> None:
+    service(settings, ready).run(sockets=[listening])
 
 
 def serve(settings: StudioSettings, ready: Callable[[str], None], catalog: Catalog | None = None) -> None:

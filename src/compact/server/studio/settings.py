@@ -71,7 +71,3 @@ class StudioSettings:
 
     def __post_init__(self) -> None:
         _ = self.guard  # refuses another host without a token before anything is started
-
-    @property
-    def is_sqlite(self) -> bool:
-        return self.store.startswith("sqlite")

@@ -12,7 +12,6 @@ from typing import Any
 
 from compact.errors import ConfigError
 from compact.server.http.running import bound, url_of
-from compact.server.studio.settings import StudioSettings
 
 _LOOK_SECONDS = 0.2
 # One that dies at once, again and again, has a reason that another start does not cure.
@@ -20,26 +19,35 @@ _SHORT_LIFE = 2.0
 _MOST_SHORT_LIVES = 5
 
 
-def serve_all(settings: StudioSettings, workers: int, ready: Callable[[str], None]) -> None:
-    """Serves with that many processes until it is interrupted; `ready` gets the URL."""
-    if workers == 1:
-        from compact.server.studio.running import serve
+Serve = Callable[[socket.socket, Callable[[str], None]], None]
+"""Serves on a socket until it is interrupted; calls what it gets once requests are answered."""
 
-        serve(settings, ready)
-        return
-    if settings.is_sqlite:
+
+def check_workers(workers: int, store: str) -> None:
+    """ConfigError where the database cannot be shared by that many processes."""
+    if workers > 1 and store.startswith("sqlite"):
         raise ConfigError(
-            f"--workers {workers} needs PostgreSQL; {settings.store.partition(':')[0]} serves one process. "
+            f"--workers {workers} needs PostgreSQL; {store.partition(':')[0]} serves one process. "
             "Nothing was started: name a database with --store postgresql://…, or use one worker.",
             "workers",
         )
-    with bound(settings.host, settings.port) as listening:
-        _Pool(settings, listening, workers).run(lambda: ready(url_of(settings.host, listening)))
+
+
+def serve_with(
+    serve: Serve, workers: int, host: str, port: int, stop_seconds: float, ready: Callable[[str], None]
+) -> None:
+    """Serves with that many processes until it is interrupted; `ready` gets the URL.
+
+    `serve` is sent to them, so it has to be a function of a module, or a partial of one.
+    """
+    with bound(host, port) as listening:
+        _Pool(serve, listening, workers, stop_seconds).run(lambda: ready(url_of(host, listening)))
 
 
 class _Pool:
-    def __init__(self, settings: StudioSettings, listening: socket.socket, count: int) -> None:
-        self._settings = settings
+    def __init__(self, serve: Serve, listening: socket.socket, count: int, stop_seconds: float) -> None:
+        self._serve = serve
+        self._stop_seconds = stop_seconds
         self._listening = listening
         self._count = count
         # A fork would share threads' locks and open connections.
@@ -70,7 +78,7 @@ class _Pool:
     def _start(self) -> None:
         up = self._context.Event()
         worker = self._context.Process(
-            target=_work, args=(self._settings, self._listening, up), name="compact-worker"
+            target=_work, args=(self._serve, self._listening, up), name="compact-worker"
         )
         worker.start()
         self._workers.append((worker, up, time.monotonic()))
@@ -97,7 +105,7 @@ class _Pool:
     def _end_all(self) -> None:
         for worker, _, _ in self._workers:
             worker.terminate()
-        ends = time.monotonic() + self._settings.stop_seconds + 10
+        ends = time.monotonic() + self._stop_seconds + 10
         for worker, _, _ in self._workers:
             worker.join(max(0.1, ends - time.monotonic()))
             if worker.is_alive():
@@ -105,10 +113,8 @@ class _Pool:
                 worker.join()
 
 
-def _work(settings: StudioSettings, listening: socket.socket, up: Any) -> None:
+def _work(serve: Serve, listening: socket.socket, up: Any) -> None:
     """One worker: ends by itself on a signal."""
-    from compact.server.studio.running import service
-
     # A Ctrl-C at the terminal reaches all processes; the parent passes it on in its own time.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    service(settings, lambda _: up.set()).run(sockets=[listening])
+    serve(listening, lambda _: up.set())
