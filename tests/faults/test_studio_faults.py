@@ -259,19 +259,26 @@ def test_terminal_and_server_go_on_with_each_others_sessions(tmp_path: Path) -> 
         assert said(client, session, "and back")[-1]["finishReason"] == "stop"
 
 
+class Discovering(Toolbox):
+    """Every tool is one that the agent found on the way."""
+
+    @property
+    def schemas(self) -> Any:
+        return [{**tool, "meta": {"discovered": True}} for tool in super().schemas]
+
+    def with_tools(self, *tools: Tool) -> Toolbox:
+        return Discovering([*self._tools.values()])
+
+
+def a_finder() -> tuple[RuleModel, Toolbox]:
+    answers = iter([("find_port", {}), *["Noted. " + REPLY] * 40])
+    tools = Discovering([Tool("find_port", "Finds the port.", lambda: "8460")])
+    return RuleModel(lambda _: next(answers)), tools
+
+
 @pytest.mark.spec("S2.17", part="server")
 def test_discovered_tools_are_sent_only_while_a_kept_message_refers_to_them(store_url: str) -> None:
-    class Discovering(Toolbox):
-        @property
-        def schemas(self) -> Any:
-            return [{**tool, "meta": {"discovered": True}} for tool in super().schemas]
-
-        def with_tools(self, *tools: Tool) -> Toolbox:
-            return Discovering([*self._tools.values()])
-
-    answers = iter([("find_port", {}), *["Noted. " + REPLY] * 30])
-    model = RuleModel(lambda _: next(answers))
-    tools = Discovering([Tool("find_port", "Finds the port.", lambda: "8460")])
+    model, tools = a_finder()
     with studio(store_url, model, tools) as client:
         session = new_session(client, preset="chat")
         said(client, session, "Find the port.")
@@ -281,6 +288,29 @@ def test_discovered_tools_are_sent_only_while_a_kept_message_refers_to_them(stor
                 break
         said(client, session, "Anything left?")
         assert "find_port" not in str(model.tools[-1])
+
+
+@pytest.mark.spec("S2.17", part="server")
+def test_two_workers_agree_on_discovered_tools(new_database: Callable[[str], str]) -> None:
+    model, tools = a_finder()
+    url = new_database("postgresql")
+    with studio(url, model, tools) as one, studio(url, model, tools) as other:
+        session = new_session(one, preset="chat")
+        said(one, session, "Find the port.")
+        said(other, session, "And now?")
+        assert "find_port" in str(model.tools[-1])
+        for number in range(25):
+            # The other one has the session open too, and its own idea of the tools.
+            worker = (one, other)[number % 2]
+            if "compaction-complete" in compactions(said(worker, session, f"Message {number}. {REPLY}")):
+                break
+        for worker in (one, other):
+            said(worker, session, "Anything left?")
+            assert "find_port" not in str(model.tools[-1])
+        said(one, session, "Use find_port again.")
+        for worker in (other, one):
+            said(worker, session, "Please.")
+            assert "find_port" in str(model.tools[-1])
 
 
 def test_a_stop_of_the_server_parks_open_turns(tmp_path: Path) -> None:

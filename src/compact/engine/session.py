@@ -97,6 +97,13 @@ class Session:
             self._newest = record.id
             if record.id not in self._learned:
                 self.learn(record)
+                self._read_retired_tools()
+
+    def _read_retired_tools(self) -> None:
+        """Another process made a compaction, and took tools off the list with it."""
+        if isinstance(self._store, Remembers):
+            names = self._store.memory(self.id).retired_tools
+            self.retired_tools, self._saved = names, replace(self._saved, retired_tools=names)
 
     def archived(self, history: History) -> ArchivedStep | None:
         """The step whose transcript goes furthest along this history, also one that was undone since."""
@@ -143,6 +150,10 @@ class Session:
             reached_key=history.source_at(history.length),
         )
 
+    def _is_news(self, record: Record) -> bool:
+        """Whether another process made it since this session was opened here."""
+        return record.session_id == self.id and record.id != self._newest and record.id not in self._learned
+
     def is_borrowed(self, history: History) -> bool:
         """Whether the history goes on from a record that another session made."""
         return history.base is not None and history.base.session_id != self.id
@@ -185,7 +196,7 @@ class Session:
             history = self._new(self._format, possible)
             if self._histories and self._histories[0].possible == possible:
                 remembered = self._histories[0].caller.remembered()
-        known = len(head.source) + len(history.caller.copies)
+        known, base = len(head.source) + len(history.caller.copies), history.base
         # Another history of this session may have been compacted since.
         history.catch_up(len(self._learned))
         if known < len(messages) or history not in self._histories:
@@ -197,6 +208,8 @@ class Session:
                 self.catch_up()
                 self._histories = []
                 return self.history_for(messages, named, True)
+            if history.base is not None and history.base is not base and self._is_news(history.base):
+                self._read_retired_tools()
             if history.base is not None:
                 # A summary of another session is no system prompt here either.
                 self.prompt.exclude(history.base)
