@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +11,40 @@ from compact.functions import count_tokens
 from compact.model.message import Usage
 from compact.model.record import Record, RecordKind
 from compact.models.prices import cost
+from compact.ports import RecordIndex
 from compact.server.studio import schemas
 from compact.server.studio.messages import grouped, record_in_force, seconds_of
 from compact.server.studio.prompt_contents import PromptContents, survived
 
 _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
+
+
+class KnownFigures:
+    """The figures of the sessions that were looked at last; they change only with the session."""
+
+    def __init__(self, most: int = 50) -> None:
+        self._most = most
+        self._known: OrderedDict[str, tuple[object, schemas.Figures]] = OrderedDict()
+
+    def of(self, conversation: Conversation) -> schemas.Figures:
+        """Called from several threads; the last one to count wins."""
+        state = _state_of(conversation)
+        known = self._known.pop(conversation.id, None)
+        if known is None or known[0] != state:
+            known = state, figures_of(conversation)
+        self._known[conversation.id] = known
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+        return known[1]
+
+
+def _state_of(conversation: Conversation) -> object:
+    """Equal as long as nothing was said, compacted or undone, and the model is the same."""
+    turns = conversation.turns
+    newest = turns[-1].get("timestamp") if turns else None
+    store = conversation.chats.store
+    records = store.record_state(conversation.id) if isinstance(store, RecordIndex) else object()
+    return len(turns), newest, records, conversation.agent, conversation.manager.config.policy.hash
 
 
 def figures_of(conversation: Conversation) -> schemas.Figures:

@@ -19,6 +19,7 @@ from compact.errors import CompactError
 from compact.model.event import Event, EventName
 from compact.ports import Thread
 from compact.server.http.problems import Problem
+from compact.server.studio.figures import KnownFigures
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
 from compact.server.studio.notifying import News
@@ -76,6 +77,7 @@ class Workspace:
         self.events = events
         self.metrics = metrics
         self.presence = presence
+        self.figures = KnownFigures()
         self._notify = notify
         """Notifies other processes."""
         self._max_open = max_open

@@ -13,7 +13,6 @@ from compact.model.record import RecordKind
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
 from compact.server.studio.compaction import compact_now, plan_of
-from compact.server.studio.figures import figures_of
 from compact.server.studio.restoring import previewed, restored
 from compact.server.studio.routes.common import Here, SessionId, Step, TheStudio, problems
 from compact.server.studio.showing import shown_records, shown_usage
@@ -161,7 +160,7 @@ async def original(here: Here, session_id: SessionId, handle: str) -> schemas.Or
 @router.get("/api/sessions/{session_id}/figures", responses=problems(404))
 async def figures(here: Here, session_id: SessionId) -> schemas.Figures:
     """Size over turns, cost, cached tokens, what compaction saved and what survived it."""
-    return await here.look(session_id, figures_of)
+    return await here.look(session_id, here.figures.of)
 
 
 @router.get(
