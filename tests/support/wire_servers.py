@@ -57,6 +57,8 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, script: Sequence[Behavior]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
+        self.connections = 0
+        """How many were ever made."""
         self.received: list[Received] = []
         self.released = threading.Event()
         self._script = list(script)
@@ -65,6 +67,10 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        self.connections += 1
+        return True
 
     def take(self, request: Received) -> Behavior:
         with self._lock:

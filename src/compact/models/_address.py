@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from compact.errors import ChatError, ContextOverflow
 from compact.model.chat import ReplyPiece
+from compact.models._connections import Connection, Connections
 from compact.models._http import (
     CONNECT_SECONDS,
     HINTS,
@@ -37,6 +39,7 @@ DONE = "[DONE]"
 
 # A sign of life that brings nothing, and so no reason to wait longer.
 _PING = {"type": "ping"}
+_END_SECONDS = 0.5
 _MOST_ERROR_BYTES = 100_000
 _UNCHANGED = "The conversation is unchanged"
 _NUMBER = r"(\d[\d,]*)"
@@ -71,6 +74,8 @@ class Address:
     """The addresses of a host that may be connected to; None: as the system resolves it. Connections are made
     to these very addresses, so that a name cannot lead elsewhere between the check and the connection."""
 
+    connections: Connections = field(default_factory=Connections, repr=False, compare=False)
+
     def reply(
         self, payload: Mapping[str, Any], line: Line, read: Reader
     ) -> Generator[ReplyPiece, None, None]:
@@ -82,18 +87,19 @@ class Address:
         httpx = load_httpx(self.extra)
         # Lone surrogates, which tools do return, have no UTF-8; a question mark is better than no reply.
         body = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
-        for attempt in range(self.retries + 1):
+        attempt = 0
+        while True:
             line.asked_to_wait = None
+            connection = self.connections.take(self._is_proxied, lambda: self._client(httpx))
             try:
-                with self._client(httpx) as client, line.watched():
-                    for piece in read(self._events(client, body, line)):
-                        line.started = True
-                        yield piece
-                    return
+                yield from self._lent(connection, line, body, read)
+                return
             except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
                 raise self.error("has an unusable address; correct base_url") from None
             except httpx.HTTPError as error:
                 failure = self._broken(error, line)
+                if connection.is_used and not (line.answered or line.expired or line.closed.is_set()):
+                    continue  # closed by the server while nobody used it
             except ChatError as error:
                 failure = error
             if not line.closed.is_set():
@@ -102,12 +108,37 @@ class Address:
                 self._wait(attempt, failure, line)
             if line.closed.is_set():
                 return
+            attempt += 1
+
+    def _lent(
+        self, connection: Connection, line: Line, body: bytes, read: Reader
+    ) -> Generator[ReplyPiece, None, None]:
+        """One request over this connection, which is kept where the answer came to its end."""
+        whole = False
+        line.use(connection)
+        try:
+            with line.watched():
+                events = self._events(connection.client, body, line)
+                for piece in read(events):
+                    line.started = True
+                    yield piece
+                line.ending = True
+                with suppress(ChatError, load_httpx(self.extra).HTTPError):
+                    deque(events, maxlen=0)
+                    whole = True
+        finally:
+            line.use(None)
+            if whole and not line.expired and not line.closed.is_set():
+                self.connections.give_back(connection)
+            else:
+                connection.close()
 
     def _events(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
         """The JSON of each event, or of the one object of a server that does not stream."""
         line.expect(self.first_seconds)
         with ExitStack() as stack:
             response = stack.enter_context(self._answered(client, body, line))
+            line.answered = True
             if response.status_code != 200:
                 line.asked_to_wait = retry_after(response.headers)
                 raise self.failure(response.status_code, _start_of(response))
@@ -116,7 +147,7 @@ class Address:
                     continue
                 line.relax()
                 yield event
-                line.expect(self.between_seconds if line.started else self.first_seconds)
+                line.expect(_END_SECONDS if line.ending else self._patience(line))
 
     @contextmanager
     def _answered(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
@@ -171,10 +202,11 @@ class Address:
 
     def _client(self, httpx: Any) -> Any:
         timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
+        limits = httpx.Limits(max_connections=1)
         if is_this_machine(self.url) and self.url.startswith("http:"):
             # No proxy in front of it, whatever the environment says, and no certificates to load.
-            return httpx.Client(timeout=timeout, verify=False, trust_env=False)
-        return httpx.Client(timeout=timeout, verify=certificates(), trust_env=self._is_proxied)
+            return httpx.Client(timeout=timeout, limits=limits, verify=False, trust_env=False)
+        return httpx.Client(timeout=timeout, limits=limits, verify=certificates(), trust_env=self._is_proxied)
 
     def _read(self, response: Any) -> Iterator[Any]:
         if "text/event-stream" not in response.headers.get("content-type", ""):
@@ -182,10 +214,8 @@ class Address:
             return
         try:
             for data in data_of(response.iter_bytes()):
-                if data.strip() == "[DONE]":
-                    yield DONE
-                    return
-                yield self._checked(data.encode())
+                # Behind the end nothing is read but the end of the transfer.
+                yield DONE if data.strip() == DONE else self._checked(data.encode())
         except ValueError as error:
             raise self.error(f"sent {error}", retryable=True) from None
 
@@ -198,9 +228,12 @@ class Address:
             raise self.failure(status_in(value["error"]), raw)
         return value
 
+    def _patience(self, line: Line) -> float:
+        return self.between_seconds if line.started else self.first_seconds
+
     def _broken(self, error: Exception, line: Line) -> ChatError:
         if line.expired:
-            waited = self.between_seconds if line.started else self.first_seconds
+            waited = self._patience(line)
             return self.error(f"said nothing {'more ' * line.started}for {waited:g} s", retryable=True)
         if line.started:
             return self.cut()

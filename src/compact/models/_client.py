@@ -68,6 +68,10 @@ class ChatClient(ABC):
         """Connect to the addresses that this gives for the host, and to no others; None leaves it open."""
         self._address = replace(self._address, resolve=resolve)
 
+    def close(self) -> None:
+        """Close the connections that wait for the next reply."""
+        self._address.connections.close()
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"  # the key must not get into a log this way
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from compact.model.chat import ReplyPiece
+from compact.models._connections import Connection
 
 
 class Line:
@@ -21,16 +22,28 @@ class Line:
         """The first piece is with the reader."""
         self.expired = False
         self.asked_to_wait: float | None = None
-        self._stream: Any = None
+        self.answered = False
+        """The server has begun to answer the newest request."""
+        self.ending = False
+        """The reply is complete; what is still read only ends the transfer."""
+        self._connection: Connection | None = None
         self._deadline: float | None = None
         self._changed = threading.Condition()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """httpx2 reports the connection here, and nowhere else before the reply begins."""
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-            self._stream = info["return_value"]
+        connection = self._connection
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete") and connection:
+            connection.stream = info["return_value"]
             if self.closed.is_set():
                 self._shut_down()
+
+    def use(self, connection: Connection | None) -> None:
+        """This one carries the reply; None once it carries another's, which nobody may hang up here."""
+        with self._changed:
+            self._connection = connection
+            if connection is not None:
+                self.answered = self.ending = False
 
     def expect(self, seconds: float) -> None:
         """The server has so long for its next event."""
@@ -69,9 +82,10 @@ class Line:
         self._shut_down()
 
     def _shut_down(self) -> None:
-        own = self._stream.get_extra_info("socket") if self._stream is not None else None
-        if own is not None:
-            with suppress(OSError):
+        with self._changed, suppress(OSError):
+            stream = self._connection.stream if self._connection is not None else None
+            own = stream.get_extra_info("socket") if stream is not None else None
+            if own is not None:
                 # Closing it would not wake the thread that reads from it. The plain socket's method: that
                 # of an encrypted one takes its encryption away under the reader.
                 socket.socket.shutdown(own, socket.SHUT_RDWR)
