@@ -19,6 +19,7 @@ MAX_LINE_BYTES = 128 * 1024 * 1024
 
 _OTHER_KIND = 'no line is a conversation; expected is JSONL, one object with "messages" a line'
 _ENDINGS = (".jsonl", ".jsonl.gz")
+_WHOLE = (".json", ".json.gz")
 IDENTIFIER = "reused_identifier"
 
 
@@ -121,6 +122,9 @@ def _read(file: Path) -> Iterator[Case | Problem]:
     number = 0
     try:
         with _opened(file) as stream:
+            if file.name.endswith(_WHOLE):
+                yield from _document(stream.read(MAX_LINE_BYTES + 1), file)
+                return
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 if len(line) > MAX_LINE_BYTES:
@@ -135,6 +139,22 @@ def _read(file: Path) -> Iterator[Case | Problem]:
         yield Problem(f"{file}:{number + 1}", f"the file could not be read further ({reason})")
 
 
+def _document(raw: bytes, file: Path) -> Iterator[Case | Problem]:
+    """A file that is one JSON value: a conversation, a list of them, or a list of messages."""
+    if len(raw) > MAX_LINE_BYTES:
+        yield Problem(str(file), "the file is too long; write one conversation a line, as JSONL")
+        return
+    value = _value(raw, str(file))
+    if isinstance(value, Problem):
+        yield value
+    elif isinstance(value, list) and value and all(isinstance(v, dict) and "messages" in v for v in value):
+        for number, one in enumerate(value, 1):
+            yield _case_or_problem(one, file, number, len(raw) // len(value))
+    else:
+        one = {"messages": value} if isinstance(value, list) else value
+        yield _case_or_problem(one, file, 1, len(raw))
+
+
 def _opened(file: Path) -> IO[bytes]:
     with file.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
@@ -142,19 +162,26 @@ def _opened(file: Path) -> IO[bytes]:
 
 
 def _parsed(line: bytes, file: Path, number: int) -> Case | Problem:
-    where = f"{file}:{number}"
+    value = _value(line, f"{file}:{number}")
+    return value if isinstance(value, Problem) else _case_or_problem(value, file, number, len(line))
+
+
+def _value(raw: bytes, where: str) -> Any:
     try:
-        value = json.loads(line)
+        return json.loads(raw)
     except json.JSONDecodeError as error:
         return Problem(where, f"not valid JSON (column {error.colno}: {error.msg})")
     except UnicodeDecodeError as error:
         return Problem(where, f"not UTF-8 text (byte {error.start})")
     except RecursionError:
         return Problem(where, "nested deeper than any conversation")
+
+
+def _case_or_problem(value: Any, file: Path, number: int, weight: int) -> Case | Problem:
     try:
-        return _case(value, file, number, len(line))
+        return _case(value, file, number, weight)
     except _Unusable as error:
-        return Problem(where, str(error))
+        return Problem(f"{file}:{number}", str(error))
 
 
 class _Unusable(Exception):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
+from compact.evidence.reading import sentences
 from compact.model.chat import CallMade, FinishReason, ReplyEnd, ReplyPiece, TextPiece
 from compact.model.message import ToolCall
 from compact.models._client import assistant, new_call_id
@@ -28,7 +29,6 @@ _PACE = 0.01
 """Seconds between two words, so that a reply can be watched and stopped."""
 _SHOWN = 3
 _OWN_WEIGHT = 2.0
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _WORD = re.compile(r"\w[\w'-]*")
 _QUESTION = re.compile(r"[?？؟]")
 _FRAME = re.compile(r"--- message (\d+), (\w+)[^\n]*\n(.*?)(?=\n--- message |\n\[|\Z)", re.DOTALL)
@@ -202,26 +202,26 @@ def _remark(asked: str, messages: Sequence[Mapping[str, Any]]) -> str:
 
 def _best(asked: str, said: Sequence[_Said]) -> list[_Said]:
     """The sentences that share the rarest and longest words with the question; the user's own weigh more."""
-    sentences = [
-        _Said(one.where, sentence.strip())
+    found = [
+        _Said(one.where, sentence)
         for one in said
-        for sentence in _SENTENCE.findall(one.text)
-        if sentence.strip() and not _QUESTION.search(sentence)
+        for sentence in sentences(one.text)
+        if not _QUESTION.search(sentence)
     ]
-    indexed = [set(map(str.casefold, _WORD.findall(one.text))) for one in sentences]
+    indexed = [set(map(str.casefold, _WORD.findall(one.text))) for one in found]
     seen = Counter(word for words in indexed for word in words)
     wanted = {word.casefold() for word in _WORD.findall(asked)}
     scores = [
-        sum(len(word) * log(1 + len(sentences) / seen[word]) for word in wanted & words)
+        sum(len(word) * log(1 + len(found) / seen[word]) for word in wanted & words)
         * (_OWN_WEIGHT if one.where.endswith(("you", "user")) else 1.0)
-        for one, words in zip(sentences, indexed, strict=True)
+        for one, words in zip(found, indexed, strict=True)
     ]
     if not scores or max(scores) == 0:
         return []
     # What shares only the everyday words of the question is no answer to it.
     near = [n for n in range(len(scores)) if scores[n] >= 0.6 * max(scores)]
     chosen = sorted(sorted(near, key=lambda n: (-scores[n], -n))[:_SHOWN])
-    return list({sentences[n].text: sentences[n] for n in chosen}.values())
+    return list({found[n].text: found[n] for n in chosen}.values())
 
 
 def _quoted(one: _Said) -> str:

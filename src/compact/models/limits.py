@@ -35,7 +35,7 @@ class LimitsResult:
 # Window and longest output by the start of a model's name; the longest start that fits decides. The
 # registry has no output figures, so these also serve the models it knows.
 _FAMILIES: dict[str, tuple[int, int]] = {
-    "compact-demo": (8_192, 1_024),
+    "compact-demo": (20_000, 1_024),
     "gpt-3.5-turbo": (16_385, 4_096),
     "gpt-35-turbo": (16_385, 4_096),
     "gpt-4": (8_192, 4_096),

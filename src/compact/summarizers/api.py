@@ -93,6 +93,8 @@ def _summarize(
     if not all(isinstance(message, Message) for message in given):
         decoded = decode_all(given, by_name(format) if format else recognize(given))
     said = [message.role not in (Role.SYSTEM, Role.DEVELOPER) for message in decoded]
+    # Numbers count from the first message behind the system prompt, as in plans, records and recall.
+    lead = said.index(True) if True in said else 0
     request = SummaryRequest(
         messages=tuple(compress(decoded, said)),
         prompt=_prompt(strategy, embedded=summarizer is None),
@@ -100,7 +102,7 @@ def _summarize(
         strategy=strategy,
         previous_summary=previous.text if previous is not None else None,
         previous_evidence=_evidence(previous),
-        positions=tuple(compress(count(first_position), said)),
+        positions=tuple(compress(count(first_position - lead), said)),
         focus=focus,
         on_skipped=on_skipped,
     )

@@ -194,6 +194,22 @@ def test_also_where_something_cannot_be_read(compact: Compact, runs: Path, tmp_p
     assert "No source is named lighthouses" in ended.err
 
 
+@pytest.mark.parametrize("shape", ["one", "several", "messages"])
+def test_a_json_file_is_a_conversation_too(compact: Compact, tmp_path: Path, shape: str) -> None:
+    one = conversation("night-1")
+    value = {"one": one, "several": [one, conversation("night-2")], "messages": one["messages"]}[shape]
+    file = tmp_path / "lighthouse.json"
+    file.write_text(json.dumps(value, indent=1), encoding="utf-8")
+    ended = compact("eval", file, "--presets", "tail", "--windows", "30%", "--json")
+    assert ended.code == ExitCode.OK
+    assert ended.json["conversations"] == (2 if shape == "several" else 1)
+
+
+def test_the_example_session_can_be_evaluated(compact: Compact, sample: Path) -> None:
+    ended = compact("eval", sample, "--presets", "tail", "--windows", "20%")
+    assert ended.code == ExitCode.OK and "sample_session" in ended.out
+
+
 def test_a_missing_path_ends_with_2(compact: Compact) -> None:
     assert compact("eval", "nothing.jsonl").code == ExitCode.USAGE
 

@@ -55,7 +55,7 @@ def test_a_bad_line_is_named_and_the_others_are_read(
 
 
 def test_a_file_of_another_kind_is_told_once(tmp_path: Path, harbor_line: Any) -> None:
-    path = tmp_path / "one.json"
+    path = tmp_path / "one.jsonl"
     path.write_text(json.dumps(harbor_line, indent=1))
     cases, [problem] = load_cases([path])
     assert cases == [] and problem.where == str(path)

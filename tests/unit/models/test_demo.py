@@ -117,3 +117,18 @@ async def test_both_streams_say_the_same() -> None:
     demo, messages = DemoChatModel(pace=0), [*FACTS, {"role": "user", "content": "What about Ulm?"}]
     pieces = [piece async for piece in demo.astream(messages)]
     assert pieces == list(demo.stream(messages)) and not any(isinstance(p, CallMade) for p in pieces)
+
+
+def test_a_quote_goes_on_behind_a_number_with_a_dot() -> None:
+    said = "The plan has parts. 10. The Ulm office moves to Kepler Street 10. It costs 3.50 a square."
+    messages = [
+        {"role": "user", "content": said},
+        {"role": "user", "content": "Where does the Ulm office move?"},
+    ]
+    *_, end = DemoChatModel(pace=0).stream(messages)
+    assert isinstance(end, ReplyEnd)
+    assert "The Ulm office moves to Kepler Street 10." in end.message["content"]
+
+
+def test_the_sample_fits_the_window_it_was_written_for() -> None:
+    assert limits_for("compact-demo").window == 20_000

@@ -44,3 +44,13 @@ def test_wrong_arguments_are_named(wrong: dict[str, Any]) -> None:
     talk = [{"role": "user", "content": "hi"}]
     with pytest.raises(CompactError, match=next(iter(wrong))):
         summarize(talk, **{"max_tokens": 100, **wrong})
+
+
+def test_numbers_count_from_the_first_message_behind_the_system_prompt() -> None:
+    told = [
+        {"role": "user", "content": "We chose the blue door because the red one sticks."},
+        {"role": "assistant", "content": "Noted: the blue door."},
+    ]
+    led = [{"role": "system", "content": "Be brief."}, *told]
+    assert summarize(led, 400).text == summarize(told, 400).text
+    assert {one.message for one in summarize(led, 400).evidence} <= {0, 1}

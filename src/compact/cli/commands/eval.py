@@ -26,7 +26,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="JSONL files, also gzipped, or folders of them; one conversation a line, with probes or without",
+        help="JSONL files (one conversation a line, with probes or without) or folders of them, or a JSON "
+        "file with a conversation; also gzipped",
     )
     group = parser.add_argument_group("eval")
     group.add_argument(

@@ -17,8 +17,6 @@ from compact.server.http.folders import data_folder, made_data_folder
 from compact.server.http.settings import TENANT
 from compact.server.studio.settings import DATABASE, PORT, StudioSettings
 
-_DEMO_WINDOW = 20_000
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     server = parser.add_argument_group("server")
@@ -84,9 +82,6 @@ def _settings(context: Context) -> StudioSettings:
         config = config.model_copy(
             update={"summarizer": config.summarizer.model_copy(update={"reuse_prefix": "off"})}
         )
-    if args.demo and config.max_context_tokens is None:
-        # The sample fills this window up to its trigger.
-        config = config.model_copy(update={"max_context_tokens": _DEMO_WINDOW})
     if "archive" not in config.model_fields_set:
         # With the sessions, not wherever the command was typed.
         archive = {"path": str(folder / "archive"), "spool": str(folder / "spool")}
