@@ -29,7 +29,7 @@ SECOND = 1_000_000
 
 def text(trace: ShownTrace, only_new: bool = False) -> list[str]:
     console = Console(file=io.StringIO(), width=100, force_terminal=False)
-    for line in drawn(trace, only_new):
+    for line in drawn(trace, console.width, only_new):
         console.print(line)
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
@@ -99,6 +99,16 @@ def test_what_stays_on_a_narrow_terminal_has_one_line_a_span() -> None:
     lines = console.file.getvalue().splitlines()
     assert len(lines) == 6 and all(line.startswith(" ● edit_file") for line in lines[1:])
     assert not trace.fresh
+
+
+def test_a_narrow_terminal_shows_how_long_each_span_took() -> None:
+    name = "a_function_whose_name_alone_would_fill_the_line"
+    trace = Traces().add(span("a", name=name, started=0, ended=3 * SECOND, data={"tokens": 5}))
+    console = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    print_for_good(console, trace)
+    assert isinstance(console.file, io.StringIO)
+    [_, line] = console.file.getvalue().splitlines()
+    assert line.startswith(" ✓ a_function") and "3.00 s" in line
 
 
 def test_a_terminal_is_not_played_tricks_on() -> None:

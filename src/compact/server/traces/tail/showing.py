@@ -149,23 +149,24 @@ def _live(context: Context, client: TraceClient, updates: Iterator[Update]) -> N
             for trace in [trace for trace in open_now if _is_settled(trace)]:
                 print_for_good(console, trace)
                 open_now.remove(trace)
-            room = max(3, console.height - 2)
+            room = max(1, console.height - 2)
             lines: list[Text] = []
             for trace in reversed(open_now):
                 # Newest at the bottom; what does not fit is not even drawn.
                 if len(lines) < room:
-                    lines = drawn(trace) + lines
+                    lines = drawn(trace, console.width) + lines
             if len(lines) > room:
-                lines = [Text("… more above", "dim"), *lines[-room + 1 :]]
+                lines = [Text("… more above", "dim"), *lines[len(lines) - room + 1 :]]
             passed = f"{context.out.dot}{traces.passed:,} traces went by too fast" if traces.passed else ""
-            live.update(Group(*lines, Text(state + passed, "dim")), refresh=True)
+            said = Text(state + passed, "dim", no_wrap=True, overflow="ellipsis")
+            live.update(Group(*lines, said), refresh=True)
 
 
 def print_for_good(console: Console, trace: ShownTrace) -> None:
     from rich.console import Group
 
     # A group keeps its lines apart: joined to one text they would wrap and break the tree.
-    console.print(Group(*drawn(trace, only_new=True)))
+    console.print(Group(*drawn(trace, console.width, only_new=True)))
     trace.printed = set(trace.spans)
 
 

@@ -22,7 +22,9 @@ MAX_TRACES = 50
 MAX_SPANS = 1_000
 """Of each trace; the oldest finished ones are forgotten first."""
 _HINTS = 3
-_COLUMN = 56
+_COLUMN, _NARROWEST = 56, 8
+_TOOK = 13
+"""Cells that a duration takes, with blanks around it and the mark that something was cut."""
 _DEEPEST = 12
 _MARKS = {"ok": ("✓", "green"), "error": ("✗", "red"), "running": ("●", "yellow")}
 
@@ -160,8 +162,11 @@ def hints(span: TraceEvent) -> str:
     return " ".join(found)
 
 
-def drawn(trace: ShownTrace, only_new: bool = False) -> list[Text]:
-    """A trace as lines: its title, then its spans. Parents of new ones are drawn too."""
+def drawn(trace: ShownTrace, width: int, only_new: bool = False) -> list[Text]:
+    """A trace as lines: its title, then its spans. Parents of new ones are drawn too.
+
+    In a narrow terminal names are cut, so that how long each took can still be seen.
+    """
     from rich.text import Text
 
     now = time.time_ns() // 1_000
@@ -178,7 +183,8 @@ def drawn(trace: ShownTrace, only_new: bool = False) -> list[Text]:
     facts = [trace.group_id, f"{count:,} span{'' if count == 1 else 's'}", _total(trace, now)]
     title.append("  " + " · ".join(one_line(fact, 60) for fact in facts if fact), "dim")
     labels = [_label(place, branch) for place, branch in zip(places, _branches(places), strict=True)]
-    column = min(max((label.cell_len for label in labels), default=0), _COLUMN)
+    longest = max((label.cell_len for label in labels), default=0)
+    column = min(longest, _COLUMN, max(_NARROWEST, width - _TOOK))
     return [
         title,
         *(_span_line(place, label, column, now) for place, label in zip(places, labels, strict=True)),
