@@ -22,6 +22,8 @@ _FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.N
 class Requirement:
     id: str
     parts: tuple[str, ...]
+    note: str = ""
+    """What else has to be run, where not everything fits into one environment."""
     outcomes: dict[tuple[str, str], bool] = field(default_factory=dict)
     """(part, test) to whether it passed."""
 
@@ -46,6 +48,8 @@ class Requirement:
         columns = [self.id, str(self.tests), self.state]
         if self.outcomes and self.missing:
             columns.append("missing: " + ", ".join(self.missing))
+        if self.note:
+            columns.append(self.note)
         return "\t".join(columns)
 
 
@@ -53,8 +57,9 @@ def read_ids(path: Path = IDS_FILE) -> dict[str, Requirement]:
     requirements = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            name, parts, _description = line.split("\t")
-            requirements[name] = Requirement(name, tuple(parts.split(",")) if parts != "-" else ())
+            name, parts, _description, *note = line.split("\t")
+            each = tuple(parts.split(",")) if parts != "-" else ()
+            requirements[name] = Requirement(name, each, *note)
     return requirements
 
 

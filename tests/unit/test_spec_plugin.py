@@ -36,6 +36,11 @@ def test_the_list_holds_every_requirement_once() -> None:
     assert ids["S4.7"].parts == ()
 
 
+def test_a_line_says_what_else_has_to_be_run(project: pytest.Pytester) -> None:
+    found = states(project, '@pytest.mark.spec("S5.12")\ndef test_here(): pass')
+    assert found["S5.12"][:2] == ["1", "passed"] and "make test-frameworks" in found["S5.12"][2]
+
+
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["serial", "parallel"])
 def test_each_state_is_told_apart(project: pytest.Pytester, options: tuple[str, ...]) -> None:
     found = states(
