@@ -130,7 +130,8 @@ class Gateway:
         for last_try in (False, True):
             recalls = self._recalls(exchange, ready)
             body = recalling.offered(exchange.api, ready.body) if recalls and exchange.api else ready.body
-            async with self._upstream.answered(*exchange.asking, body) as response:
+            asking = exchange.asking_unpacked if recalls else exchange.asking
+            async with self._upstream.answered(*asking, body) as response:
                 if not recalls and (response.status_code < 400 or not ready.session or last_try):
                     return ready, await self._stream(exchange, ready, response, report, send)
                 answer = await self._upstream.whole(response)
@@ -182,7 +183,7 @@ class Gateway:
             self._metrics.recalls += 1
             return recalled_text(request, record, query)
 
-        ask = partial(self._upstream.ask, *exchange.asking)
+        ask = partial(self._upstream.ask, *exchange.asking_unpacked)
         return await recalling.answered(request.api, ready.body, first, ask, look_up)
 
 

@@ -33,6 +33,12 @@ class Exchange:
         """Method, address and headers, as the upstream is asked with."""
         return self.method, self.url, self.headers
 
+    @property
+    def asking_unpacked(self) -> tuple[str, str, Headers]:
+        """The same for an answer that is read here: in no packing that only the client understands."""
+        kept = [(name, value) for name, value in self.headers if name.lower() != b"accept-encoding"]
+        return self.method, self.url, [*kept, (b"accept-encoding", b"identity")]
+
     @cached_property
     def request(self) -> Request | None:
         """None where it passes as it is, whatever its size."""

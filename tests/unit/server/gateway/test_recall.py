@@ -103,6 +103,8 @@ def test_a_model_that_calls_a_tool_it_was_not_given_is_asked_again_without_a_tra
         answer = a_talk(url, CHAT).send()
         assert answer.json()["choices"][0]["message"]["content"] == "I do not know."
         assert RECALL.encode() not in provider.asked[-1].raw
+        # A reply in a packing that only the client knows could not be searched for calls.
+        assert {one.headers["accept-encoding"] for one in provider.asked} == {"identity"}
 
 
 @every_api
