@@ -142,7 +142,7 @@ class Engine:
         now, triggered, reason = due.now, due.triggered, due.reason
         for attempt in range(_TRIES):
             # Before a summary, or an error that it is too large, the list is looked at more closely.
-            if attempt or not (_is_exact(now) and self.reader.is_stored(now)):
+            if attempt or not _is_exact(now):
                 now = replace(self.reader.read(now.call), changed=() if attempt else now.changed)
                 triggered, reason = self.decide(now)
             if now.session.is_borrowed(now.history):
@@ -155,6 +155,8 @@ class Engine:
             self.reporter.decision(now, plan, reason)
             outcome: Outcome = Unchanged(reason if plan is None else plan.reason)
             if plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None):
+                if not self.reader.is_stored(now):
+                    continue  # another process deleted the session; read as new, it is stored again
                 outcome = yield from self._compact(now, planned, plan)
             with now.session.lock:
                 if not now.moved:

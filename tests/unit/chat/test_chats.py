@@ -20,7 +20,7 @@ def chats_on(store: MemoryStore, **settings: object) -> Chats:
 def test_a_name_that_is_no_id_brings_no_warning_of_unknown_limits() -> None:
     chats = chats_on(MemoryStore())
     talk = chats.open("talk")
-    assert talk.manager.window == 8_192 and list(talk.warnings()) == []
+    assert talk.manager.window == 20_000 and list(talk.warnings()) == []
     chats.close()
 
 
