@@ -15,7 +15,15 @@ import pytest
 from hypothesis import is_hypothesis_test
 
 TESTS = Path(__file__).parents[1]
-LONG = ("e2e/", "faults/", "properties/", "contracts/test_policies", "spec/test_endurance")
+LONG = (
+    "e2e/",
+    "faults/",
+    "properties/",
+    "contracts/test_policies",
+    "unit/test_extending",
+    "unit/test_examples",
+    "spec/test_endurance",
+)
 """How their paths begin, in this order."""
 TOGETHER = ("tests/e2e/browser/",)
 
