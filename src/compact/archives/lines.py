@@ -137,7 +137,7 @@ def event_line(event: Event | Mapping[str, Any], redactor: Redacts) -> bytes:
 def _message(
     message: Message, place: Mapping[str, Any], previous: Message | None, redactor: Redacts
 ) -> dict[str, Any]:
-    ours: dict[str, Any] = {**place, "role": message.role.value, "digest": message.digest.hex()}
+    ours: dict[str, Any] = {**place, "digest": message.digest.hex()}
     if message.is_ours:
         ours["kind"] = message.kind.value
     origin = message.origin
@@ -152,6 +152,8 @@ def _message(
         content = {}
     else:
         content = _source(origin.source)
+    if not isinstance(content, dict) or content.get("role") != message.role.value:
+        ours["role"] = message.role.value
     for name in ("id", "name", "model", "finish_reason", "error", "created", "tokens"):
         value = getattr(message, name)
         if value is not None and name not in content:
