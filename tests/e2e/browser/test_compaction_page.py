@@ -197,13 +197,57 @@ def test_clearing_and_checking_are_phases_of_their_own(
         assert shown and int(shown[1]) == saved
 
 
+FROM_END = "box => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight)"
+
+
 def test_the_reply_after_a_compaction_is_in_view(page: Page, stage: Stage) -> None:
+    """The card grows above the reader, the reply below: whoever was at the end stays there."""
     session = stage.session(talk(23))
     page.goto(f"/s/{session}")
-    expect(page.get_by_role("article", name="Assistant, m45")).to_be_in_viewport()
+    expect(page.get_by_role("article", name="Assistant, m45")).to_be_in_viewport(ratio=1)
     send(page, "What is still open?")
     expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_visible()
-    expect(page.get_by_role("article", name="Assistant, m47")).to_be_in_viewport()
+    expect(page.get_by_role("article", name="Assistant, m47")).to_be_in_viewport(ratio=1)
+    log = page.get_by_role("log")
+    assert log.evaluate(FROM_END) == 0
+    # An open card is several screens high; closing it moves the end by as much.
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.get_by_role("button", name="Collapse summary")).to_be_in_viewport()
+    page.get_by_role("button", name="Go to the newest message").click()
+    expect(page.get_by_role("article", name="Assistant, m47")).to_be_in_viewport(ratio=1)
+    assert log.evaluate(FROM_END) == 0
+
+
+WATCH_ROW = """label => {
+  window.gone = false;
+  const look = () => {
+    if (!document.querySelector(`[aria-label="${label}"]`)) window.gone = true;
+    window.looking = requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+@pytest.mark.parametrize("row", [40, 190])
+def test_a_compaction_leaves_the_reader_where_they_read(page: Page, stage: Stage, row: int) -> None:
+    """Above the new card and below it nothing moves, and no message turns into a gray box."""
+    session = stage.session(talk(100, 60))
+    page.goto(f"/s/{session}?m={row}")
+    read = page.get_by_role("article", name=f"You, m{row}")
+    expect(read).to_be_focused()
+    expect(read).to_be_in_viewport(ratio=1)
+    before = read.bounding_box()
+    page.evaluate(WATCH_ROW, f"You, m{row}")
+    stage.post(session, "/compact", {})
+    if row == 40:
+        expect(read).to_contain_text("in summary")
+    else:
+        expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
+        expect(page.get_by_role("separator")).to_have_count(1)
+    after = read.bounding_box()
+    assert before and after and abs(before["y"] - after["y"]) < 2
+    assert not page.evaluate("cancelAnimationFrame(window.looking), window.gone")
 
 
 def test_every_view_shows_the_number_that_the_engine_acts_on(page: Page, stage: Stage) -> None:

@@ -60,7 +60,7 @@ export function ChatPage({ session, header }: Props) {
   useEffect(() => {
     void openSession(id).then(() => {
       const wanted = new URLSearchParams(window.location.search).get("m");
-      if (wanted !== null && /^\d+$/.test(wanted)) jumpTo(Number(wanted));
+      if (wanted !== null && /^\d+$/.test(wanted)) jumpTo(Number(wanted), { focus: `[data-position="${Number(wanted)}"]` });
     });
   }, [id]);
   useEffect(() => markSeen(id, session.message_count), [id, session.message_count]);

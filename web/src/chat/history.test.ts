@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../lib/types";
-import { emptyHistory, firstUnknown, holder, withMessage, withPage } from "./history";
+import { asStale, emptyHistory, firstUnknown, holder, withMessage, withPage } from "./history";
 
 function message(position: number): Message {
   const unknown = { error: null, cost: null, duration: null, finish_reason: null, model: null, usage: null };
@@ -16,6 +16,14 @@ describe("pages of history", () => {
     expect(holder(tail, 98)).toBe(97);
     expect(firstUnknown(tail, 90, 99)).toBe(90);
     expect(firstUnknown(tail, 95, 99)).toBeNull();
+  });
+  it("shows what a compaction changed until it is read again", () => {
+    const stale = asStale(tail);
+    expect(stale.known.get(97)?.id).toBe("m97");
+    expect(firstUnknown(stale, 95, 99)).toBe(95);
+    const again = withPage(stale, { messages: [message(97), message(99)], total: 60, first: 0, last: 99 }, null);
+    expect(firstUnknown(again, 97, 99)).toBeNull();
+    expect(firstUnknown(again, 95, 99)).toBe(95);
   });
   it("fills a window in the middle from where it was asked", () => {
     const more = withPage(tail, { messages: [message(41), message(44)], total: 60, first: 0, last: 99 }, 40);

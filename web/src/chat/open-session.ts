@@ -8,7 +8,7 @@ import type { CompactionEvent, CompactionRecord, CompactResult, Message, Message
 import { changeSession, markFailed, refreshSession, rememberSession, sessionById } from "../sessions/store";
 import { announce } from "../ui/announcer";
 import { showToast } from "../ui/toasts";
-import { emptyHistory, firstUnknown, withMessage, withPage, type History } from "./history";
+import { asStale, emptyHistory, firstUnknown, withMessage, withPage, type History } from "./history";
 
 interface OpenSession {
   id: string;
@@ -100,12 +100,12 @@ export async function loadRange(from: number, to: number) {
   }
 }
 
-/** Reads the newest page again; `all` also forgets older pages, whose state a compaction changed. */
+/** Reads the newest page again; `all`: a compaction changed the state of older ones too, read when they are looked at. */
 export async function refreshHistory(all = false) {
   const { id } = getState();
   const page = await api.get<MessagePage>(sessionPath(id, `/messages?limit=${PAGE}`));
   if (!isOpen(id)) return;
-  setState((state) => ({ history: withPage(all ? emptyHistory : state.history, page, null) }));
+  setState((state) => ({ history: withPage(all ? asStale(state.history) : state.history, page, null) }));
 }
 
 export function replaceMessage(message: Message) {

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useKeys } from "../lib/keys";
 import type { CompactionRecord, Message, MessagePart } from "../lib/types";
 import { Button } from "../ui/button";
@@ -9,6 +9,7 @@ import { MessageView, type Shown } from "./message-view";
 import { loadRange, useOpenSession } from "./open-session";
 import { RecordsAfter } from "./records-after";
 import type { ChatSession } from "./use-chat-session";
+import { useStickToEnd } from "./use-stick-to-end";
 
 interface Props {
   sessionId: string;
@@ -22,7 +23,6 @@ interface Props {
   onToggleCard: (step: number) => void;
 }
 
-const NEAR_END = 48;
 const GUESS = 120;
 
 /** The whole history, one row a message; only the rows on the screen exist. */
@@ -32,8 +32,6 @@ export function Thread(props: Props) {
   const records = useOpenSession((state) => state.records);
   const jump = useOpenSession((state) => state.jump);
   const scroller = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
-  const [away, setAway] = useState(false);
   const [flash, setFlash] = useState<number | null>(null);
   /** The row and how far into it: pixels alone would be wrong once rows above are measured. */
   const returnTo = useRef<{ index: number; into: number } | null>(null);
@@ -52,7 +50,8 @@ export function Thread(props: Props) {
     count: rows,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => (index < stored && history.known.get(history.first + index) === null ? 0 : GUESS),
-    getItemKey: (index) => (index < stored ? history.first + index : (live[index - stored]?.id ?? index)),
+    // The same key for a message that streams and for what is stored of it: the row stays, with its size.
+    getItemKey: (index) => (index < stored ? history.first + index : keyOf(live[index - stored]?.id ?? `row ${index}`)),
     overscan: 6,
     paddingStart: 18,
     paddingEnd: 24,
@@ -66,53 +65,22 @@ export function Thread(props: Props) {
     if (stored > 0) void loadRange(history.first + Math.max(0, from - 10), history.first + Math.min(stored - 1, to + 10));
   }, [from, to, stored, history]);
 
-  const goToEnd = useCallback(() => {
-    const element = scroller.current;
-    if (element) element.scrollTop = element.scrollHeight;
-  }, []);
+  const { away, goToEnd, leaveEnd, onScroll, byHand } = useStickToEnd({ scroller, virtual, rows, sent: chat.status === "submitted" });
 
-  // Stay at the end only if the reader was there.
-  useLayoutEffect(() => {
-    if (atEnd.current) goToEnd();
-  }, [size, rows, goToEnd]);
-
-  // Whoever sends wants to see it go out.
-  const sent = chat.status === "submitted";
-  useLayoutEffect(() => {
-    if (!sent) return;
-    atEnd.current = true;
-    goToEnd();
-  }, [sent, goToEnd]);
-
-  // The status row and the composer change the room; the end stays in view.
-  useEffect(() => {
-    const element = scroller.current;
-    if (!element) return;
-    const watcher = new ResizeObserver(() => {
-      if (atEnd.current) goToEnd();
-    });
-    watcher.observe(element);
-    return () => watcher.disconnect();
-  }, [goToEnd]);
-
-  // Only a reader who scrolls up leaves the end. Rows that grow, or a row above the composer, move it down only.
-  const before = useRef(0);
-  const onScroll = () => {
-    const element = scroller.current;
-    if (!element) return;
-    const { scrollTop: top, scrollHeight: height, clientHeight: room } = element;
-    if (height - top - room < NEAR_END) atEnd.current = true;
-    else if (top < before.current) atEnd.current = false;
-    before.current = top;
-    setAway(!atEnd.current);
+  /** Rows above the target are measured on the way and move it: looks again until it stands still. */
+  const goToRow = async (index: number, wanted: () => boolean) => {
+    for (let look = 0, at = NaN; look < 60 && wanted(); look += 1) {
+      virtual.scrollToIndex(index, { align: "start" });
+      await new Promise(requestAnimationFrame);
+      const start = virtual.measurementsCache[index]?.start ?? 0;
+      if (start === at && scroller.current?.querySelector(`[data-index="${index}"]`)) return;
+      at = start;
+    }
   };
 
   const goBack = async () => {
     const place = returnTo.current;
-    for (let look = 0; place && look < 3; look += 1) {
-      virtual.scrollToIndex(place.index, { align: "start" });
-      await new Promise((done) => setTimeout(done, 60));
-    }
+    if (place) await goToRow(place.index, () => true);
     if (place && scroller.current) scroller.current.scrollTop += place.into;
     setCanReturn(false);
     scroller.current?.focus({ preventScroll: true });
@@ -125,18 +93,13 @@ export function Thread(props: Props) {
     const top = element ? virtual.getVirtualItemForOffset(element.scrollTop) : undefined;
     returnTo.current = top && element ? { index: top.index, into: element.scrollTop - top.start } : null;
     setCanReturn(jump.back);
-    atEnd.current = false;
-    setAway(true);
+    leaveEnd();
     let stopped = false;
     const go = async () => {
       await loadRange(jump.position - 20, jump.position + 20);
       const target = holder(useOpenSession.getState().history, jump.position) ?? jump.position;
       const index = Math.max(0, target - history.first);
-      // Rows above are measured on the way; a second look lands on the spot.
-      for (let look = 0; look < 3 && !stopped; look += 1) {
-        virtual.scrollToIndex(index, { align: "start" });
-        await new Promise((done) => setTimeout(done, 60));
-      }
+      await goToRow(index, () => !stopped);
       if (stopped) return;
       if (jump.focus) element?.querySelector<HTMLElement>(jump.focus)?.focus({ preventScroll: true });
       setFlash(target);
@@ -160,6 +123,7 @@ export function Thread(props: Props) {
         aria-busy={busy}
         tabIndex={0}
         onScroll={onScroll}
+        {...byHand}
         onKeyDown={(event) => {
           if (event.key !== "Escape" || (event.target as HTMLElement).closest("textarea")) return;
           document.getElementById("composer")?.focus();
@@ -228,8 +192,9 @@ export function Thread(props: Props) {
               aria-label="Go to the newest message"
               className="pointer-events-auto"
               onClick={() => {
-                virtual.scrollToIndex(rows - 1, { align: "end" });
-                requestAnimationFrame(goToEnd);
+                // Ends a jump that is still on its way.
+                virtual.scrollToEnd();
+                goToEnd();
                 setCanReturn(false);
               }}
             >
@@ -246,6 +211,10 @@ export function Thread(props: Props) {
 function positionOf(id: string): number | null {
   const found = /^m(\d+)$/.exec(id);
   return found ? Number(found[1]) : null;
+}
+
+function keyOf(id: string): number | string {
+  return positionOf(id) ?? id;
 }
 
 /** After a reload the stream brings the reply alone; the message it answers stands before it. */
