@@ -120,6 +120,8 @@ class RecordState:
     """Of the newest undo."""
     revoked: frozenset[str] = frozenset()
     """Records that were undone."""
+    undone_version: int = 0
+    """The highest version among the summaries that were undone: the next one is numbered after it."""
 
 
 @runtime_checkable

@@ -228,7 +228,7 @@ def _problem(answer: Summary, job: Job, allowance: int) -> Refusal | None:
 def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     ours: list[Message] = []
     if summary is not None:
-        text, version = _summary_text(job, summary), next_version(job.base)
+        text, version = _summary_text(job, summary), next_version(job)
         made = summary_messages(text, version, job.policy, handle_for(job, plan, summary))
         ours = [_as_format_takes_it(message, job.has_system) for message in made]
     elif plan.mode is Mode.DISCARD:

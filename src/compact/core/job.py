@@ -83,6 +83,8 @@ class Job:
     now: float
     step: int
     revision: int = 0
+    undone_version: int = 0
+    """The highest version among the summaries that were undone."""
     key_for: Callable[[int], str] = lambda length: ""
     """Under which policy a record of the first n originals is found again."""
     ledger: Sequence[Evidence] = ()

@@ -16,8 +16,10 @@ from compact.model.sections import UNKNOWN
 from compact.model.summary import Summary
 
 
-def next_version(base: Record | None) -> int:
-    return (base.version if base is not None and base.summary else 0) + 1 if base is not None else 1
+def next_version(job: Job) -> int:
+    """One more than the summary before it and than any that was undone: no two of a session are called v1."""
+    before = job.base.version if job.base is not None and job.base.summary else 0
+    return max(before, job.undone_version) + 1
 
 
 def dropped_turns(job: Job, plan: Plan) -> int:
@@ -55,7 +57,7 @@ def make_record(job: Job, plan: Plan, summary: Summary | None, items: list[Item]
         entries=tuple(item.entry for item in prefix),
         policy_hash=job.key_for(length) or job.policy.hash,
         parent=base.id if base is not None else None,
-        version=next_version(base) if summary is not None else (base.version if base else 0),
+        version=next_version(job) if summary is not None else (base.version if base else 0),
         revision=_revision(job, length),
         step=job.step,
         reason=plan.reason.value,

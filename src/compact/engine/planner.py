@@ -13,6 +13,7 @@ from compact.model.event import Reason
 from compact.model.message import Role
 from compact.model.plan import Action, Limits, Mode, Plan, Step
 from compact.model.policy import Policy
+from compact.model.record import Record
 
 
 class Planner:
@@ -43,7 +44,7 @@ class Planner:
         facts = Facts(
             total=total,
             finished_turns=view.user_turns - (0 if finished else 1),
-            summary_version=base.version if view.has_summary and base is not None else 0,
+            summary_version=_summaries(base) if view.has_summary and base is not None else 0,
             newest_user_tokens=last.tokens if last is not None and waiting else 0,
             after_last=limits.ours(base.tokens_after) if base is not None else None,
         )
@@ -71,3 +72,8 @@ class Planner:
             recent=tuple(range(len(steps))),
             messages=shown,
         )
+
+
+def _summaries(base: Record) -> int:
+    """How many there were. The version alone does not say it: it goes on after one that was undone."""
+    return 1 if base.parent is None else base.version

@@ -294,6 +294,7 @@ class Engine:
             now=self.clock(),
             step=session.steps + 1,
             revision=session.revision,
+            undone_version=session.undone_version,
             note=now.call.note,
             prompt_for=self._prompt_for,
             sent=self._sent(now) if self._cached_prompts is not None else None,

@@ -48,6 +48,8 @@ class Session:
         """A summary that was made before its compaction is due."""
         self.steps = 0
         self.revision = 0
+        self.undone_version = 0
+        """The highest version among the summaries that were undone."""
         self._store = store
         self._size_of = sizes.of_message
         self._policy_key = policy_key
@@ -87,6 +89,7 @@ class Session:
         if isinstance(self._store, RecordIndex):
             known = self._store.record_state(self.id)
             self._newest, self.steps, self.revision = known.newest, known.steps, known.revision
+            self.undone_version = known.undone_version
             self._revoked.update(known.revoked)
         else:
             self.catch_up()
@@ -126,6 +129,7 @@ class Session:
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
             self._revoked.add(record.revokes)
             self.revision = max(self.revision, record.revision)
+            self.undone_version = max(self.undone_version, record.version)
         self.prompt.exclude(record)
 
     def own_copy(self, record: Record, history: History, ledger: tuple[Evidence, ...]) -> Record:

@@ -119,6 +119,7 @@ class MemoryStore:
             steps=max((record.step for record in records), default=0),
             revision=max((undo.revision for undo in undos), default=0),
             revoked=frozenset(undo.revokes for undo in undos if undo.revokes is not None),
+            undone_version=max((undo.version for undo in undos), default=0),
         )
 
     @contextmanager

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from compact.core.view import START
 from compact.model.event import Event
 from compact.model.message import Message
-from compact.model.record import Record, RecordKind, standing
+from compact.model.record import Record, standing
 from compact.ports import SessionMemory, Thread
 
 _EVENTS_KEPT = 10_000
@@ -86,7 +86,6 @@ class MemorySession:
         return self.line[-1].position + 1 if self.line else 0
 
     def thread(self, currently_compacting: bool) -> Thread:
-        made = [record for record in self.records if record.kind is not RecordKind.RESTORE]
         in_force = standing(self.records)
         summary = in_force[-1].summary if in_force else ""
         since = list(takewhile(lambda record: record.summary == summary, reversed(in_force)))
@@ -96,8 +95,8 @@ class MemorySession:
             title=self.title,
             summary=summary or None,
             summary_updated_at=since[-1].created_at if summary else None,
-            compaction_count=len(made),
-            last_compaction_at=made[-1].created_at if made else None,
+            compaction_count=len(in_force),
+            last_compaction_at=in_force[-1].created_at if in_force else None,
             currently_compacting=currently_compacting,
             message_count=self.end,
             tokens=self.tokens,

@@ -120,7 +120,10 @@ class SqlRecords:
                 message_parts.c.compacted_at == revoked.created_at,
             )
             connection.execute(update(message_parts).where(*of).values(compacted_at=None))
+        in_force = connection.execute(select(func.count()).select_from(standing.subquery())).scalar_one()
         return {
+            "compaction_count": in_force,
+            "last_compaction_at": last.created_at if last is not None else None,
             "summary": (last.summary or None) if last is not None else None,
             "summary_updated_at": last.created_at if last is not None and last.summary else None,
             "compacted_length": last.source_length if last is not None else 0,
@@ -141,7 +144,8 @@ class SqlRecords:
         named = self._rows.named(session_id)
         newest = select(records.c.id).select_from(mine).where(*named).order_by(records.c.sequence.desc())
         steps = select(func.max(records.c.step)).select_from(mine).where(*named)
-        undone = select(records.c.revokes, records.c.revision).select_from(mine).where(*named)
+        undone = select(records.c.revokes, records.c.revision, records.c.version).select_from(mine)
+        undone = undone.where(*named)
         with self._database.reading() as connection:
             undos = connection.execute(undone.where(records.c.revokes.is_not(None))).all()
             return RecordState(
@@ -149,4 +153,5 @@ class SqlRecords:
                 steps=connection.execute(steps).scalar() or 0,
                 revision=max((undo.revision for undo in undos), default=0),
                 revoked=frozenset(undo.revokes for undo in undos),
+                undone_version=max((undo.version for undo in undos), default=0),
             )

@@ -60,6 +60,23 @@ class ThreadsContract:
         store.commit(a_record("undo-first", revokes="r1", **undo))
         self._summary_is(store, None, None)
 
+    def test_only_compactions_in_force_are_counted(self) -> None:
+        store = self.threads()
+        store.commit(a_record("r1", summary="first", created_at=100.0))
+        store.commit(a_record("r2", summary="second", created_at=200.0))
+        undo: dict[str, Any] = {"kind": RecordKind.RESTORE, "summary": "", "entries": ()}
+        store.commit(a_record("undo", revokes="r2", **undo))
+        self._counts(store, 1, 100.0)
+        store.commit(a_record("r3", summary="third", created_at=300.0))
+        self._counts(store, 2, 300.0)
+        store.commit(a_record("undo-third", revokes="r3", **undo))
+        store.commit(a_record("undo-first", revokes="r1", **undo))
+        self._counts(store, 0, None)
+
+    def _counts(self, store: ThreadStore, count: int, at: float | None) -> None:
+        thread = store.session("s")
+        assert thread is not None and (thread.compaction_count, thread.last_compaction_at) == (count, at)
+
     def _summary_is(self, store: ThreadStore, summary: str | None, at: float | None) -> None:
         thread = store.session("s")
         assert thread is not None and (thread.summary, thread.summary_updated_at) == (summary, at)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from compact.policies import PRESETS
 from compact.stores.memory import MemoryStore
+from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
 from support.raw import Desk, Raw, assistant, pairs, step, steps, summaries, system, user
 
@@ -163,6 +166,34 @@ def test_restore_brings_the_originals_back_and_the_next_compaction_is_new() -> N
     again = desk.preflight(HISTORY)
     assert desk.summarizer.calls == 2 and len(summaries(again)) == 1
     assert desk.manager.usage("s", HISTORY).tokens < desk.tokens(HISTORY)
+
+
+@pytest.mark.parametrize("new_store", [MemoryStore, partial(SqlStore, "sqlite://")])
+def test_the_number_of_a_summary_goes_on_after_an_undo(new_store: Callable[[], Any]) -> None:
+    """Two of one session are never both called v1, also where another process undid the first."""
+    store = new_store()
+    Desk("budget", store=store).preflight(HISTORY)
+    Desk("budget", store=store).manager.restore("s", 1)
+    desk = Desk("budget", store=store)
+    again = desk.preflight(HISTORY)
+    assert "<COMPACT-SUMMARY v2>" in str(again)
+    assert [record.version for record in desk.manager.records("s")] == [1, 1, 2]
+    folded = desk.manager.manual_compact("s", [*again, *HISTORY[1:]])
+    assert "<COMPACT-SUMMARY v3>" in str(folded)
+    desk.manager.restore("s", 2)
+    assert "<COMPACT-SUMMARY v4>" in str(desk.preflight(HISTORY))
+
+
+def test_a_fold_after_an_undo_is_not_repeated() -> None:
+    """The window shrinks at the next user message, also where the first summary is no longer called v1."""
+    desk = Desk("rolling", fold_slack_turns=0)
+    turns = [message for _ in range(8) for message in (user("what next? " * 30), assistant("this " * 30))]
+    asked = [*turns, user("and now?")]
+    desk.preflight(asked)
+    desk.manager.restore("s", 1)
+    first = desk.preflight(asked)
+    assert desk.preflight(asked) == first
+    assert desk.summarizer.calls == 2
 
 
 @pytest.mark.parametrize("preset", SUMMARIZING)
