@@ -33,6 +33,7 @@ class RuleModel:
         self.rule = rule or (lambda messages: f"You said: {str(messages[-1]['content'])[:60]}")
         self.prompts: list[list[Mapping[str, Any]]] = []
         self.tools: list[Any] = []
+        self.reports_usage = True
         self.gate: threading.Event | None = None
         self.half = threading.Event()
         """Set when a reply is half out."""
@@ -47,7 +48,8 @@ class RuleModel:
         self.prompts.append([dict(message) for message in messages])
         self.tools.append(tools)
         said = self.rule(messages)
-        usage = Usage(input=sum(len(str(one)) for one in messages) // 4, output=10)
+        size = sum(len(str(one)) for one in messages) // 4
+        usage = Usage(input=size, output=10) if self.reports_usage else None
         if isinstance(said, Exception):
             raise said
         if isinstance(said, tuple):

@@ -92,20 +92,28 @@ export function App() {
           { id: "delete", group: "This session", label: "Delete session", words: "remove", icon: <Trash2 size={14} aria-hidden />, run: () => request("delete") },
         ]
       : [];
-    return [
-      ...here,
+    const chats: Command[] = [
       { id: "new", group: "Go to", label: "New session", icon: <Plus size={14} aria-hidden />, keys: ["N"], run: () => void create() },
       { id: "sample", group: "Go to", label: "Open the sample session", words: "demo example compaction", icon: <Sparkles size={14} aria-hidden />, run: () => void create({ demo: true }) },
-      { id: "traces", group: "Go to", label: "Traces", icon: <ChartNoAxesGantt size={14} aria-hidden />, keys: ["G", "T"], run: () => go("/traces") },
       { id: "settings", group: "Go to", label: "Settings", words: "spaces models", icon: <Gear size={14} aria-hidden />, run: () => go("/settings") },
+    ];
+    const everywhere: Command[] = [
+      { id: "traces", group: "Go to", label: "Traces", icon: <ChartNoAxesGantt size={14} aria-hidden />, keys: ["G", "T"], run: () => go("/traces") },
       { id: "theme", group: "Go to", label: `Theme: ${nextTheme(theme)}`, words: "dark light", icon: <SunMoon size={14} aria-hidden />, run: () => setPreference({ theme: nextTheme(theme) }) },
       { id: "keys", group: "Go to", label: "Keys", words: "shortcuts keyboard help", icon: <Keyboard size={14} aria-hidden />, keys: ["?"], run: () => setKeys(true) },
+    ];
+    // `compact traces` has no conversations: nothing is offered that it could not do.
+    if (tracesOnly) return everywhere;
+    return [
+      ...here,
+      ...chats,
+      ...everywhere,
       ...sessions.map((session): Command => ({
         id: `s-${session.id}`, group: "Sessions", label: session.title || "New session", words: session.space ?? "",
         icon: <MessageSquare size={14} aria-hidden />, run: () => go(viewPath(session.id, "chat")),
       })),
     ];
-  }, [go, place.session, sessions, theme]);
+  }, [go, place.session, sessions, theme, tracesOnly]);
   const command = (id: string) => () => commands.find((entry) => entry.id === id)?.run();
 
   useKeys({

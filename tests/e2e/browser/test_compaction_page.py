@@ -281,6 +281,19 @@ def test_every_view_shows_the_number_that_the_engine_acts_on(page: Page, stage: 
     expect(now.get_by_role("cell").first).to_contain_text(f"{usage['tokens']:,}")
 
 
+def test_the_words_of_the_bar_are_whole_on_a_telephone(stage: Stage, browser: Browser) -> None:
+    session = stage.session(talk(20))
+    with watched(browser, stage.url, 360, 800) as found:
+        found.page.goto(f"/s/{session}")
+        words = found.page.get_by_role("region", name="Context").first
+        for text in (re.compile(r"% used ·"), "Compacts before the next reply"):
+            shown = words.get_by_text(text).last
+            expect(shown).to_be_visible()
+            assert shown.evaluate(
+                "one => one.scrollWidth <= one.offsetWidth && one.getBoundingClientRect().right <= innerWidth"
+            )
+
+
 def test_a_reload_in_the_middle_of_a_compaction_shows_it_again(page: Page, stage: Stage) -> None:
     session = stage.session(talk(23))
     page.goto(f"/s/{session}")

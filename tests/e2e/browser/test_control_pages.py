@@ -13,7 +13,7 @@ from support.studio import said
 
 @pytest.mark.spec("S5.10", part="page")
 def test_a_compaction_is_undone_from_the_records_after_later_turns(page: Page, stage: Stage) -> None:
-    session = stage.session(talk(12))
+    session = stage.session(talk(12), title="Undone")
     stage.post(session, "/compact", {})
     for turn in range(3):
         said(stage.client, session, f"Later turn {turn}.")
@@ -33,6 +33,14 @@ def test_a_compaction_is_undone_from_the_records_after_later_turns(page: Page, s
     assert record["undone"] and stage.get(session)["message_count"] == 30
     expect(page.get_by_role("log")).to_contain_text("You said: Later turn 2.")
     expect(page.get_by_role("separator")).to_have_count(0)
+    # What was undone no longer counts, and its number is not given again.
+    row = page.get_by_label("Session list").get_by_role("listitem").filter(has_text="Undone")
+    expect(row).to_be_visible()
+    expect(row).not_to_contain_text("compaction")
+    stage.post(session, "/compact", {})
+    expect(page.get_by_role("button", name="Undo Summary v2")).to_be_visible()
+    expect(row).to_contain_text("1 compaction")
+    expect(page.get_by_role("tabpanel").get_by_text("Summary v1")).to_have_count(1)
 
 
 @pytest.mark.spec("S5.9", part="page")
@@ -52,6 +60,10 @@ def test_presets_are_compared_and_one_is_applied(page: Page, stage: Stage) -> No
             line = table.get_by_role("row", name=re.compile(f"^{kind['title']}"))
             expect(line.get_by_role("cell").nth(2)).to_contain_text(f"{kind['kept']} of {kind['total']}")
     expect(table).to_contain_text(f"{answer['columns'][0]['tokens_after']:,}")
+    # The small bars have the same parts as the large one: a summary where one would be written.
+    for name, summary in (("now", 0), ("budget", 1), ("window", 0)):
+        bar = table.get_by_role("meter", name=f"Context with {name}")
+        expect(bar.locator('[data-part="summary"]')).to_have_count(summary)
     after = stage.get(session)
     assert (before["usage"], before["compaction_count"]) == (after["usage"], after["compaction_count"])
     blocks = page.get_by_role("slider", name="Message")

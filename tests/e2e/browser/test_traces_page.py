@@ -35,7 +35,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]
 @pytest.fixture
 def page(service: httpx2.Client, browser: Browser) -> Iterator[Page]:
     with watched(browser, str(service.base_url).rstrip("/")) as found:
+        refused: list[str] = []
+        found.page.on("response", lambda one: refused.append(one.url) if one.status >= 400 else None)
         yield found.page
+        assert refused == [], "the page asked for something that this server does not have"
 
 
 def many(count: int) -> list[dict[str, Any]]:

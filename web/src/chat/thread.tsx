@@ -55,6 +55,7 @@ export function Thread(props: Props) {
     overscan: 6,
     paddingStart: 18,
     paddingEnd: 24,
+    scrollPaddingStart: 14,
   });
   const items = virtual.getVirtualItems();
   const size = virtual.getTotalSize();
@@ -81,7 +82,7 @@ export function Thread(props: Props) {
   const goBack = async () => {
     const place = returnTo.current;
     if (place) await goToRow(place.index, () => true);
-    if (place && scroller.current) scroller.current.scrollTop += place.into;
+    if (place && scroller.current) scroller.current.scrollTop = (virtual.measurementsCache[place.index]?.start ?? 0) + place.into;
     setCanReturn(false);
     scroller.current?.focus({ preventScroll: true });
   };

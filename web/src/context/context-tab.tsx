@@ -1,5 +1,4 @@
 import { Check, Pin } from "lucide-react";
-import { Link } from "wouter";
 import { messageText } from "../chat/message-view";
 import { useOpenSession } from "../chat/open-session";
 import { count, percent, plural } from "../lib/format";
@@ -9,6 +8,7 @@ import { RecordList } from "../records/record-list";
 import { LinkButton, Tag } from "../ui/button";
 import { NextCompaction } from "./next-compaction";
 import { useUsage } from "./usage";
+import { messagesLook } from "./usage-bar";
 
 interface Props {
   session: Session;
@@ -24,7 +24,7 @@ function Parts({ usage }: { usage: Usage }) {
     ["System", usage.parts.system, "bg-part-system"],
     ["Tools", usage.parts.tools, "bg-part-tools"],
     ["Summary", usage.parts.summary, "hatch-amber"],
-    ["Messages", usage.parts.messages, "bg-green-fill"],
+    ["Messages", usage.parts.messages, messagesLook(usage)],
     ["Free", free, "bg-track"],
   ];
   return (
@@ -80,9 +80,6 @@ export function ContextTab({ session, onUndo, onShow, onAllRecords, onJump }: Pr
       )}
       <Block title="Next compaction">
         <NextCompaction key={`${session.id}-${session.preset}`} session={session} usage={usage} />
-        <Link href={`/s/${encodeURIComponent(session.id)}/what-if`} className="mt-1 inline-block text-meta font-medium text-accent hover:underline">
-          What if
-        </Link>
       </Block>
       <Block title="Records" aside={records.length > 3 && <LinkButton onClick={onAllRecords}>All {records.length}</LinkButton>}>
         {records.length === 0 && <p className="text-dense text-text-2">Nothing has been compacted yet.</p>}

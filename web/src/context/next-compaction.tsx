@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { Link } from "wouter";
 import { api, errorText, sessionPath } from "../lib/api";
 import { count, percent, plural } from "../lib/format";
 import type { Plan, Session, Usage } from "../lib/types";
@@ -103,16 +104,17 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
           <span className="text-red">{problem}</span>
         ) : plan ? (
           <>
-            If compacted now: <b className="font-semibold text-text">{count(plan.before)} → {count(plan.after)} tokens</b>. {planText(plan)}
+            If compacted now: {plan.after < plan.before && <><b className="font-semibold text-text">{count(plan.before)} → {count(plan.after)} tokens</b>. </>}{planText(plan)}
           </>
         ) : (
           "Loading the plan…"
         )}
-        {plan && plan.steps.length > 0 && (
-          <div>
+        <div className="flex items-center gap-3">
+          {plan && plan.steps.length > 0 && (
             <LinkButton aria-expanded={showSteps} onClick={() => setShowSteps(!showSteps)}>{showSteps ? "Hide plan" : "Show plan"}</LinkButton>
-          </div>
-        )}
+          )}
+          <Link href={`/s/${encodeURIComponent(session.id)}/what-if`} className="font-medium text-accent hover:underline">What if</Link>
+        </div>
         {showSteps && plan && (
           <ol className="max-h-52 overflow-auto font-mono text-axis" tabIndex={0} aria-label="Plan">
             {plan.steps.slice(0, 300).map((step, index) => (

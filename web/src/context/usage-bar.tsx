@@ -11,6 +11,11 @@ const fill: Record<Level, { exact: string; estimate: string }> = {
   over: { exact: "bg-red-fill", estimate: "broken-red" },
 };
 
+/** The color of the messages' share, the same wherever it is drawn. */
+export function messagesLook(usage: Usage): string {
+  return fill[level(usage)][usage.exact ? "exact" : "estimate"];
+}
+
 interface BarProps {
   usage: Usage;
   /** Tokens of the message being typed, as the server counted them. */
@@ -29,7 +34,7 @@ export function Strip({ usage, draft = 0, label = "Context used" }: BarProps) {
     { key: "system", tokens: parts.system, look: "bg-part-system" },
     { key: "tools", tokens: parts.tools, look: "bg-part-tools" },
     { key: "summary", tokens: parts.summary, look: "hatch-amber" },
-    { key: "messages", tokens: messages, look: usage.exact ? fill[at].exact : fill[at].estimate },
+    { key: "messages", tokens: messages, look: messagesLook(usage) },
     { key: "draft", tokens: draft, look: "hatch-draft" },
   ].filter((segment) => segment.tokens > 0);
   const words = `${usedText(usage)}, ${count(usage.tokens)} of ${count(window)} tokens, compacts at ${count(usage.trigger)}`;
@@ -98,8 +103,8 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
   const toGo = usage.trigger - usage.tokens;
   return (
     <div className="min-h-[35px]">
-      <div className="mb-[9px] flex items-baseline gap-2 text-dense text-text-2">
-        <span className="min-w-0 truncate">
+      <div className="mb-[9px] flex flex-wrap items-baseline gap-x-2 text-dense text-text-2">
+        <span className="whitespace-nowrap">
           <b className="font-semibold text-text">{usedText(usage)}</b> ·{" "}
           {draft > 0 && draftUsage && (note?.text === "Sending this compacts first" || toGo < draft * 4) ? (
             <>{percent(draftUsage.tokens / draftUsage.window)} with this message</>
@@ -111,7 +116,7 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
           )}
         </span>
         {!usage.exact && (
-          <span className={note ? "hidden md:inline" : ""}><Tag title="Counted without the model's own tokenizer">
+          <span><Tag title="Counted without the model's own tokenizer">
             Estimate{usage.margin && usage.margin > 1 ? ` ±${Math.round((usage.margin - 1) * 100)}%` : ""}
           </Tag></span>
         )}
@@ -121,7 +126,7 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
             {note.text}
           </span>
         )}
-        <span className={`ml-auto text-meta whitespace-nowrap text-text-3 ${note || !usage.exact ? "hidden md:inline" : ""}`}>
+        <span className={`ml-auto text-meta whitespace-nowrap text-text-3 ${note ? "hidden md:inline" : ""}`}>
           Compacts at {percent(triggerShare(usage))}
           {!note && toGo > 0 && <span className="hidden md:inline"> · {count(toGo)} tokens to go</span>}
         </span>

@@ -1,6 +1,6 @@
 import type { Figures } from "../lib/types";
 import { Legend, path, Plot } from "./plot";
-import { axis, costLabel, costTicks, runningCost, runningCostWithout, tokenLabel, tokenWords } from "./series";
+import { axis, costLabel, costTicks, runningCost, runningCostWithout, spread, tokenLabel, tokenWords } from "./series";
 
 export function CostPlot({ figures, model }: { figures: Figures; model: string }) {
   const paid = runningCost(figures.turns);
@@ -15,7 +15,7 @@ export function CostPlot({ figures, model }: { figures: Figures; model: string }
       top={top}
       right={96}
       ticks={axis(top, 3)}
-      tickLabel={costTicks(top)}
+      tickLabel={costTicks(axis(top, 3))}
       table={{ head: ["Reply", "Paid", "Without Compact"], rows: paid.map((value, index) => [String(index + 1), costLabel(value), costLabel(without[index] ?? 0)]) }}
     >
       {({ width, x, y }) => {
@@ -54,8 +54,9 @@ export function CachePlot({ figures }: { figures: Figures }) {
       table={{ head: ["Reply", "From cache", "New"], rows: turns.map((turn, index) => [String(index + 1), tokenWords(turn.cached_tokens), tokenWords(turn.tokens - turn.cached_tokens)]) }}
     >
       {({ width, x, y }) => {
-        const bar = Math.max(1, (width - 60) / Math.max(1, turns.length) - 1);
-        return turns.map((turn, index) => (
+        const shown = spread(turns.length, (width - 60) / 2);
+        const bar = Math.max(1, (width - 60) / Math.max(1, shown.length) - 1);
+        return shown.map((index) => [index, turns[index]] as const).map(([index, turn]) => turn && (
           <g key={index}>
             <rect x={x(index) - bar / 2} width={bar} y={y(turn.tokens)} height={Math.max(0, y(turn.cached_tokens) - y(turn.tokens))} className="fill-slate-fill" />
             <rect x={x(index) - bar / 2} width={bar} y={y(turn.cached_tokens)} height={Math.max(0, y(0) - y(turn.cached_tokens))} className="fill-teal-fill" />

@@ -33,7 +33,7 @@ function Numbers({ figures }: { figures: Figures }) {
   return (
     <div className="grid grid-cols-2 rounded-[12px] border border-line bg-surface md:grid-cols-4">
       {totals.cost_saved !== null ? (
-        <Number label="Saved so far" value={money(totals.cost_saved)} note={whole > 0 ? `about ${percent(totals.cost_saved / whole)} of what it would have cost` : "nothing paid yet"} />
+        <Number label="Saved so far" value={money(totals.cost_saved)} note={totals.cost === null ? "an estimate from the tokens not sent" : whole > 0 ? `about ${percent(totals.cost_saved / whole)} of what it would have cost` : "nothing paid yet"} />
       ) : (
         <Number label="Saved so far" value="–" note="No price known for this model" />
       )}
@@ -92,9 +92,9 @@ export default function FiguresPage({ session }: { session: Session }) {
             <Numbers figures={figures} />
             <SizePlot figures={figures} records={records} usage={usage} />
             <div className="grid gap-4 lg:grid-cols-2">
-              {figures.prices_known ? <CostPlot figures={figures} model={session.model} /> : <NoPrice model={session.model} />}
+              {figures.totals.cost !== null ? <CostPlot figures={figures} model={session.model} /> : <NoCost model={session.model} priced={figures.prices_known} />}
               <CachePlot figures={figures} />
-              <SurvivalTable figures={figures} sessionId={session.id} />
+              <SurvivalTable figures={figures} records={records} sessionId={session.id} />
               <CompactionTable session={session} figures={figures} records={records} failures={failures(events)} onUndo={setUndoing} />
             </div>
           </>
@@ -116,11 +116,11 @@ export default function FiguresPage({ session }: { session: Session }) {
   );
 }
 
-function NoPrice({ model }: { model: string }) {
+function NoCost({ model, priced }: { model: string; priced: boolean }) {
   return (
     <section className="rounded-[12px] border border-line bg-surface p-5">
       <h2 className="text-ui font-semibold">Cost, running total</h2>
-      <p className="mt-1 text-dense text-text-2">No price known for this model ({model}).</p>
+      <p className="mt-1 text-dense text-text-2">{priced ? `${model} reported no usage, so what it cost is not known.` : `No price known for this model (${model}).`}</p>
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Figures, FigureTurn } from "../lib/types";
-import { axis, csv, marks, runningCost, runningCostWithout, sizeSentence, wouldStop } from "./series";
+import { axis, csv, marks, runningCost, runningCostWithout, sizeSentence, spread, wouldStop } from "./series";
 
 const turn = (index: number, tokens: number, without: number, more: Partial<FigureTurn> = {}): FigureTurn => ({
   turn: index, position: index * 2, at: index, tokens, tokens_without: without, cost: 0.1, cached_tokens: 0, compaction: null, ...more,
@@ -20,6 +20,12 @@ describe("figures", () => {
   });
   it("marks compactions also where the record is gone", () => {
     expect(marks(turns, [])).toEqual([{ index: 2, step: 1, label: "#1", saved: 0 }]);
+  });
+  it("thins a long row and keeps its end", () => {
+    expect(spread(3, 400)).toEqual([0, 1, 2]);
+    const long = spread(5_000, 400);
+    expect(long.length).toBeLessThanOrEqual(401);
+    expect(long.at(-1)).toBe(4_999);
   });
   it("has a round axis from zero", () => {
     expect(axis(128_000)).toEqual([0, 50_000, 100_000]);

@@ -14,9 +14,8 @@ export function marks(turns: FigureTurn[], records: CompactionRecord[]): Mark[] 
   return turns.flatMap((turn, index) => {
     if (turn.compaction === null) return [];
     const record = records.find((entry) => entry.step === turn.compaction);
-    const label = record ? (record.kind === "summary" ? `v${record.version ?? record.step}` : record.kind) : `#${turn.compaction}`;
     const saved = record && record.tokens_before ? Math.round((1 - record.tokens_after / record.tokens_before) * 100) : 0;
-    return [{ index, step: turn.compaction, label, saved }];
+    return [{ index, step: turn.compaction, label: recordLabel(records, turn.compaction), saved }];
   });
 }
 
@@ -75,6 +74,19 @@ export function cacheShare(figures: Figures): number | null {
   return input > 0 ? cached / input : null;
 }
 
+/** At most about `most` places of a long row, evenly spread, always with the last one. */
+export function spread(count: number, most: number): number[] {
+  const every = Math.max(1, Math.ceil(count / most));
+  return Array.from({ length: count }, (_, index) => index).filter((index) => (count - 1 - index) % every === 0);
+}
+
+/** "v2" for a summary, else what kind of compaction it was. */
+export function recordLabel(records: CompactionRecord[], step: number): string {
+  const record = records.find((entry) => entry.step === step);
+  if (!record) return `#${step}`;
+  return record.kind === "summary" ? `v${record.version ?? step}` : record.kind;
+}
+
 /** Evenly spread round numbers from zero to the top of an axis. */
 export function axis(top: number, steps = 4): number[] {
   if (top <= 0) return [0];
@@ -92,10 +104,11 @@ export function csv(turns: FigureTurn[]): string {
 
 export const tokenLabel = (value: number) => (value === 0 ? "0" : short(value));
 export const tokenWords = (value: number) => `${count(value)} tokens`;
-/** All marks of one axis with the same number of digits. */
-export function costTicks(top: number): (value: number) => string {
-  const digits = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(top))));
-  return (value) => (value === 0 ? "$0" : `$${value.toFixed(digits > 2 ? digits : value % 1 === 0 && top >= 5 ? 0 : 2)}`);
+/** All marks of one axis with the same number of digits: cents, or as many as the smallest of them needs. */
+export function costTicks(marks: number[]): (value: number) => string {
+  const step = marks[1] ?? 1;
+  const digits = [0, 2, 3, 4, 5].find((places) => Math.abs(step * 10 ** places - Math.round(step * 10 ** places)) < 1e-6) ?? 6;
+  return (value) => (value === 0 ? "$0" : `$${value.toFixed(digits)}`);
 }
 
 export const costLabel = (value: number) => (value === 0 ? "$0" : money(value));

@@ -2,6 +2,8 @@ import type { CompactionRecord, Figures, Usage } from "../lib/types";
 import { Legend, path, Plot } from "./plot";
 import { axis, marks, sizeSentence, tokenLabel, tokenWords, wouldStop } from "./series";
 
+const LABEL_WIDTH = 64;
+
 /** Size over replies: what was sent, what it would have been, the trigger, the window, the compactions. */
 export function SizePlot({ figures, records, usage }: { figures: Figures; records: CompactionRecord[]; usage: Usage | undefined }) {
   const { turns } = figures;
@@ -57,19 +59,22 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
             <path d={`${path(line)}L${line.at(-1)?.[0] ?? 0} ${floor}L${left} ${floor}Z`} className="fill-accent/13" />
             <path d={path(clipped)} fill="none" className="stroke-line-2" strokeWidth={1.5} strokeDasharray="4 4" />
             <path d={path(line)} fill="none" className="stroke-accent" strokeWidth={2} strokeLinejoin="round" />
-            {found.map((mark) => {
+            {found.map((mark, number) => {
               const turn = turns[mark.index];
+              // Labels that would stand on each other give way to the last one.
+              const next = found[number + 1];
+              const labelled = !next || x(next.index) - x(mark.index) > LABEL_WIDTH;
               const record = records.find((entry) => entry.step === mark.step);
               if (!turn) return null;
-              const near = mark.index > turns.length * 0.9;
+              const near = x(mark.index) + LABEL_WIDTH > width - 14;
               return (
                 <g key={mark.step}>
                   {record && <line x1={x(mark.index)} x2={x(mark.index)} y1={y(Math.min(top, record.tokens_before))} y2={y(turn.tokens)} className="stroke-amber-fill" strokeWidth={3} />}
                   <circle cx={x(mark.index)} cy={y(turn.tokens)} r={5} className="fill-surface stroke-amber-fill" strokeWidth={2} />
-                  <text x={x(mark.index) + (near ? -9 : 9)} y={Math.min(height - 30, y(turn.tokens) + 15)} textAnchor={near ? "end" : "start"} className="fill-text text-[11px] font-semibold">
+                  {labelled && <text x={x(mark.index) + (near ? -9 : 9)} y={Math.min(height - 30, y(turn.tokens) + 15)} textAnchor={near ? "end" : "start"} className="fill-text text-[11px] font-semibold">
                     {mark.label}
                     {mark.saved > 0 && <tspan className="fill-text-2 font-normal"> −{mark.saved}%</tspan>}
-                  </text>
+                  </text>}
                 </g>
               );
             })}

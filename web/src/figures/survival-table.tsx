@@ -6,7 +6,7 @@ import type { CompactionRecord, Figures, KindSurvival, Session } from "../lib/ty
 import { recordName } from "../records/undo-dialog";
 import { LinkButton, Tag } from "../ui/button";
 import { Card } from "./plot";
-import { replyOf, type Failure } from "./series";
+import { recordLabel, replyOf, type Failure } from "./series";
 
 function Cell({ value }: { value: KindSurvival | undefined }) {
   if (!value || value.total === 0) return <td className="px-0.5"><span className="block rounded-[6px] bg-sunk px-2 py-1 text-center text-text-3">–</span></td>;
@@ -36,12 +36,12 @@ function Missing({ value, sessionId }: { value: KindSurvival | undefined; sessio
 }
 
 /** What of each kind is still in the prompt after each summary, and what is not in it now. */
-export function SurvivalTable({ figures, sessionId }: { figures: Figures; sessionId: string }) {
+export function SurvivalTable({ figures, records, sessionId }: { figures: Figures; records: CompactionRecord[]; sessionId: string }) {
   const shown = figures.survival.slice(-5);
   const now = figures.now;
   const rows = now.filter((entry) => entry.total > 0);
   return (
-    <Card title="What survived" sentence="Share of each kind still in the prompt after each summary.">
+    <Card title="What survived" sentence="Share of each kind still in the prompt after each compaction.">
       {rows.length === 0 ? (
         <p className="mt-3 text-dense text-text-2">Nothing to measure yet.</p>
       ) : (
@@ -50,7 +50,7 @@ export function SurvivalTable({ figures, sessionId }: { figures: Figures; sessio
             <thead className="text-meta text-text-2">
               <tr>
                 <td />
-                {shown.map((entry) => <th key={entry.step} scope="col" className="w-14 font-medium">v{entry.version}</th>)}
+                {shown.map((entry) => <th key={entry.step} scope="col" className="w-14 font-medium">{recordLabel(records, entry.step)}</th>)}
                 <th scope="col" className="pl-4 text-left font-medium">Not in the prompt now</th>
               </tr>
             </thead>
@@ -107,7 +107,7 @@ export function CompactionTable({ session, figures, records, failures, onUndo }:
                 <tr key={record.step} className="border-t border-line">
                   <td className="py-1.5 text-left">
                     <Link href={`${path}?m=${record.last_position ?? 0}`} aria-label={`${recordName(record)}, open in chat`}>
-                      <Tag tone={record.kind === "summary" ? "amber" : "plain"}>{icons[record.kind]} {record.kind === "summary" ? `v${record.version ?? record.step}` : record.kind}</Tag>
+                      <Tag tone={record.kind === "summary" ? "amber" : "plain"}>{icons[record.kind]} {recordLabel(records, record.step)}</Tag>
                     </Link>
                   </td>
                   <td className="px-2 text-left whitespace-nowrap text-text-2">{when(record)}</td>

@@ -705,6 +705,7 @@ export interface components {
             missing: components["schemas"]["Missing"][];
             /** Mode */
             mode: string;
+            parts: components["schemas"]["UsageParts"];
             /** Percent After */
             percent_after: number;
             /** Policy */

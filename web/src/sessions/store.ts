@@ -72,10 +72,10 @@ export function changeSession(id: string, change: Partial<Session>) {
 
 export async function loadSettings() {
   try {
-    setState({ settings: await api.get<Settings>("/api/settings") });
+    const settings = await api.get<Settings | { traces_only: true }>("/api/settings");
+    setState("traces_only" in settings ? { tracesOnly: true, loaded: true } : { settings });
   } catch (error) {
-    const missing = (error as { status?: number }).status === 404;
-    setState({ tracesOnly: missing, problem: missing ? "" : errorText(error), loaded: true });
+    setState({ problem: errorText(error), loaded: true });
   }
 }
 

@@ -68,8 +68,7 @@ export function CompareTable({ now, columns, presets, inUse, usage, model, onApp
   );
   const size = (column: Column): Usage | null => {
     if (!usage) return null;
-    const parts = column === now ? usage.parts : { ...usage.parts, summary: 0 };
-    return { ...usage, tokens: column.tokens_after, parts, over_by: 0, compacts_next: false };
+    return { ...usage, tokens: column.tokens_after, parts: column.parts, over_by: 0, compacts_next: false };
   };
   const prices = all.some((column) => column.cost_next != null) ? `estimate, ${model} prices` : "no price known for this model";
   return (
@@ -80,7 +79,7 @@ export function CompareTable({ now, columns, presets, inUse, usage, model, onApp
             <td className="sticky left-0 w-[108px] bg-surface md:w-[160px]" />
             {all.map((column, index) => (
               <th key={index} scope="col" className={`w-[148px] px-3 md:w-auto md:min-w-[150px] pt-3 pb-2 text-left align-top font-normal ${used(column) ? "rounded-t-[12px] border-x border-t border-accent/40 bg-accent-soft/50" : ""}`}>
-                <span className="flex items-center gap-2 text-ui font-semibold">
+                <span className="flex flex-wrap items-center gap-x-2 text-ui font-semibold">
                   {column === now ? "Now" : column.label}
                   {used(column) && <Tag tone="accent">In use</Tag>}
                   {column !== now && columns.length > 1 && column.preset && (

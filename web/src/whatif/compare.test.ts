@@ -3,7 +3,7 @@ import type { Column } from "../lib/types";
 import { fateOf, kindRows, readPresets, tally, turnsLeft, verdict } from "./compare";
 
 const column = (after: number, words: number, values: number): Column => ({
-  label: "x", preset: "x", tokens_before: 100, tokens_after: after, percent_after: after, missing: [], fates: [],
+  label: "x", preset: "x", tokens_before: 100, tokens_after: after, parts: { system: 0, tools: 0, summary: 0, messages: 0 }, percent_after: after, missing: [], fates: [],
   cached_tokens: 0, cost_next: null, mode: "summary", policy: {}, problem: null, reason: "", summary: "",
   cost_ten_turns: null, cost_to_do: 0, seconds_to_do: null, summarizer: null, survival_kinds: [], turns_until_next: null,
   survival: { words: { kept: words, total: 10 }, conclusions: { kept: 5, total: 5 }, values: { kept: values, total: 20 } },

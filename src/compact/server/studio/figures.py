@@ -15,6 +15,7 @@ from compact.ports import RecordIndex
 from compact.server.studio import schemas
 from compact.server.studio.messages import grouped, record_in_force, seconds_of
 from compact.server.studio.prompt_contents import PromptContents, survived
+from compact.server.studio.showing import shown_parts
 
 _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
 
@@ -55,7 +56,7 @@ def figures_of(conversation: Conversation) -> schemas.Figures:
     known = [usage for usage in reported if usage is not None]
     prices = cost(conversation.agent, Usage(input=1_000)) is not None
     saved = sum(max(0, one.tokens_without - one.tokens) for one in turns)
-    spent = sum(one.cost or 0.0 for one in turns)
+    paid = [one.cost for one in turns if one.cost is not None]
     return schemas.Figures(
         turns=turns,
         totals=schemas.FigureTotals(
@@ -64,7 +65,7 @@ def figures_of(conversation: Conversation) -> schemas.Figures:
             input_tokens=sum(usage.input for usage in known),
             output_tokens=sum(usage.output for usage in known),
             cached_tokens=sum(usage.cache_read for usage in known),
-            cost=spent if prices else None,
+            cost=sum(paid) if prices and paid else None,
             tokens_saved=saved,
             cost_saved=_price(conversation.agent, saved) if prices else None,
         ),
@@ -92,17 +93,16 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
     """One figure for each reply. `tokens_without` is what the whole history would have taken there."""
     config = conversation.manager.config
     figures: list[schemas.Figure] = []
-    whole = missing = 0
-    steps = {record.step: record for record in records}
+    missing = 0
+    whole = _fixed(conversation)
     for group in grouped(conversation.turns):
         turn = group.turns[0]
         usage = _usage(turn.get("usage"))
         if turn.get("role") == "assistant":
-            compaction = _compaction_before(records, seconds_of(turn.get("timestamp")), figures)
-            if compaction is not None:
-                missing = max(0, whole - steps[compaction].tokens_after)
+            compactions = _compactions_before(records, seconds_of(turn.get("timestamp")), figures)
+            missing += sum(record.tokens_before - record.tokens_after for record in compactions)
             # What was sent for this reply: as the provider counted it, else all but what was compacted.
-            sent = usage.input if usage is not None else whole - missing
+            sent = usage.input if usage is not None else max(0, whole - missing)
             figures.append(
                 schemas.Figure(
                     turn=group.number,
@@ -112,19 +112,27 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
                     tokens_without=max(whole, sent),
                     cost=turn.get("cost"),
                     cached_tokens=usage.cache_read if usage is not None else 0,
-                    compaction=compaction,
+                    compaction=compactions[-1].step if compactions else None,
                 )
             )
         whole += count_tokens(group.turns, config.model, counter=config.counter, format="openai-chat")
     return figures
 
 
-def _compaction_before(records: list[Record], at: float | None, earlier: list[schemas.Figure]) -> int | None:
-    """The compaction that came between the reply before and this one."""
+def _fixed(conversation: Conversation) -> int:
+    """What every prompt has beside its messages."""
+    parts = shown_parts(conversation.usage.breakdown)
+    return parts.system + parts.tools
+
+
+def _compactions_before(
+    records: list[Record], at: float | None, earlier: list[schemas.Figure]
+) -> list[Record]:
+    """Those that came between the reply before and this one."""
     if at is None:
-        return None
+        return []
     since = next((one.at for one in reversed(earlier) if one.at is not None), 0.0)
-    return next((r.step for r in reversed(records) if since < r.created_at <= at), None)
+    return [record for record in records if since < record.created_at <= at]
 
 
 def _usage(reported: Any) -> Usage | None:

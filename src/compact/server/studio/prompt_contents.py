@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from compact.chat.conversation import Conversation
@@ -67,10 +68,13 @@ class PromptContents:
     def kinds(self, items: Sequence[Item], reached: int | None = None) -> list[schemas.KindSurvival]:
         """How much of each kind these messages hold, of what was said in the first `reached` originals."""
         holds = Holder("\n".join(_text(item.message) for item in items))
+        sent = {item.position for item in items}
         found: dict[str, tuple[list[Evidence], list[Evidence]]] = {kind: ([], []) for kind in _TITLES}
         for kind, unit in self._units:
             if reached is None or unit.message < reached:
-                found[kind][holds(unit)].append(unit)
+                # What was done stands in the prompt as the call itself, whose words differ from the ledger's.
+                called = kind == "done" and not sent.isdisjoint(self._done_at[unit.value])
+                found[kind][called or holds(unit)].append(unit)
         return [
             schemas.KindSurvival(
                 kind=kind,
@@ -93,10 +97,23 @@ class PromptContents:
         return count_tokens(_text(message), self._config.model, counter=self._config.counter) + 4
 
     @cached_property
-    def _units(self) -> list[tuple[str, Evidence]]:
+    def _ledger(self) -> Sequence[Evidence]:
         redactor = redactor_for(self._config)
         # A secret is never listed, not even as something that is missing.
-        units = extract(self._originals, is_secret=redactor.is_secret).units
+        return extract(self._originals, is_secret=redactor.is_secret).units
+
+    @cached_property
+    def _done_at(self) -> Mapping[str, set[int]]:
+        """In which messages each thing was done."""
+        found: defaultdict[str, set[int]] = defaultdict(set)
+        for unit in self._ledger:
+            if kind_of(unit) is SectionKind.DONE:
+                found[unit.value].add(unit.message)
+        return found
+
+    @cached_property
+    def _units(self) -> list[tuple[str, Evidence]]:
+        units = self._ledger
         values = sorted((unit for unit in units if _counts_as_value(unit)), key=lambda one: -one.rank)
         spoken = ((kind_of(unit), unit) for unit in units if unit.kind not in VALUES)
         prose = [(kind.value, unit) for kind, unit in spoken if kind is not SectionKind.OTHER]

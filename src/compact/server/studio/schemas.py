@@ -416,6 +416,8 @@ class Column(Answer):
     reason: str
     tokens_before: int
     tokens_after: int
+    parts: UsageParts
+    """Of `tokens_after`."""
     percent_after: float
     cost_next: float | None
     cached_tokens: int

@@ -28,7 +28,6 @@ def shown_usage(conversation: Conversation, usage: ContextUsage | None = None) -
     usage = usage or conversation.usage
     config = conversation.manager.config
     source = limits_for(config.model, config.models).source.value
-    parts = usage.breakdown
     above = config.policy.trigger_above
     return schemas.Usage(
         tokens=usage.tokens,
@@ -41,13 +40,17 @@ def shown_usage(conversation: Conversation, usage: ContextUsage | None = None) -
         exact=usage.exact,
         margin=getattr(usage, "margin", 1.0),
         over_by=max(0, usage.tokens - usage.budget),
-        parts=schemas.UsageParts(
-            system=parts.get("system", 0) + parts.get("developer", 0),
-            tools=parts.get("tools", 0),
-            summary=parts.get("summary", 0),
-            messages=parts.get("messages", 0),
-        ),
+        parts=shown_parts(usage.breakdown),
         compacts_next=usage.tokens > usage.trigger if above else usage.tokens >= usage.trigger,
+    )
+
+
+def shown_parts(parts: Mapping[str, int]) -> schemas.UsageParts:
+    return schemas.UsageParts(
+        system=parts.get("system", 0) + parts.get("developer", 0),
+        tools=parts.get("tools", 0),
+        summary=parts.get("summary", 0),
+        messages=parts.get("messages", 0),
     )
 
 

@@ -20,6 +20,7 @@ from compact.server.studio import forecast, schemas
 from compact.server.studio.messages import record_in_force, turn_tokens
 from compact.server.studio.prompt_contents import SPOKEN, PromptContents, survived, unchanged_tokens
 from compact.server.studio.record_details import details_of
+from compact.server.studio.showing import shown_parts
 from compact.server.studio.trial import config_for, copied
 from compact.wiring import summarizing_model
 
@@ -83,6 +84,7 @@ class _Comparison:
             reason="now",
             tokens_before=tokens,
             tokens_after=tokens,
+            parts=shown_parts(usage.breakdown),
             percent_after=usage.percent,
             cost_next=forecast.prompt_price(pace.model, tokens, tokens),
             cached_tokens=tokens,
@@ -130,6 +132,7 @@ class _Comparison:
             reason=record.reason if record is not None else "nothing-to-shrink",
             tokens_before=before.tokens,
             tokens_after=after.tokens,
+            parts=shown_parts(after.breakdown),
             percent_after=round(100 * after.tokens / before.window, 2),
             cost_next=forecast.prompt_price(self._pace.model, after.tokens, cached),
             cached_tokens=min(cached, after.tokens),

@@ -80,6 +80,7 @@ def api(
     _add_ingest(app)
     _add_reading(app)
     _add_events(app, settings)
+    app.get("/api/settings", include_in_schema=False)(_page_settings)
     app.add_exception_handler(BadBody, _bad_body)
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(StoreError, _not_stored)
@@ -90,6 +91,11 @@ def api(
 def is_page(path: str) -> bool:
     """The viewer shares its addresses with the API; browsers ask for HTML, programs do not."""
     return path in ("/", "/traces") or path.startswith("/traces/")
+
+
+def _page_settings() -> dict[str, bool]:
+    """The page asks every server what it serves; this one has no conversations."""
+    return {"traces_only": True}
 
 
 def _service(request: Request) -> TraceService:

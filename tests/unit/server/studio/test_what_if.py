@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -81,6 +82,38 @@ def test_a_column_says_what_it_costs_to_do_and_for_how_long_it_lasts(
     assert 0 < window["cached_tokens"] < window["tokens_after"]
 
 
+def exports(count: int) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Export every table."}]
+    for block in range(count):
+        call = {"name": "export_table", "arguments": f'{{"table": "prices", "block": {block}}}'}
+        messages += [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{block}", "type": "function", "function": call}],
+            },
+            {"role": "tool", "tool_call_id": f"c{block}", "content": f"{block + 30} rows written. {FILLER}"},
+        ]
+    return [*messages, {"role": "assistant", "content": "All tables are exported."}]
+
+
+def test_what_was_done_is_in_the_prompt_while_its_call_is(client: httpx2.Client) -> None:
+    """Of an untouched session nothing is missing; a call that was replaced is, unless the summary says it."""
+    session = new_session(client, title="A run")
+    client.post(f"/api/sessions/{session}/import", json={"messages": exports(12)})
+    asked = {"columns": [{"preset": "agent"}, {"preset": "window"}]}
+    answer = client.post(f"/api/sessions/{session}/what-if", json=asked).json()
+    for column in (answer["now"], answer["columns"][0]):
+        done = by_kind(column["survival_kinds"])["done"]
+        assert done["kept"] == done["total"] > 1 and done["missing_count"] == 0
+    dropped = by_kind(answer["columns"][1]["survival_kinds"])["done"]
+    assert dropped["kept"] < dropped["total"]
+    now = by_kind(client.get(f"/api/sessions/{session}/figures").json()["now"])
+    assert now["done"]["missing_count"] == 0
+    for column in (answer["now"], *answer["columns"]):
+        assert sum(column["parts"].values()) == column["tokens_after"]
+
+
 def test_a_message_that_stays_costs_what_it_did(client: httpx2.Client, session: str) -> None:
     window = tried(client, session, "window")["window"]
     for fate in window["fates"]:
@@ -130,3 +163,28 @@ def test_figures_say_what_each_summary_kept_and_what_is_not_in_the_prompt_now(
     states = {one["position"]: one["state"] for one in messages}
     assert {states[gone["position"]] for gone in now["words"]["missing"]} == {"dropped"}
     assert re.fullmatch(r"/srv/houses/plan_\d\.md", now["paths"]["missing"][0]["text"])
+
+
+def test_figures_of_a_model_that_reports_no_usage(tmp_path: Path) -> None:
+    """Sizes are counted here, nothing is called paid, and an undo is no longer a compaction."""
+    model = RuleModel()
+    model.reports_usage = False
+    with studio(tmp_path, model) as client:
+        session = talked(client, 9)
+        client.post(f"/api/sessions/{session}/compact", json={})
+        said(client, session, "And the garden?")
+        [record] = client.get(f"/api/sessions/{session}/records").json()["records"]
+        figures = client.get(f"/api/sessions/{session}/figures").json()
+        first, last = figures["turns"][0], figures["turns"][-1]
+        assert first["tokens"] == first["tokens_without"] > 0 and last["compaction"] == record["step"]
+        assert last["tokens"] == pytest.approx(record["tokens_after"], rel=0.1)
+        saved = last["tokens_without"] - last["tokens"]
+        assert saved == pytest.approx(record["tokens_before"] - record["tokens_after"], rel=0.1)
+        assert figures["totals"]["tokens_saved"] == saved
+        assert figures["prices_known"] and figures["totals"]["cost"] is None
+        assert {one["cost"] for one in figures["turns"]} == {None}
+        assert figures["totals"]["input_tokens"] == figures["totals"]["cached_tokens"] == 0
+        client.post(f"/api/sessions/{session}/records/{record['step']}/restore")
+        figures = client.get(f"/api/sessions/{session}/figures").json()
+        assert figures["totals"]["compactions"] == figures["totals"]["tokens_saved"] == 0
+        assert figures["survival"] == []
