@@ -1,4 +1,4 @@
-"""One server and one browser for the pages of each file; a page of its own for every test."""
+"""One server and one browser for all pages; a page of its own for every test."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from support.providers import providing
 from support.studio import RuleModel, config, studio
 
 
-@pytest.fixture(scope="module")
+# Not for the whole session: while Playwright runs, this thread has an event loop, which async tests want to start.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def _server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Stage]:
     writer = Writer()
     with providing(writer) as provider:

@@ -13,7 +13,7 @@ from support.studio import said
 
 @pytest.mark.spec("S5.10", part="page")
 def test_a_compaction_is_undone_from_the_records_after_later_turns(page: Page, stage: Stage) -> None:
-    session = stage.session(talk(12), title="Undone")
+    session = stage.session(talk(12), title="The lake house")
     stage.post(session, "/compact", {})
     for turn in range(3):
         said(stage.client, session, f"Later turn {turn}.")
@@ -34,7 +34,7 @@ def test_a_compaction_is_undone_from_the_records_after_later_turns(page: Page, s
     expect(page.get_by_role("log")).to_contain_text("You said: Later turn 2.")
     expect(page.get_by_role("separator")).to_have_count(0)
     # What was undone no longer counts, and its number is not given again.
-    row = page.get_by_label("Session list").get_by_role("listitem").filter(has_text="Undone")
+    row = page.get_by_label("Session list").get_by_role("listitem").filter(has_text="The lake house")
     expect(row).to_be_visible()
     expect(row).not_to_contain_text("compaction")
     stage.post(session, "/compact", {})
@@ -76,7 +76,7 @@ def test_presets_are_compared_and_one_is_applied(page: Page, stage: Stage) -> No
     page.get_by_role("dialog").get_by_role("button", name="Apply window").click()
     expect(page.get_by_text("Applied:")).to_be_visible()
     assert stage.get(session)["usage"]["tokens"] < before["usage"]["tokens"]
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("come back")
 
 

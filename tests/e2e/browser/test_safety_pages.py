@@ -174,10 +174,14 @@ def test_nothing_runs_and_nothing_is_loaded_from_what_others_wrote(
         said(stage.client, session, evil)
     finally:
         stage.model.rule = RULE
-    for path in ("", "?m=0", "/what-if", "/figures"):
+    for path, shown in (
+        ("", page.get_by_role("article").last),
+        ("?m=0", page.get_by_role("article", name="You, m0")),
+        ("/what-if", page.get_by_role("region", name="Comparison")),
+        ("/figures", page.get_by_role("region", name="What survived")),
+    ):
         page.goto(f"/s/{session}{path}")
-        expect(page.get_by_role("heading").first).to_be_visible()
-        page.wait_for_timeout(500)
+        expect(shown).to_be_visible()
     page.goto(f"/s/{session}?m=1")
     page.get_by_role("button", name="tool").first.click()
     page.keyboard.press("e")

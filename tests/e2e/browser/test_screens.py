@@ -28,13 +28,16 @@ LOOKS: tuple[tuple[int, int, Any], ...] = (
 )
 
 
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
 def shoot(page: Page, name: str, looks: tuple[tuple[int, int, Any], ...] = LOOKS) -> None:
     """One state at every size, in both themes where that differs."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for width, height, scheme in looks:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(120)
+        page.evaluate(DRAWN)
         page.screenshot(path=FOLDER / f"{name}-{width}-{scheme}.png")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 900})
