@@ -12,7 +12,7 @@ from support.providers import providing
 from support.studio import RuleModel, config, studio
 
 
-# Not for the whole session: while Playwright runs, this thread has an event loop, which async tests want to start.
+# Not for the whole session: while Playwright runs, this thread has an event loop, and async tests start one.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
