@@ -224,11 +224,19 @@ class CompactManager:
         call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
         return queries.observe(self._engine, call, usage)
 
-    def plan(self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None) -> Plan:
-        """What `prepare` would do now. Nothing happens."""
-        return self._engine.plan(
-            self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
-        )
+    def plan(
+        self,
+        session_id: str,
+        messages: Sequence[Any],
+        tools: Any = None,
+        system: Any = None,
+        *,
+        manual: bool = False,
+    ) -> Plan:
+        """What `prepare` would do now, or `manual_compact`. Nothing happens."""
+        reason = Reason.MANUAL if manual else None
+        call = Call(session_id, messages, tools, system, reason=reason)
+        return self._engine.plan(self._engine.reader.with_known_fixed(call))
 
     def usage(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
@@ -337,9 +345,15 @@ class CompactManager:
         return await asyncio.to_thread(self.observe, session_id, messages, usage, tools, system)
 
     async def aplan(
-        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
+        self,
+        session_id: str,
+        messages: Sequence[Any],
+        tools: Any = None,
+        system: Any = None,
+        *,
+        manual: bool = False,
     ) -> Plan:
-        return await asyncio.to_thread(self.plan, session_id, messages, tools, system)
+        return await asyncio.to_thread(self.plan, session_id, messages, tools, system, manual=manual)
 
     async def ausage(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None

@@ -30,20 +30,22 @@ addEventListener("securitypolicyviolation", e => policyRefused(`${e.violatedDire
 """
 
 
-# Scrolls through the whole list in 60 steps, one a frame, and says how long the frames took.
+# Scrolls through the whole list in 60 steps, one a frame: how many elements there were, how long frames took.
 SCROLL = """async selector => {
   const box = document.querySelector(selector), times = [];
+  let elements = 0;
   let last = performance.now();
   for (let step = 0; step <= 60; step += 1) {
     box.scrollTop = (box.scrollHeight - box.clientHeight) * step / 60;
     await new Promise(requestAnimationFrame);
+    elements = Math.max(elements, box.querySelectorAll("*").length);
     const now = performance.now();
     times.push(now - last);
     last = now;
   }
   times.sort((a, b) => a - b);
   const memory = performance.memory ? Math.round(performance.memory.usedJSHeapSize / 1e6) : 0;
-  return {median: Math.round(times[30]), worst: Math.round(times.at(-1)), megabytes: memory};
+  return {elements, median: Math.round(times[30]), worst: Math.round(times.at(-1)), megabytes: memory};
 }"""
 _TALKS = itertools.count()
 

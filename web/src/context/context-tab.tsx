@@ -24,7 +24,7 @@ function Parts({ usage }: { usage: Usage }) {
     ["System", usage.parts.system, "bg-part-system"],
     ["Tools", usage.parts.tools, "bg-part-tools"],
     ["Summary", usage.parts.summary, "hatch-amber"],
-    ["Messages", usage.parts.messages, messagesLook(usage)],
+    ["Messages", usage.parts.messages, messagesLook({ ...usage, exact: true })],
     ["Free", free, "bg-track"],
   ];
   return (

@@ -63,7 +63,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
   const [changes, setChanges] = useState<Record<string, number>>({});
   const [showSteps, setShowSteps] = useState(false);
   const changed = preset !== session.preset || Object.keys(changes).length > 0;
-  const body = changed ? { preset, ...(Object.keys(changes).length ? { policy: changes } : {}) } : {};
+  const body = { now: true, ...(changed ? { preset } : {}), ...(Object.keys(changes).length ? { policy: changes } : {}) };
   const { plan, problem } = usePlan(session.id, body, usage?.tokens);
 
   const trigger = changes.trigger_pct ?? (policy.trigger_pct as number | undefined) ?? chosen?.trigger_pct;

@@ -1195,6 +1195,11 @@ export interface components {
          *     }
          */
         PlanRequest: {
+            /**
+             * Now
+             * @default false
+             */
+            now: boolean;
             /** Policy */
             policy?: {
                 [key: string]: unknown;

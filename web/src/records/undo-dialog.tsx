@@ -19,7 +19,9 @@ export function recordName(record: CompactionRecord): string {
 }
 
 function Row({ label, usage, tokens }: { label: string; usage: Usage; tokens: number }) {
-  const parts = { ...usage.parts, messages: Math.max(0, tokens - usage.parts.system - usage.parts.tools), summary: 0 };
+  // What stays of a summary afterwards the preview does not say.
+  const summary = tokens === usage.tokens ? usage.parts.summary : 0;
+  const parts = { ...usage.parts, messages: Math.max(0, tokens - usage.parts.system - usage.parts.tools - summary), summary };
   return (
     <div className="grid grid-cols-[44px_minmax(0,1fr)_44px] items-center gap-2 text-dense">
       <span className="text-text-2">{label}</span>

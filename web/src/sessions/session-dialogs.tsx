@@ -47,7 +47,7 @@ export function DeleteDialog({ session, onClose, onDeleted }: { session: Session
         <Button
           variant="danger"
           onClick={() => {
-            void deleteSession(session.id).then(onDeleted);
+            void deleteSession(session.id).then((gone) => gone && onDeleted());
             onClose();
           }}
         >

@@ -136,12 +136,15 @@ export async function patchSession(id: string, change: Partial<Session>) {
   }
 }
 
-export async function deleteSession(id: string) {
+/** Says whether it is gone: a page that shows it goes elsewhere only then. */
+export async function deleteSession(id: string): Promise<boolean> {
   try {
     await api.delete(sessionPath(id));
     setState((state) => ({ sessions: state.sessions.filter((session) => session.id !== id) }));
+    return true;
   } catch (error) {
     showToast("error", "Not deleted", errorText(error));
+    return false;
   }
 }
 

@@ -49,11 +49,11 @@ def _result(conversation: Conversation, known: set[str]) -> schemas.CompactResul
 
 
 def plan_of(conversation: Conversation, wanted: schemas.PlanRequest) -> schemas.Plan:
-    """What would happen with the next message. Nothing is done."""
+    """What would happen with the next message, or at once. Nothing is done."""
     manager = conversation.manager
     if wanted.preset is not None or wanted.policy is not None:
         manager = manager_for(conversation, wanted.preset, wanted.policy)
-    plan = manager.plan(conversation.id, conversation.history)
+    plan = manager.plan(conversation.id, conversation.history, manual=wanted.now)
     # The plan counts messages of the view; people count the conversation's.
     positions = {id(turn): position for position, turn in enumerate(conversation.turns)}
     real = plan.limits.real

@@ -76,14 +76,15 @@ async def created(here: Workspace, wanted: schemas.NewSession) -> str:
 
 
 async def changed(here: Workspace, session_id: str, change: schemas.SessionChange) -> None:
-    await here.thread(session_id)
-    settings = _settings(change)
-    if any(value is not None for value in settings.values()) or change.system is not None:
-        await _configured(here, session_id, settings, change.system)
-    if change.title is not None or change.space is not None:
-        await asyncio.to_thread(_put, here, session_id, change.title, change.space)
-        await here.reopen(session_id)
-    await here.events.astore(session_id, {"type": "session", "data": {"id": session_id}})
+    async with here.alone(session_id):
+        await here.thread(session_id)
+        settings = _settings(change)
+        if any(value is not None for value in settings.values()) or change.system is not None:
+            await _configured(here, session_id, settings, change.system)
+        if change.title is not None or change.space is not None:
+            await asyncio.to_thread(_put, here, session_id, change.title, change.space)
+            await here.reopen(session_id)
+        await here.events.astore(session_id, {"type": "session", "data": {"id": session_id}})
 
 
 def _settings(wanted: schemas.NewSession | schemas.SessionChange) -> dict[str, Any]:

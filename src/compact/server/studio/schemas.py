@@ -346,6 +346,8 @@ class Restored(Answer):
 class PlanRequest(Asked):
     preset: Name | None = None
     policy: dict[str, Any] | None = None
+    now: bool = False
+    """What `compact` would do at once; else what the next message would bring."""
     preview: bool = False
     """Also write the summary, as the embedded summarizer would."""
 

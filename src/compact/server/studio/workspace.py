@@ -6,8 +6,8 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -83,6 +83,7 @@ class Workspace:
         self._max_open = max_open
         self._open: OrderedDict[str, OpenSession] = OrderedDict()
         self._opening: dict[str, asyncio.Lock] = {}
+        self._changing: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._aheads = asyncio.Semaphore(_MOST_AHEAD)
 
@@ -157,14 +158,26 @@ class Workspace:
             if entry is not None and not entry.busy:
                 del self._open[thread.session_id]
 
+    @asynccontextmanager
+    async def alone(self, session_id: str) -> AsyncIterator[None]:
+        """A change of settings and a deletion come one after the other: the first would bring it back."""
+        lock = self._changing.setdefault(session_id, asyncio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked():
+                self._changing.pop(session_id, None)
+
     async def delete(self, session_id: str) -> None:
         entry = self._open.get(session_id)
         if entry is not None and entry.streaming:
             assert entry.turn is not None
             await entry.turn.stop()
-        self._open.pop(session_id, None)
-        if not await asyncio.to_thread(self.chats.delete, session_id):
-            raise missing(session_id)
+        async with self.alone(session_id):
+            self._open.pop(session_id, None)
+            if not await asyncio.to_thread(self.chats.delete, session_id):
+                raise missing(session_id)
         self.events.ring(session_id)
 
     def is_streaming(self, thread: Thread) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from compact.stores.sql import SqlStore
 from support.studio import RuleModel, body_of, new_session, said, stored_events, studio
 
 FILLER = "The cottage by the lake needs a new roof before the winter. " * 6
@@ -139,3 +140,32 @@ def test_the_local_model_answers_through_the_server(local_model: Any, tmp_path: 
         assert found[-1]["finishReason"] in ("stop", "length")
         [reply] = client.get(f"/api/sessions/{session}/messages").json()["messages"][1:]
         assert reply["parts"][-1]["text"].strip() and reply["usage"]["input"] > 0
+
+
+def test_a_session_deleted_while_it_is_renamed_stays_deleted(
+    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new title was on its way to the store when the deletion came; it must not bring it back."""
+    session = new_session(client)
+    path = f"/api/sessions/{session}"
+    begun, deleted = threading.Event(), threading.Event()
+    put, delete = SqlStore.put_session, SqlStore.delete_session
+
+    def slow_put(store: SqlStore, *given: Any, **more: Any) -> Any:
+        begun.set()
+        deleted.wait(0.3)
+        return put(store, *given, **more)
+
+    def noted_delete(store: SqlStore, *given: Any) -> Any:
+        found = delete(store, *given)
+        deleted.set()
+        return found
+
+    monkeypatch.setattr(SqlStore, "put_session", slow_put)
+    monkeypatch.setattr(SqlStore, "delete_session", noted_delete)
+    with ThreadPoolExecutor() as both:
+        renamed = both.submit(client.patch, path, json={"title": "Prices"})
+        assert begun.wait(10)
+        assert both.submit(client.delete, path).result().status_code == 204
+        renamed.result()
+    assert client.get(path).status_code == 404

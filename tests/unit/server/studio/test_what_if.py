@@ -121,6 +121,17 @@ def test_a_message_that_stays_costs_what_it_did(client: httpx2.Client, session: 
         assert fate["tokens_after"] == expected, fate
 
 
+def test_a_plan_of_now_is_what_compact_does_below_the_trigger(client: httpx2.Client) -> None:
+    session = talked(client, 10)
+    path = f"/api/sessions/{session}/plan"
+    waiting, now = client.post(path, json={}).json(), client.post(path, json={"now": True}).json()
+    assert not waiting["triggered"] and waiting["after"] == waiting["before"]
+    assert now["reason"] == "manual" and now["after"] < now["before"]
+    record = client.post(f"/api/sessions/{session}/compact", json={}).json()["record"]
+    joined = [step for step in now["steps"] if step["action"] == "summarized"]
+    assert record["messages_replaced"] == len(joined)
+
+
 def test_a_plan_previews_the_summary_only_where_that_is_asked_for(
     client: httpx2.Client, session: str
 ) -> None:
