@@ -264,7 +264,7 @@ export function ChatPage({ session, header }: Props) {
         </div>
       </div>
       {wide && panelOpen && <aside aria-label="Panel" className="w-[348px] flex-none border-l border-line">{panel}</aside>}
-      {!wide && tab && (
+      {!wide && tab && !undoShown && (
         <Dialog title="Panel" hideTitle sheet onClose={() => setTab(null)}>
           <div className="h-[70dvh]">{panel}</div>
         </Dialog>

@@ -126,7 +126,7 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
             {note.text}
           </span>
         )}
-        <span className={`ml-auto text-meta whitespace-nowrap text-text-3 ${note ? "hidden md:inline" : ""}`}>
+        <span className={`ml-auto text-meta whitespace-nowrap text-text-3 ${note || !usage.exact ? "hidden md:inline" : ""}`}>
           Compacts at {percent(triggerShare(usage))}
           {!note && toGo > 0 && <span className="hidden md:inline"> · {count(toGo)} tokens to go</span>}
         </span>
