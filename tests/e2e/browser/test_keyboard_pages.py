@@ -49,10 +49,11 @@ def leave_field(page: Page) -> None:
 
 
 def test_a_conversation_from_the_first_word_to_its_end(page: Page, stage: Stage) -> None:
+    newest = stage.session(title="The newest")
     page.goto("/")
-    expect(page.get_by_role("navigation", name="Session list")).to_be_visible()
+    page.wait_for_url(re.compile(f"/s/{newest}"))
     command(page, "new session")
-    page.wait_for_url(re.compile("/s/"))
+    page.wait_for_url(lambda url: "/s/" in url and newest not in url)
     session = page.url.rsplit("/", 1)[1]
     expect(page.get_by_label("Message Compact")).to_be_visible()
     tab_to(page, "^Message Compact$")

@@ -113,6 +113,15 @@ def test_axe_finds_nothing_serious_in_any_state(page: Page, stage: Stage, _full:
     page.get_by_role("button", name=re.compile(r"^\d+ items?$")).last.click()
     expect(dialog).to_be_visible()
     check_axe(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Apply window").click()
+    expect(dialog).to_contain_text("You can undo this")
+    check_axe(page)
+    page.goto("/s/20200101-000000-00000000")
+    expect(page.get_by_role("heading", name="This session cannot be shown")).to_be_visible()
+    check_axe(page)
+    page.get_by_role("button", name="Open the newest session").click()
+    expect(page.get_by_label("Message Compact")).to_be_visible()
 
 
 def test_axe_while_a_compaction_runs_and_after_it_failed(page: Page, stage: Stage) -> None:

@@ -1,4 +1,4 @@
-import { Download, Pencil, Trash2 } from "lucide-react";
+import { Download, Menu, Pencil, Trash2 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { ChatPage } from "../chat/chat-page";
@@ -7,6 +7,7 @@ import { api, errorText, sessionPath } from "../lib/api";
 import type { Session } from "../lib/types";
 import { exportSession } from "./export";
 import { DeleteDialog, RenameDialog } from "./session-dialogs";
+import { Button } from "../ui/button";
 import { request, useRequest } from "../ui/requests";
 import { SessionHeader, type View } from "./session-header";
 import { rememberSession, useSessions } from "./store";
@@ -21,6 +22,22 @@ interface Props {
 }
 
 const closeRequest = () => request(null);
+
+/** A link to a session that is gone, or a server that did not answer: what happened, and a way on. */
+function NotShown({ problem, onDrawer, onNewest }: { problem: string; onDrawer: () => void; onNewest: () => void }) {
+  return (
+    <div className="flex flex-1 flex-col">
+      <div className="p-2 lg:hidden">
+        <Button variant="ghost" icon aria-label="Sessions" onClick={onDrawer}><Menu size={16} aria-hidden /></Button>
+      </div>
+      <div className="flex flex-1 flex-col items-center justify-center gap-4 p-6 text-center">
+        <h1 className="text-page font-semibold">This session cannot be shown</h1>
+        <p role="alert" className="max-w-[420px] text-dense text-red">{problem}</p>
+        <Button variant="primary" onClick={onNewest}>Open the newest session</Button>
+      </div>
+    </div>
+  );
+}
 
 export function SessionPage({ id, view, onDrawer }: Props) {
   const session = useSessions((state) => state.sessions.find((entry) => entry.id === id));
@@ -45,7 +62,7 @@ export function SessionPage({ id, view, onDrawer }: Props) {
   }, [session]);
 
   if (!session) {
-    return problem ? <p role="alert" className="m-6 text-red">{problem}</p> : null;
+    return problem ? <NotShown problem={problem} onDrawer={onDrawer} onNewest={() => go("/")} /> : null;
   }
   const header = (
     <SessionHeader
