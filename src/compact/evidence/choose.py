@@ -19,6 +19,7 @@ from math import fsum, log
 
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN
+from compact.evidence.survival import Holder
 from compact.evidence.values import values_in
 from compact.evidence.words import content_words
 from compact.model.summary import Evidence, EvidenceKind
@@ -106,6 +107,8 @@ class Candidate:
     """What the user said later on the same matter: this one may stay only where that one does."""
     most: float = 0.0
     """What it was worth when last looked at; less now, if anything."""
+    fresh: frozenset[str] = frozenset()
+    """Words of a saying that were not covered then."""
 
 
 @lru_cache(maxsize=20_000)
@@ -178,8 +181,9 @@ class Choice:
 
     def _answered(self) -> None:
         """A question stands with its answer: it needs no line of its own."""
-        asked = "\n".join(one.unit.context for one in self._of[Group.OWN])
-        self._taken.update(id(one) for one in self._of[Group.CONCLUDED] if one.unit.value in asked)
+        asked = Holder("\n".join(one.unit.context for one in self._of[Group.OWN] if one.unit.context))
+        stated = self._of[Group.CONCLUDED]
+        self._taken.update(id(stated[place]) for place in asked.among([one.unit for one in stated]))
 
     def take(self, room: int, shares: Shares) -> list[Candidate]:
         """The choice for so many characters, in the order in which it was made: the last may go first.
@@ -240,7 +244,8 @@ class Choice:
         gain = sum(map(self._left.__getitem__, features.words))
         gain += self._naming(one, [name for name in features.names if name not in covered])
         if one.unit.kind in WORDS:
-            gain += _SAYING * min(1.0, len(features.letters - covered) / 3)
+            one.fresh -= covered
+            gain += _SAYING * min(1.0, len(one.fresh) / 3)
         worth = one.most = gain * one.weight
         return worth
 
@@ -249,7 +254,7 @@ class Choice:
         if not names:
             return 0.0
         if one.unit.kind in WORDS:
-            return sum(self._series[series_of(name)] for name in names)
+            return sum(map(self._series.__getitem__, names))
         ranks = self._ranks
         return _VALUE * sum(ranks.get(name, 0.3) for name in names)
 
@@ -314,7 +319,8 @@ def _candidate(order: int, unit: Evidence) -> Candidate:
     if unit.kind in VALUES and unit.kind not in (EvidenceKind.ERROR, EvidenceKind.COMMAND):
         return Candidate(unit, order, size + 2 + len(unit.context), VALUE_ALONE, _group_of(unit))
     extra = len(unit.context) if unit.kind in WORDS else 6
-    return Candidate(unit, order, size + extra + 8, _features(unit.value), _group_of(unit))
+    features = _features(unit.value)
+    return Candidate(unit, order, size + extra + 8, features, _group_of(unit), fresh=features.letters)
 
 
 def _weights(candidates: Sequence[Candidate]) -> dict[str, float]:
@@ -323,9 +329,8 @@ def _weights(candidates: Sequence[Candidate]) -> dict[str, float]:
     spoken = [one for one in candidates if one.features.words]
     for one in spoken:
         within.setdefault(one.unit.message, []).append(one.features.words)
-    counts: Counter[str] = Counter()
-    for features in within.values():
-        counts.update(features[0] if len(features) == 1 else set().union(*features))
+    said = (features[0] if len(features) == 1 else set().union(*features) for features in within.values())
+    counts = Counter(chain.from_iterable(said))
     total = len(spoken) + 1
     capitals = Counter(chain.from_iterable(one.features.capitals for one in spoken))
     numbered = _numbered(spoken)
@@ -348,9 +353,10 @@ def series_of(name: str) -> str:
 
 def _series(candidates: Sequence[Candidate]) -> dict[str, float]:
     """What naming a value is worth in a saying: little for one of a series, `part_12.py` of `part_#.py`."""
-    said = [one for one in candidates if one.unit.kind in WORDS]
-    counts = Counter(series for one in said for series in {series_of(name) for name in one.features.names})
-    return {series: _NAME * log(1 + (len(said) + 1) / max(2, count)) for series, count in counts.items()}
+    said = [one.features.names for one in candidates if one.unit.kind in WORDS]
+    series = {name: series_of(name) for names in said for name in names}
+    counts = Counter(one for names in said if names for one in {series[name] for name in names})
+    return {name: _NAME * log(1 + (len(said) + 1) / max(2, counts[one])) for name, one in series.items()}
 
 
 def _numbered(spoken: Sequence[Candidate]) -> dict[str, int]:
@@ -376,10 +382,11 @@ def _link(candidates: Sequence[Candidate], weights: dict[str, float]) -> None:
     holding: dict[str, list[int]] = {}
     common: set[str] = set()  # words that too many sayings have
     for number, one in enumerate(said):
-        shared: Counter[int] = Counter()
+        shared: dict[int, int] = {}
         for word in one.features.single - common:
             before = holding.setdefault(word, [])
-            shared.update(before)
+            for other in before:
+                shared[other] = shared.get(other, 0) + 1
             before.append(number)
             if len(before) >= _FEW_SAYINGS:
                 common.add(word)

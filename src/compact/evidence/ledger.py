@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from compact.evidence.done import done_in
+from compact.evidence.remembered import remembered
 from compact.evidence.said import concluded_in, option_of, question_in, said_in
 from compact.evidence.secrets import Hiding
 from compact.evidence.steps import Step, arguments_of, steps_of
@@ -150,12 +151,17 @@ def _unread(messages: Sequence[Message]) -> set[int]:
 
 def _take_values(seen: dict[str, _Seen], message: Message, text: str, at: int, hiding: Hiding) -> None:
     if text and message.role in (Role.USER, Role.ASSISTANT):
-        _take(seen, values_in(text), USER if message.role is Role.USER else ASSISTANT, at)
+        _take(seen, _values_of(text), USER if message.role is Role.USER else ASSISTANT, at)
     for part in message.parts:
         if isinstance(part, ToolCall):
-            _take(seen, values_in(canonical_json(arguments_of(part, hiding))), CALL, at)
+            _take(seen, _values_of(canonical_json(arguments_of(part, hiding))), CALL, at)
         elif isinstance(part, ToolResult) or (isinstance(part, Opaque) and not isinstance(part, Text)):
-            _take(seen, values_in(hiding.text(part.text)), TOOL, at)
+            _take(seen, _values_of(hiding.text(part.text)), TOOL, at)
+
+
+@remembered
+def _values_of(text: str, _: bool) -> dict[str, EvidenceKind]:
+    return values_in(text)
 
 
 def _take(seen: dict[str, _Seen], found: dict[str, EvidenceKind], source: int, at: int) -> None:

@@ -43,6 +43,9 @@ _INLINE = re.compile(
     r"“[^“”\n]+”|\"[^\"\n]+\"|«[^«»\n]+»|»[^«»\n]+«|”[^“”\n]+”|„[^„“”\n]+[“”]"
     r"|「[^「」\n]+」|『[^『』\n]+』|‘[^‘’\n]{20,}’|(?<!\w)'[^'\n]+'(?!\w)"
 )
+_MAY_QUOTE = re.compile(r"[“\"«»”„「『‘]|(?<!\w)'")
+_MAY_END = re.compile(r"[.!?…][\"”»)*_`]*[ \t]|[。！？\n]")
+"""What every quotation, and every end of a sentence before the last, has: most short texts have neither."""
 LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
 _QUOTED_WORDS = 5
 """From so many words on a quotation is somebody's sentence."""
@@ -67,7 +70,7 @@ def sentences(text: str) -> Iterator[str]:
     """The sentences of a text, without bullets; a line break ends one unless the next line goes on small."""
     if "\n" in text:
         text = _WRAPPED.sub(" ", text)
-    for sentence in _END.split(text):
+    for sentence in _END.split(text) if _MAY_END.search(text) else (text,):
         bullet = BULLET.match(sentence)
         sentence = sentence[bullet.end() :].strip() if bullet else sentence.strip()
         if sentence:
@@ -103,6 +106,8 @@ def pieces(text: str) -> list[Piece]:
 
 def take_quotations(text: str, words: int = _QUOTED_WORDS) -> tuple[str, list[str]]:
     """A text without its quotations of so many words, and those."""
+    if not _MAY_QUOTE.search(text):
+        return text, []
     taken: list[str] = []
 
     def take(quoted: re.Match[str]) -> str:
@@ -116,7 +121,8 @@ def take_quotations(text: str, words: int = _QUOTED_WORDS) -> tuple[str, list[st
 
 
 def _whose_line(text: str) -> Whose:
-    return Whose.DOUBTFUL if take_quotations(text)[1] or _MARKUP.search(text) else Whose.OWN
+    marked_up = ("<" in text or "\\" in text) and _MARKUP.search(text)
+    return Whose.DOUBTFUL if marked_up or take_quotations(text)[1] else Whose.OWN
 
 
 def _own_blocks(block: str, opens: bool) -> Iterator[Piece]:

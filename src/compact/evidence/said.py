@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from compact.evidence.reading import Whose, pieces, sentences, without_code
-from compact.evidence.words import clip, content_words, is_about
+from compact.evidence.remembered import remembered
+from compact.evidence.words import clip, content_words, is_about, says_something
 from compact.model.summary import Evidence, EvidenceKind
 
 SHOWN = "shown"
@@ -34,29 +34,43 @@ _OPTION_LINE = re.compile(
 )
 
 
-def said_in(text: str, at: int, asked: str, *, opens: bool = False) -> Iterator[Evidence]:
+def said_in(text: str, at: int, asked: str, *, opens: bool = False) -> list[Evidence]:
     """The units of a user's message; `asked` says what the assistant asked before it, if anything.
 
     Of the message that opens the session more is kept even of what it shows: many programs frame the task.
     """
+    answers, units = _sayings(text, opens)
+    found = []
+    context = asked if answers else ""
+    for said, whose, rank in units:
+        if whose is Whose.SHOWN:
+            found.append(Evidence(EvidenceKind.SAID, said, at, SHOWN, rank, untrusted=True))
+        else:
+            doubtful = whose is Whose.DOUBTFUL
+            found.append(Evidence(EvidenceKind.SAID, said, at, context, rank, untrusted=doubtful))
+            context = ""
+    return found
+
+
+@remembered
+def _sayings(text: str, opens: bool) -> tuple[bool, tuple[tuple[str, Whose, float], ...]]:
+    """Whether it is short enough to be an answer; and its units, whose words they are, and their rank."""
     blocks = _blocks(text, WHOLE if len(text) <= WHOLE else _JOINED)
     own = sum(len(block) for whose, block in blocks if whose is not Whose.SHOWN)
     if len(blocks) > _MOST_PIECES:
         spoken = [block for block in blocks[20:-20] if is_about("orders", block[1].lower())]
         blocks = [*blocks[:20], *spoken[: _MOST_PIECES - 40], *blocks[-20:]]
     answers = own <= WHOLE or (own <= _ANSWER and is_about("ack", text[:_BEGINS].lower()))
-    context = asked if answers else ""
+    units: list[tuple[str, Whose, float]] = []
     for whose, block in blocks:
         flat = " ".join(block.split())
-        if len(blocks) > 1 and not content_words(flat):
+        if len(blocks) > 1 and not says_something(flat):
             continue  # "Okay, great." before what is really said
         if whose is Whose.SHOWN:
-            shown = clip(flat, _OPENING_CHARS if opens else _SHOWN_CHARS)
-            yield Evidence(EvidenceKind.SAID, shown, at, SHOWN, 0.2, untrusted=True)
+            units.append((clip(flat, _OPENING_CHARS if opens else _SHOWN_CHARS), whose, 0.2))
         else:
-            doubtful = whose is Whose.DOUBTFUL
-            yield Evidence(EvidenceKind.SAID, flat, at, context, _standing(flat), untrusted=doubtful)
-            context = ""
+            units.append((flat, whose, _standing(flat)))
+    return answers, tuple(units)
 
 
 def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
@@ -89,8 +103,11 @@ def _standing(text: str) -> float:
 
 def question_in(text: str) -> str:
     """What an assistant's message asks, as a short answer needs it beside itself: its last question."""
-    if not _ASKS.search(text):
-        return ""
+    return _last_question(text) if _ASKS.search(text) else ""
+
+
+@remembered
+def _last_question(text: str, _: bool) -> str:
     asked = [sentence for sentence in sentences(without_code(text)) if _QUESTION.search(sentence)]
     return clip(" ".join(asked[-1].split()), _QUESTION_CHARS) if asked else ""
 
@@ -106,8 +123,16 @@ def option_of(answer: str, text: str) -> str:
     return ""
 
 
-def concluded_in(text: str, at: int, *, closes: bool) -> Iterator[Evidence]:
+def concluded_in(text: str, at: int, *, closes: bool) -> list[Evidence]:
     """The sentences of an assistant's message. `closes`: it ends a turn, so it reports."""
+    return [
+        Evidence(EvidenceKind.CONCLUDED, value, at, "", rank) for value, rank in _statements(text, closes)
+    ]
+
+
+@remembered
+def _statements(text: str, closes: bool) -> tuple[tuple[str, float], ...]:
+    found = []
     for sentence in sentences(without_code(text)):
         if len(sentence) < 12 or sentence[0] == "|":
             continue
@@ -120,4 +145,5 @@ def concluded_in(text: str, at: int, *, closes: bool) -> Iterator[Evidence]:
             rank *= 0.7
         elif flat[-1] in ":：":
             rank *= 0.3  # it leads in what stands on other lines
-        yield Evidence(EvidenceKind.CONCLUDED, clip(flat, _LONG_SENTENCE), at, "", rank)
+        found.append((clip(flat, _LONG_SENTENCE), rank))
+    return tuple(found)

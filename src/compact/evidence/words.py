@@ -75,6 +75,14 @@ def content_words(text: str) -> list[str]:
     return words
 
 
+def says_something(text: str) -> bool:
+    """Whether there is any content word."""
+    if not text.isascii():
+        return bool(content_words(text))
+    stop = tongues().stop
+    return any(word.group().lower() not in stop for word in _WORD.finditer(text))
+
+
 @lru_cache(maxsize=8)
 def all_words(lowered: str) -> frozenset[str]:
     """Every word in small letters, small words included. Several sorts are asked for of one text in a row."""

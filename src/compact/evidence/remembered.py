@@ -1,0 +1,39 @@
+"""What was read of a text is kept with the text, so that a message is read once, not at every compaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+_CHARS = 4_000_000
+"""Characters of text whose readings are kept, at most twice that: a million tokens."""
+
+
+class Reader(Protocol[T_co]):
+    def __call__(self, text: str, how: bool = False, /) -> T_co: ...
+
+
+def remembered(read: Callable[[str, bool], T]) -> Reader[T]:
+    """`read`, once a text. Bounded by characters, not by the number of texts: one may have megabytes."""
+    newer: dict[tuple[str, bool], T] = {}
+    older: dict[tuple[str, bool], T] = {}
+    size = 0
+
+    def once(text: str, how: bool = False, /) -> T:
+        nonlocal newer, older, size
+        key = (text, how)
+        found = newer.get(key)
+        if found is None:
+            found = older.get(key)
+            if found is None:
+                found = read(text, how)
+            if size > _CHARS:
+                newer, older, size = {}, newer, 0
+            newer[key] = found
+            size += len(text)
+        return found
+
+    return once
