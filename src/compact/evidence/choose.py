@@ -27,8 +27,8 @@ from compact.model.value import value
 
 _AGAIN = 0.1
 """What a feature is worth that is covered already, of what it was worth before."""
-_PAIR = 0.2
-_REPEATED_PAIR = 1.5
+_PAIR = 0.8
+_REPEATED_PAIR = 4.0
 """Two words said together in several messages are the matter at hand."""
 _VALUE = 24
 """A value's rank against the weight of words, set by hand on the benchmark's conversations. Higher keeps more
@@ -41,10 +41,10 @@ _FOCUS = 4.0
 _SAYING = 12.0
 """What a saying is worth apart from its words, if it says something new: many short ones count most."""
 _NAME = 2.0
-_HANDED_ON = 0.35
+_HANDED_ON = 0.42
 """Of the room that the user's words leave over, what goes to conclusions before all kinds compete for it."""
-_FRAGMENT = 14
-"""Characters that every choice costs on top, or shreds would look cheap."""
+_FRAGMENT, _ONE_MORE = 24, 2
+"""Characters that every sentence costs on top, or shreds would look cheap, and every value of a list."""
 _DIGITS = re.compile(r"\d+")
 
 
@@ -57,7 +57,7 @@ class Shares:
     all_words: float = 0.70
     """The same where all of it fits into that much."""
     conclusions: float = 0.15
-    done: float = 0.08
+    done: float = 0.05
     values: float = 0.20
     tool_values: float = 0.25
     """The most that values may take which only tools said."""
@@ -93,6 +93,7 @@ class Features:
     """Those made of letters only."""
     numbered: tuple[tuple[str, str], ...] = ()
     """Numbers with the word before them."""
+    on_top: int = _FRAGMENT
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +128,7 @@ def _features(text: str) -> Features:
     )
 
 
-VALUE_ALONE = Features()
+VALUE_ALONE = Features(on_top=_ONE_MORE)
 """Of a unit that is one value: it covers itself."""
 
 
@@ -283,7 +284,7 @@ class Choice:
             group: min(room - self._used, most.get(group, room) - self._spent[group]) for group in Group
         }
         heap = [
-            (0.0 if in_order else -one.most / (one.cost + _FRAGMENT), one.order, one)
+            (0.0 if in_order else -one.most / (one.cost + one.features.on_top), one.order, one)
             for one in units
             if one.cost <= left_for[one.group] and id(one) not in self._taken
         ]
@@ -293,7 +294,7 @@ class Choice:
             left = min(room - self._used, most.get(one.group, room) - self._spent[one.group])
             if id(one) in self._taken or one.cost > left:
                 continue
-            now = 0.0 if in_order else -self._worth(one) / (one.cost + _FRAGMENT)
+            now = 0.0 if in_order else -self._worth(one) / (one.cost + one.features.on_top)
             if now > ratio + 1e-9 and heap and now > heap[0][0]:
                 heappush(heap, (now, order, one))
             elif now < -1e-9 or one.unit.kind in WORDS:  # words are kept though they say nothing new

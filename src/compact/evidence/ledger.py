@@ -36,6 +36,9 @@ _KIND_WEIGHT = {
     EvidenceKind.URL: 0.6,
     EvidenceKind.NUMBER: 0.4,
 }
+_ALONE = {(CALL, EvidenceKind.SYMBOL): 0.25, (TOOL, EvidenceKind.PATH): 0.5}
+"""Less for what nobody else said: a name in the agent's own script is its variable, and what a tool
+listed it can list again."""
 VALUES = frozenset((*_KIND_WEIGHT, EvidenceKind.ERROR, EvidenceKind.NAME, EvidenceKind.COMMAND))
 WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
 """With the kinds that records of earlier versions have for them."""
@@ -49,7 +52,6 @@ before."""
 _FEWEST_UNITS = 1_000
 _OPENING = 60
 """Of what the user said first, so many units stay, however many came since."""
-_USER_FOCUS = 0.8
 _AGING = 0.95
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
 _ONCE_BY_TOOL = [0, 0, 0, 1]
@@ -227,11 +229,9 @@ def _rank(one: _Seen, first: int, last: int) -> float:
     mentions = sum(min(count, 9) for count in one.messages)
     said: float = sum(_SOURCE_WEIGHT[source] for source in sources) * (len(sources) * mentions) ** 0.5
     focus = min(1.0, 2.5 * one.density) ** 0.8
-    if one.messages[USER]:
-        focus = max(focus, _USER_FOCUS)
     recency = 0.7 + 0.3 * (one.last - first + 1) / (last - first + 1)
     rank: float = said * _KIND_WEIGHT[one.kind] * focus * recency
-    return round(rank, 3)
+    return round(rank * _ALONE.get((sources[0], one.kind), 1.0) if len(sources) == 1 else rank, 3)
 
 
 @lru_cache(maxsize=50_000)

@@ -17,6 +17,8 @@ _MOST_MISSING = 20
 _SHOWN_CHARS = 80
 """Of something missing. The message is named beside it; a record need not hold it a second time."""
 _COUNTED_VALUES = 400
+_AROUND = str.maketrans(",“”", "   ")
+"""Marks of ours beside a unit. A sentence of a script without blanks is one word, right between them."""
 
 
 class Holder:
@@ -25,7 +27,7 @@ class Holder:
     def __init__(self, text: str) -> None:
         words = text.split()
         self._flat = " ".join(words)
-        self._words = {*words, *self._flat.replace(",", " ").split()}
+        self._words = {*words, *self._flat.translate(_AROUND).split()}
         self._runs = set(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 
     def __call__(self, unit: Evidence) -> bool:

@@ -50,6 +50,14 @@ def test_what_was_passed_over_comes_up_again() -> None:
         assert sum(len(unit.value) for unit in among if unit.kind is kind) > ROOM * 0.4
 
 
+def test_what_the_last_summary_held_stays_in_the_pool_without_blanks_too() -> None:
+    said = "发票必须在月底之前寄到会计那里。"
+    ledger = fold_all([span(0), [Evidence(EvidenceKind.SAID, said, 10, "", 1.2)], *map(span, range(2, 200))])
+    summary = f"- “{said}” “もう一つは印刷しないでください。” [m10]"
+    among = [ledger[place].value for place in pool(ledger, 1_990, ROOM, 0.55, summary)]
+    assert said in among
+
+
 def test_a_first_compaction_looks_at_everything() -> None:
     ledger = ledger_of(1)
     assert pool(ledger, 0, ROOM, 0.55) == list(range(len(ledger)))

@@ -27,6 +27,8 @@ _LABELS = {
 _NEAR = 6
 """Messages so close to each other may share a line and its citation, if the line stays short."""
 _SHORT_LINE = 260
+_LONG_LINE = 600
+"""Of one message: its number need not be said again and again."""
 _FAR = 12
 _PROSE_LABELS = {
     Part.CONCLUDED: "Decided",
@@ -51,6 +53,7 @@ class Draft:
 
 def draft(picked: Sequence[Candidate], strategy: Strategy, newest: int) -> Draft:
     """A summary of what was picked; `newest` is the position of the assistant's last message."""
+    picked = _once(picked)
     parts = _sorted_out(picked, newest)
     written: list[str] = []
     under_headings = {part for _, parts_under in strategy.headings for part in parts_under}
@@ -66,6 +69,23 @@ def draft(picked: Sequence[Candidate], strategy: Strategy, newest: int) -> Draft
         if lines:
             written.append("\n".join((f"## {title}", *lines)))
     return Draft("\n".join(filter(None, written)), _untrusted(picked))
+
+
+def _once(picked: Sequence[Candidate]) -> list[Candidate]:
+    """Without the values that stand in a sentence or inside another value: a path holds the name of its file.
+
+    What only tools said stands in for nothing but its like.
+    """
+    listed = [one for one in picked if one.unit.kind in _LABELS]
+    listed.sort(key=lambda one: (one.unit.untrusted, -len(one.unit.value)))
+    held = " ".join(name for one in picked if one.unit.kind not in _LABELS for name in one.features.names)
+    inside: set[int] = set()
+    for one in listed:
+        if one.unit.value in held:
+            inside.add(id(one))
+        else:
+            held = f"{held} {one.unit.value}"
+    return [one for one in picked if id(one) not in inside]
 
 
 def _sorted_out(picked: Sequence[Candidate], newest: int) -> dict[Part, list[Candidate]]:
@@ -123,7 +143,8 @@ def _words(picked: Sequence[Candidate]) -> Iterator[str]:
 
 def _share_a_line(line: Sequence[Candidate], one: Candidate) -> bool:
     near = one.unit.message - line[0].unit.message <= _NEAR
-    return near and sum(len(other.unit.value) + 3 for other in line) + len(one.unit.value) < _SHORT_LINE
+    longest = _LONG_LINE if one.unit.message == line[0].unit.message else _SHORT_LINE
+    return near and sum(len(other.unit.value) + 3 for other in line) + len(one.unit.value) < longest
 
 
 def _said_line(line: Sequence[Candidate]) -> Iterator[str]:
