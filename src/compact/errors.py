@@ -21,6 +21,19 @@ Each message says what happened, what is unchanged and what to do next.
 
 from __future__ import annotations
 
+from typing import Any
+
+_MOST_SHOWN = 80
+
+
+def shown(value: Any) -> str:
+    """A wrong value as an error names it: short, and whatever it is, without an error of its own."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+
 
 class CompactError(Exception):
     """Base of all errors of this package."""

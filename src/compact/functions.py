@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from compact.core.lint import Provider, Target, Violation, ViolationCode, lint_messages, provider_named
-from compact.core.measure import PRIMING, measure_message, measure_system, measure_tools
+from compact.core.measure import PRIMING
 from compact.counters import counter_for
-from compact.counters.margin import with_margin
+from compact.engine.size_cache import SizeCache
 from compact.engine.validation import check_asked
 from compact.errors import FormatError, MalformedMessage
 from compact.formats import by_name, decode_all, recognize
 from compact.formats.nesting import refusing_deep_nesting
-from compact.formats.tools import tool_list
 from compact.model.message import Message
 from compact.ports import Format
 
@@ -36,7 +35,7 @@ def lint(
     check_asked(messages, None, None, None)
     target = provider_named(provider)
     with refusing_deep_nesting(messages, tools, system):
-        known = by_name(format) if format else _recognized(messages, target)
+        known = _recognized(messages, target) if format is None else by_name(format)
         own = known.name if known.provider == target else None
         decoded, broken = _readable(messages, known)
         if broken:
@@ -48,7 +47,7 @@ def lint(
 def _recognized(messages: Sequence[Any], provider: Provider) -> Format:
     """The format of the messages; where they are in none, the provider's, in which they are then broken."""
     try:
-        return recognize(messages)
+        return recognize(messages, provider)
     except FormatError:
         own = by_name("anthropic" if provider is Provider.ANTHROPIC else "openai-chat")
         if not _readable(messages, own)[1]:
@@ -77,19 +76,14 @@ def count_tokens(
     format: str | None = None,
 ) -> int:
     """Tokens of a text, or of a whole prompt: messages, tools, system. The counter's margin is included."""
-    chosen = counter_for(model, counter)
+    sizes = SizeCache(counter_for(model, counter))
     if isinstance(messages, str):
-        return with_margin(chosen.count(messages), chosen)
+        return sizes.of_text(messages)
     check_asked(messages, tools, system, None)
     with refusing_deep_nesting(messages, tools, system):
-        total = PRIMING + sum(measure_message(one, chosen.count) for one in _decoded(messages, format))
-        total += measure_system(system, chosen.count) + measure_tools(_tools(tools), chosen.count)
-    return with_margin(total, chosen)
+        said = sum(map(sizes.of_message, _decoded(messages, format)))
+        return PRIMING + said + sizes.of_system(system) + sizes.of_tools(tools)
 
 
 def _decoded(messages: Sequence[Any], format: str | None) -> list[Message]:
-    return decode_all(messages, by_name(format) if format else recognize(messages))
-
-
-def _tools(tools: Any) -> list[tuple[str, str, Any]]:
-    return [(tool.name or "", tool.description, tool.schema) for tool in tool_list(tools)]
+    return decode_all(messages, recognize(messages) if format is None else by_name(format))

@@ -11,7 +11,7 @@ from compact.engine import queries, undo
 from compact.engine.drivers import arun, run
 from compact.engine.queries import Recalled
 from compact.engine.reader import Call
-from compact.engine.validation import check_asked, check_patience, check_session
+from compact.engine.validation import check_asked, check_note, check_patience, check_session
 from compact.errors import ConfigError, StoreError
 from compact.model.event import Event, EventName, Reason
 from compact.model.outcome import ContextUsage, OverflowCheck, Prepared
@@ -78,7 +78,7 @@ class CompactManager:
         elif policy is not None:
             settings["policy"] = policy
         sibling = object.__new__(type(self))
-        sibling._assemble(CompactConfig(**settings), self._shared, format or self._format)
+        sibling._assemble(CompactConfig(**settings), self._shared, self._format if format is None else format)
         sibling._owns_events = False
         return sibling
 
@@ -179,6 +179,7 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Prepared:
         """Like `prepare`, but nothing is compacted now: what earlier compactions left, and all since."""
+        check_session(session_id)
         return run(self._engine.view(Call(session_id, messages, tools, system)), self._ports(session_id))
 
     def glance(
@@ -207,6 +208,7 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
         """Compact now, whatever the usage; `note` says what to keep in view and goes into the trace."""
+        check_note(note)
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
         return self._run(self._engine.reader.with_known_fixed(call)).messages
 
@@ -254,6 +256,7 @@ class CompactManager:
 
     def records(self, session_id: str) -> Sequence[Record]:
         """The session's compactions, oldest first."""
+        check_session(session_id)
         return self._engine.store.records(session_id)
 
     def recall(
@@ -290,6 +293,7 @@ class CompactManager:
 
     def reload(self, session_id: str) -> None:
         """Forget what this process holds of the session in memory; the next call reads the store again."""
+        check_session(session_id)
         self._engine.reader.forget(session_id)
 
     # Async twins. `warn`, `for_model` and `reload` never block, so they have none.
@@ -322,6 +326,7 @@ class CompactManager:
     async def amanual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
+        check_note(note)
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
         return (await self._arun(await self._with_known_fixed(call))).messages
 

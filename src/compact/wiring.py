@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from compact.config import CompactConfig, SummarizerSettings
 from compact.counters import counter_for
+from compact.counters.families import provider_of
 from compact.counters.margin import Margined
 from compact.engine.drivers import Ports
 from compact.engine.prepare import Engine
@@ -142,6 +143,7 @@ def assemble(config: CompactConfig, shared: Shared, format: str | Format | None 
         strip_meta=config.strip_meta,
         cached_prompts=_cached_prompts(config, clients or shared.summarizer),
         format=by_name(format) if isinstance(format, str) else format and register(format),
+        provider=provider_of(config.model),
         embedded_fallback=embedded_fallback,
     )
     margined = Margined(sizes.counter)

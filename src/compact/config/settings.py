@@ -134,7 +134,9 @@ class CompactConfig(_Settings):
     """All settings of Compact. `policy` may be a Policy or a mapping of changes to the preset."""
 
     model: Name = "gpt-4o"
-    max_context_tokens: PositiveInt | None = Field(default=None, description="None: the model's own window.")
+    max_context_tokens: PositiveInt | None = Field(
+        default=None, le=10**12, description="None: the model's own window."
+    )
     preset: str = "budget"
     policy: Policy = Field(
         default=cast(Any, None), validate_default=True, description="None: the preset's own."
@@ -181,7 +183,11 @@ class CompactConfig(_Settings):
         if value is None:
             return base
         try:
-            policy: Policy = check({**base.model_dump(), **value} if isinstance(value, Mapping) else value)
+            policy: Policy = check(
+                base.model_dump() | {str(key): one for key, one in value.items()}
+                if isinstance(value, Mapping)
+                else value
+            )
         except ConfigError as error:
             # A policy reports its own findings; as pydantic's they join those of the other settings.
             if isinstance(error.__context__, ValidationError):

@@ -14,7 +14,7 @@ from compact.core.lint_content import (
 from compact.core.lint_pairs import Pairing, pair_calls
 from compact.core.lint_rules import check_sources
 from compact.core.lint_types import Finding, Provider, Report, Target, ViolationCode, claude_version
-from compact.errors import ConfigError
+from compact.errors import ConfigError, shown
 from compact.model.message import Message
 
 
@@ -43,8 +43,7 @@ def _says_nothing(messages: Sequence[Message], provider: Provider) -> bool:
 
 
 def provider_named(name: Provider | str) -> Provider:
-    try:
-        return Provider(name)
-    except ValueError:
+    if not isinstance(name, str) or name not in list(Provider):
         known = ", ".join(Provider)
-        raise ConfigError(f"provider must be one of {known}, not {name!r}", path="provider") from None
+        raise ConfigError(f"provider must be one of {known}, not {shown(name)}", path="provider")
+    return Provider(name)

@@ -20,7 +20,7 @@ from compact.counters.estimator import (
 )
 from compact.counters.families import Vendor, bare_name, vendor_of
 from compact.counters.tiktoken_counter import TiktokenCounter
-from compact.errors import ConfigError, MissingExtra
+from compact.errors import ConfigError, MissingExtra, shown
 from compact.ports import TokenCounter
 
 KINDS = ("auto", "tiktoken", "estimate", "chars4")
@@ -65,6 +65,10 @@ def counter_for(
     `allow_download` nothing touches the network. Where exact counts cannot be had, the counter estimates and
     `on_warning` is called once (default: a RuntimeWarning). Vocabularies are loaded by the first count.
     """
+    if not isinstance(model, str):
+        raise ConfigError(f"model must be the id of a model, not {shown(model)}", "model")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ConfigError(f"counter must be one of {', '.join(KINDS)}, not {shown(kind)}", "counter")
     vendor = vendor_of(model)
     if vendor is Vendor.SMOLLM2 and kind == "auto" and _tiktoken_installed():
         # The vocabulary is in the weights; who runs them on another machine has not got it here.
@@ -78,8 +82,6 @@ def counter_for(
         return _estimating(model, vendor)
     if kind == "chars4":
         return CharsCounter(_FOREIGN_MARGINS[vendor])
-    if kind not in KINDS:
-        raise ConfigError(f"counter must be one of {', '.join(KINDS)}, not {kind!r}", "counter")
     if not _tiktoken_installed():
         if kind == "tiktoken":
             raise MissingExtra("tiktoken", "offline")

@@ -33,6 +33,14 @@ def bare_name(model: str) -> str:
     return tail if head.isalpha() and not tail[:1].isdigit() and tail else head
 
 
+def provider_of(model: str) -> str:
+    """Whose message format a model is usually asked in: "openai", "anthropic", or "" where nobody knows."""
+    vendor = vendor_of(model)
+    if vendor in (Vendor.CLAUDE_TO_4_6, Vendor.CLAUDE_FROM_4_7):
+        return "anthropic"
+    return "openai" if vendor is Vendor.OPENAI else ""
+
+
 def vendor_of(model: str) -> Vendor:
     """The vendor by name, else by provider prefix; a Claude without a version is taken for a new one."""
     lowered = model.strip().lower()

@@ -74,6 +74,7 @@ class Engine:
         prompt_for: Callable[[SummaryRequest], str],
         enabled: bool = True,
         format: Format | None = None,
+        provider: str = "",
         strip_meta: bool = False,
         cached_prompts: tuple[str, int] | None = None,
         clock: Callable[[], float] = time.time,
@@ -88,7 +89,7 @@ class Engine:
         self.events = events
         self.enabled = enabled
         self.planner = Planner(policy, window, sizes.for_plans)
-        self.reader = Reader(store, sizes, self.planner, format)
+        self.reader = Reader(store, sizes, self.planner, format, provider)
         self.ledgers = Ledgers(store)
         self.reporter = Reporter(events, model, self.planner)
         self._prompt_for = prompt_for

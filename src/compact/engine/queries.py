@@ -11,7 +11,7 @@ from compact.core.measure import PRIMING
 from compact.core.view import handle, kept_positions, without_hint
 from compact.engine.prepare import Engine
 from compact.engine.reader import Call
-from compact.engine.validation import check_limit, check_session
+from compact.engine.validation import check_limit, check_query, check_session
 from compact.model.message import Message, Usage, arguments_text
 from compact.model.outcome import ContextUsage, OverflowCheck
 from compact.ports import Hit, Searchable
@@ -20,6 +20,8 @@ from compact.ports import Hit, Searchable
 # One that counts too little would let prompts outgrow the window: it lowers an estimate by a fifth at most,
 # and an exact count not at all.
 _LEAST_SCALE, _MOST_SCALE = 0.8, 4.0
+_MOST_TOKENS = 10**12
+"""Of any prompt; a larger number is none."""
 # What a server puts around every prompt weighs in a short one as if each token of ours were several of its
 # own. Only a prompt of this size, or of this share of the window, says all about the factor.
 _FULL_WEIGHT_TOKENS, _FULL_WEIGHT_SHARE = 1_000, 0.1
@@ -73,7 +75,7 @@ def observe(engine: Engine, call: Call, reported: Any) -> float:
 
     A short prompt corrects it in part, by its share of a size that says all about the factor.
     """
-    tokens = prompt_tokens(reported)
+    tokens = min(prompt_tokens(reported), _MOST_TOKENS)
     now = engine.reader.look(call)
     if tokens > 0 and now.total > 0:
         reached = tokens / now.total
@@ -124,6 +126,7 @@ def recall(engine: Engine, session_id: str, query: str, limit: int = 5, after: i
     """Originals by handle or by words, best first: through the store's index where it has one."""
     check_session(session_id)
     check_limit(limit)
+    check_query(query, after)
     store, query = engine.store, without_hint(query)
     if isinstance(store, Searchable):
         return [_recalled(hit) for hit in store.search(session_id, query, limit, after)]

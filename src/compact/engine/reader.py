@@ -74,12 +74,18 @@ class Reader:
     """Knows sessions. `look` leaves the store as it is, `read` stores what is new."""
 
     def __init__(
-        self, store: Store, sizes: SizeCache, planner: Planner, format: Format | None = None
+        self,
+        store: Store,
+        sizes: SizeCache,
+        planner: Planner,
+        format: Format | None = None,
+        provider: str = "",
     ) -> None:
         self.store = store
         self.sizes = sizes
         self._planner = planner
         self._format = format
+        self._provider = provider
         self._policy_key = f"{planner.policy.hash}-{planner.window}"
         """A record serves the policy and the window it was made for."""
         self._sessions: dict[str, Session] = {}
@@ -88,7 +94,7 @@ class Reader:
         found = self._sessions.get(session_id) if isinstance(session_id, str) else None
         if found is None:
             check_session(session_id)
-            made = Session(session_id, self.store, self.sizes, self._policy_key)
+            made = Session(session_id, self.store, self.sizes, self._policy_key, self._provider)
             found = self._sessions.setdefault(session_id, made)
             while len(self._sessions) > _SESSIONS_KEPT:
                 self._sessions.pop(next(iter(self._sessions)))

@@ -36,7 +36,9 @@ _HISTORIES_KEPT = 4
 class Session:
     """Histories, calibration and notes of one session id. Guard with `lock`, never across a model call."""
 
-    def __init__(self, session_id: str, store: Store, sizes: SizeCache, policy_key: str = "") -> None:
+    def __init__(
+        self, session_id: str, store: Store, sizes: SizeCache, policy_key: str = "", provider: str = ""
+    ) -> None:
         self.id = session_id
         self.lock = Lock()
         self.prompt = SystemPrompt(sizes, partial(store.records, session_id))
@@ -53,6 +55,7 @@ class Session:
         self._store = store
         self._size_of = sizes.of_message
         self._policy_key = policy_key
+        self._provider = provider
         self._histories: list[History] = []
         self._format: Format | None = None
         """Of the newest list."""
@@ -195,7 +198,9 @@ class Session:
             self._histories = []
             history = None
         if history is None:
-            self._format, possible = (named, ANY) if named is not None else recognized(messages)
+            self._format, possible = (
+                (named, ANY) if named is not None else recognized(messages, self._provider)
+            )
             head = self.prompt.read_anew(messages, self._format)
             history = self._new(self._format, possible)
             if self._histories and self._histories[0].possible == possible:

@@ -13,7 +13,8 @@ from compact.engine.caller_list import objects_of
 from compact.engine.drivers import LEASE_SECONDS
 from compact.engine.prepare import Engine
 from compact.engine.reader import Call
-from compact.errors import CompactError, NotFound, SessionBusy
+from compact.engine.validation import check_session, check_step
+from compact.errors import CompactError, NotFound, SessionBusy, shown
 from compact.model.event import EventName, Reason
 from compact.model.record import Record, RecordKind
 from compact.ports import Archive
@@ -24,6 +25,8 @@ def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
 
     That is the leading system messages as last seen, then all originals.
     """
+    check_session(session_id)
+    check_step(step)
     _chosen(session_id, step, engine.store.records(session_id))  # a lease would make the session
     with _leased(engine, session_id):
         # Read under the lease: a compaction that ends meanwhile would build on what is undone here.
@@ -58,7 +61,7 @@ def _chosen(session_id: str, step: int, records: Sequence[Record]) -> tuple[Reco
     if chosen is None:
         steps = ", ".join(str(record.step) for record in known) or "none"
         raise NotFound(
-            f"session {session_id!r} has no compaction {step} (it has: {steps}). Nothing was changed."
+            f"session {session_id!r} has no compaction {shown(step)} (it has: {steps}). Nothing was changed."
         )
     return chosen, known
 

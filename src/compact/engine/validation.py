@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from compact.errors import ConfigError, FormatError
+from compact.errors import ConfigError, FormatError, shown
 from compact.ports import Archive, Exporter, Store, missing_methods
 
 
@@ -16,14 +16,33 @@ def check_session(session_id: Any) -> None:
 
 def check_limit(limit: Any) -> None:
     if not isinstance(limit, int) or limit < 0:
-        raise FormatError(f"limit must be a whole number, 0 or more, not {limit!r}. Nothing was looked up.")
+        raise FormatError(
+            f"limit must be a whole number, 0 or more, not {shown(limit)}. Nothing was looked up."
+        )
+
+
+def check_query(query: Any, after: Any) -> None:
+    if not isinstance(query, str):
+        _refuse("query_or_handle", "text", query)
+    if not isinstance(after, int):
+        _refuse("after", "a position", after)
+
+
+def check_note(note: Any) -> None:
+    if not isinstance(note, str):
+        _refuse("note", "text", note)
+
+
+def check_step(step: Any) -> None:
+    if not isinstance(step, int):
+        _refuse("step", "the number of a compaction", step)
 
 
 def check_patience(wait: Any, on_error: Any) -> None:
     if wait is not None and (isinstance(wait, bool) or not isinstance(wait, int | float) or not wait >= 0):
-        raise FormatError(f"wait must be None or seconds, 0 or more, not {wait!r}. Nothing was changed.")
-    if on_error not in ("raise", "pass"):
-        raise FormatError(f'on_error must be "raise" or "pass", not {on_error!r}. Nothing was changed.')
+        raise FormatError(f"wait must be None or seconds, 0 or more, not {shown(wait)}. Nothing was changed.")
+    if not isinstance(on_error, str) or on_error not in ("raise", "pass"):
+        raise FormatError(f'on_error must be "raise" or "pass", not {shown(on_error)}. Nothing was changed.')
 
 
 def check_asked(messages: Any, tools: Any, system: Any, context: Any) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, cast, overload
 
-from compact.errors import FormatError
+from compact.errors import FormatError, shown
 from compact.formats.fields import strip_meta
-from compact.formats.recognition import ANY, fits, narrow, preferred
+from compact.formats.recognition import ANTHROPIC, ANY, fits, narrow, preferred
 from compact.model.message import Message
 from compact.ports import Format
 
@@ -63,6 +63,8 @@ FORMATS: Sequence[Format] = _Registry()
 
 def by_name(name: str) -> Format:
     """The format of that name, ours or a registered one; FormatError names the known ones."""
+    if not isinstance(name, str):
+        raise FormatError(f"format must be the name of a format, not {shown(name)}.")
     if name in _HOMES:
         return _load(name)
     if name not in _registered:
@@ -89,12 +91,15 @@ def register(format: Format) -> Format:
     return _registered.setdefault(name, format)
 
 
-def recognize(messages: Sequence[Any]) -> Format:
-    """The format the messages are in; FormatError says what was seen when they are mixed or unknown."""
-    return recognized(messages)[0]
+def recognize(messages: Sequence[Any], provider: str = "") -> Format:
+    """The format the messages are in; FormatError says what was seen when they are mixed or unknown.
+
+    Plain messages fit several formats alike: then the `provider` that they go to decides.
+    """
+    return recognized(messages, provider)[0]
 
 
-def recognized(messages: Sequence[Any]) -> tuple[Format, frozenset[str]]:
+def recognized(messages: Sequence[Any], provider: str = "") -> tuple[Format, frozenset[str]]:
     """The format, and the names of all that these messages would fit.
 
     The formats that share shapes are distinguished by the tables of `recognition`. What fits none of them may
@@ -110,7 +115,14 @@ def recognized(messages: Sequence[Any]) -> tuple[Format, frozenset[str]]:
         if asked and not any(fits(messages[:1], name) for name in ANY):
             raise _misfit(messages, asked[0]) from None
         raise
-    return _load(preferred(possible)), possible
+    return _load(preferred(possible, ANTHROPIC if _may_go_to_anthropic(messages, provider) else "")), possible
+
+
+def _may_go_to_anthropic(messages: Sequence[Any], provider: str) -> bool:
+    """Whether that is where they go; a list that begins with the system prompt is in nobody's form there."""
+    first = messages[0] if messages else None
+    leading = first.get("role") if isinstance(first, Mapping) else None
+    return provider == "anthropic" and leading not in ("system", "developer")
 
 
 def _misfit(messages: Sequence[Any], format: Format) -> FormatError:
@@ -132,7 +144,7 @@ def still_in(format: Format, possible: frozenset[str], new: Sequence[Any], first
         left = narrow(possible, new, first)
     except FormatError:
         return frozenset()
-    return left if preferred(left) == format.name else frozenset()
+    return left if format.name in left else frozenset()
 
 
 def without_table() -> Iterator[Format]:

@@ -1,7 +1,8 @@
 """Which format a list of messages is in, from what only one format writes.
 
 Each message leaves the formats it could be in; what all of them allow is the answer. Plain
-`{"role", "content": "text"}` fits four formats alike and is read as OpenAI chat.
+`{"role", "content": "text"}` fits four formats alike: it is read as OpenAI chat, or as Anthropic's where the
+messages go to a Claude.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ def langchain_type(fields: Mapping[str, Any]) -> str | None:
     return kind if kind in LANGCHAIN_TYPES else None
 
 
-def preferred(possible: frozenset[str]) -> str:
-    return next(name for name in PREFERENCE if name in possible)
+def preferred(possible: frozenset[str], favored: str = "") -> str:
+    return favored if favored in possible else next(name for name in PREFERENCE if name in possible)
 
 
 def narrow(possible: frozenset[str], messages: Sequence[Any], first_index: int) -> frozenset[str]:

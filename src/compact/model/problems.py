@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
-from compact.errors import ConfigError
+from compact.errors import ConfigError, shown
 from compact.model.fields import dotted_paths, find, siblings
 
 _OURS = "compact"
@@ -85,11 +85,9 @@ def _line(path: str, finding: Any, model: type[BaseModel], origin: str, section:
     wanted = _wanted(kind, finding, find(model, finding["loc"]))
     if kind == "missing":
         return f"{path} must be set{f' ({origin})' if origin else ''}"
-    got = repr(finding["input"])
+    got = shown(finding["input"])
     if origin.startswith("from COMPACT_"):
-        got = str(finding["input"])
-    if len(got) > 80:
-        got = got[:77] + "..."
+        got = str(finding["input"])[:80]
     return f"{path} must be {wanted} (got {got}{f' {origin}' if origin else ''})"
 
 

@@ -8,7 +8,7 @@ from itertools import compress, count
 from typing import Any
 
 from compact.counters import counter_for
-from compact.errors import ConfigError, FormatError
+from compact.errors import ConfigError, FormatError, shown
 from compact.formats import by_name, decode_all, recognize
 from compact.formats.nesting import refusing_deep_nesting
 from compact.model.message import Message, Role, arguments_text
@@ -51,14 +51,14 @@ def summarize(
     conversation: they are left out. `strategy` may be a path to a template
     of your own, for a summarizer with a model.
     """
-    _check(messages, max_tokens, strategy)
+    _check(messages, max_tokens, strategy, previous, first_position, focus)
     with refusing_deep_nesting(messages):
         return _summarize(
             messages,
             max_tokens,
             strategy,
             summarizer,
-            counter_for(model, counter) if isinstance(counter, str) else counter,
+            counter if isinstance(counter, TokenCounter) else counter_for(model, counter),
             previous,
             first_position,
             focus,
@@ -67,13 +67,24 @@ def summarize(
         )
 
 
-def _check(messages: Any, max_tokens: Any, strategy: Any) -> None:
+def _check(
+    messages: Any, max_tokens: Any, strategy: Any, previous: Any, first_position: Any, focus: Any
+) -> None:
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Collection):
         raise FormatError(f"messages must be a list, not {type(messages).__name__}. Nothing was summarized.")
     if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < 1:
-        raise ConfigError(f"max_tokens must be a whole number, 1 or more, not {max_tokens!r}.", "max_tokens")
+        raise ConfigError(
+            f"max_tokens must be a whole number, 1 or more, not {shown(max_tokens)}.", "max_tokens"
+        )
     if not isinstance(strategy, str):
         raise ConfigError(f"strategy must be a name or a path, not {type(strategy).__name__}.", "strategy")
+    for name, value, wanted, kinds in (
+        ("previous", previous, "an earlier Summary", (Summary, type(None))),
+        ("first_position", first_position, "a position", int),
+        ("focus", focus, "text", str),
+    ):
+        if not isinstance(value, kinds) or (kinds is int and not 0 <= value < 2**62):
+            raise FormatError(f"{name} must be {wanted}, not {shown(value)}. Nothing was summarized.")
 
 
 def _summarize(
@@ -91,7 +102,7 @@ def _summarize(
     given = list(messages)
     decoded: list[Message] = given
     if not all(isinstance(message, Message) for message in given):
-        decoded = decode_all(given, by_name(format) if format else recognize(given))
+        decoded = decode_all(given, recognize(given) if format is None else by_name(format))
     said = [message.role not in (Role.SYSTEM, Role.DEVELOPER) for message in decoded]
     # Numbers count from the first message behind the system prompt, as in plans, records and recall.
     lead = said.index(True) if True in said else 0

@@ -106,7 +106,13 @@ class Chain:
 def summarizer_for(value: Any, counter: TokenCounter, timeout: float | None = None) -> Summarizer:
     """A user's own summarizer: an object, a callable, or a list of them with "extractive" among them."""
     if not isinstance(value, list | tuple):
-        return ExtractiveSummarizer(counter) if value == EMBEDDED else as_summarizer(value, timeout)
+        return (
+            ExtractiveSummarizer(counter)
+            if isinstance(value, str) and value == EMBEDDED
+            else as_summarizer(value, timeout)
+        )
+    if any(isinstance(link, list | tuple) for link in value):
+        raise ConfigError("A chain of summarizers is one list, with no list in it.", "summarizer")
     return Chain([summarizer_for(link, counter, timeout) for link in value])
 
 
