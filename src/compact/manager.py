@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Literal, Self
 
 from compact.config import CompactConfig
@@ -65,11 +66,12 @@ class CompactManager:
         preset: str | None = None,
         policy: Policy | Mapping[str, Any] | None = None,
         format: str | Format | None = None,
-    ) -> CompactManager:
+    ) -> Self:
         """A light sibling for another model: same store, archive, events, redactor and summarizer.
 
         It costs no thread and no file. Without `max_context_tokens` the window is the model's own; preset,
-        policy and format are this manager's unless given. Closing it leaves what is shared open.
+        policy and format are this manager's unless given. Closing it leaves what is shared open. It is a
+        shallow copy, so of a subclass it has the class and the attributes.
         """
         settings = {name: getattr(self.config, name) for name in CompactConfig.model_fields}
         settings |= {"model": model, "max_context_tokens": max_context_tokens}
@@ -77,7 +79,7 @@ class CompactManager:
             settings |= {"preset": preset, "policy": policy}
         elif policy is not None:
             settings["policy"] = policy
-        sibling = object.__new__(type(self))
+        sibling = copy(self)
         sibling._assemble(CompactConfig(**settings), self._shared, self._format if format is None else format)
         sibling._owns_events = False
         return sibling
@@ -207,7 +209,10 @@ class CompactManager:
     def manual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
-        """Compact now, whatever the usage; `note` says what to keep in view and goes into the trace."""
+        """Compact now, whatever the usage; `note` says what to keep in view and goes into the trace.
+
+        SessionBusy where another compaction of the session is under way.
+        """
         check_note(note)
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
         return self._run(self._engine.reader.with_known_fixed(call)).messages

@@ -42,6 +42,9 @@ def test_a_failing_summarizer_is_followed_by_the_embedded_one(
     assert any("embedded summarizer wrote" in warning for warning in prepared.debug.warnings)
     assert [record.name for record in caplog.records] == ["compact"]
     assert "could not be reached" in caplog.text
+    # One follows, so it does not say that there is none.
+    assert "The embedded summarizer writes the summary." in caplog.text
+    assert "No summary was made" not in caplog.text and "unchanged" not in caplog.text
 
 
 @pytest.mark.spec("S5.3")

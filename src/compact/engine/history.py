@@ -29,8 +29,6 @@ class HistoryState(StrEnum):
 
     FULL = "full"
     """It holds every original."""
-    FORKED = "forked"
-    """The same; it went another way than a list of this session before it."""
     ADOPTED = "adopted"
     """It begins with what a record put in the place of the originals."""
     UNDONE = "undone"
@@ -98,7 +96,7 @@ class History:
     @property
     def has_all(self) -> bool:
         """Whether it holds every original, and does not go on from what a record put in their place."""
-        return self._offset == 0
+        return self.state is not HistoryState.ADOPTED
 
     def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
         """Whether this list, less its `head`, begins with the one we know, edits in place included.
@@ -144,9 +142,8 @@ class History:
         """Take in new objects of the caller."""
         self._take(self.caller.read(items, self.format, first_index, known))
 
-    def fork_from(self, other: History, count: int, state: HistoryState = HistoryState.FORKED) -> None:
+    def fork_from(self, other: History, count: int) -> None:
         """Begin with the first `count` objects of another history, which need no decoding."""
-        self.state = state
         self._take(self.caller.repeat(other.caller, count))
         shared = min(self.length, other.stored)
         if shared >= max(self._offset, other._offset) and self.source_at(shared) == other.source_at(shared):
@@ -342,7 +339,7 @@ class History:
 
     def _replaced(self, first: int) -> set[int]:
         """Identities of what the base record replaced, from the `first` original behind the offset on."""
-        if self.restored:
+        if self.state is HistoryState.UNDONE:
             # The caller's list does not hold those; all that it holds is compared.
             return set()
         replaced = {id(message) for message in self._since[first : max(0, self.covered - self._offset)]}

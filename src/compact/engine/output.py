@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from compact.core.event_data import SUMMARY_NOT_UPDATED
-from compact.engine.history import History
+from compact.engine.history import History, HistoryState
 from compact.engine.reader import Call, Situation
 from compact.engine.tools import active_tools
 from compact.formats import strip_meta
@@ -77,7 +77,7 @@ def _warnings(outcome: Outcome) -> tuple[str, ...]:
 def encode_view(history: History, messages: Sequence[Any], head: int) -> list[Any]:
     """What goes out, leading system messages first. Only what a record decides is encoded, once."""
     view = history.view
-    if history.base is None and not view.has_ours and not history.restored:
+    if history.base is None and not view.has_ours and history.state is not HistoryState.UNDONE:
         return list(messages)
     if view.encoded is None:
         view.encoded = _encoded_prefix(history)

@@ -251,7 +251,7 @@ class Engine:
         patience = self._busy_wait if now.call.wait is None else now.call.wait
         granted = yield NeedLease(now.session.id, 0.0 if fits else patience)
         if not granted:
-            if fits:
+            if fits and now.call.reason is not Reason.MANUAL:
                 return Unchanged(Reason.BUSY)
             raise SessionBusy(now.session.id)
         with now.session.lock:

@@ -15,7 +15,7 @@ from typing import Any
 
 from compact.core.view import START, links, own_id, own_key
 from compact.engine.caller_list import container_copy, objects_of, same
-from compact.engine.history import History, HistoryState
+from compact.engine.history import History
 from compact.engine.record_matcher import RecordMatcher
 from compact.engine.size_cache import SizeCache
 from compact.engine.staging import Staged
@@ -293,7 +293,7 @@ class Session:
         self._remember(note=(key, text))
         self._notes.enter(key, text)
         rebuilt = self._new(history.format, history.possible)
-        rebuilt.fork_from(history, len(history.caller.copies), HistoryState.FULL)
+        rebuilt.fork_from(history, len(history.caller.copies))
         self._histories = [rebuilt if other is history else other for other in self._histories]
         return rebuilt
 

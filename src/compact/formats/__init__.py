@@ -80,15 +80,27 @@ def by_name(name: str) -> Format:
 
 
 def register(format: Format) -> Format:
-    """Make a format known by its name to this process, for stores that read messages back."""
+    """Make a format known by its name to this process, for stores that read messages back.
+
+    Another one of the same class takes its place; a name that another class has is refused, because what
+    is stored under it could not be read back.
+    """
     name = getattr(format, "name", None)
     if not isinstance(name, str) or not name or not isinstance(format, Format):
         raise FormatError(
             f"{type(format).__name__} is not a format: it needs name, provider, recognizes, decode, encode."
         )
-    if name in _HOMES and type(format) is not type(_load(name)):
-        raise FormatError(f"The format name {name!r} is taken. Give yours another name.")
-    return _registered.setdefault(name, format)
+    known = _load(name) if name in _HOMES else _registered.get(name)
+    if known is not None and _class_name(known) != _class_name(format):
+        raise FormatError(
+            f"The format name {name!r} is taken by {_class_name(known)}. Give yours another name."
+        )
+    _registered[name] = format
+    return format
+
+
+def _class_name(format: Format) -> str:
+    return f"{type(format).__module__}.{type(format).__qualname__}"
 
 
 def recognize(messages: Sequence[Any], provider: str = "") -> Format:

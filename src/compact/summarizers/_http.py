@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_BYTES = 8_000_000
-_UNCHANGED = "No summary was made and the session is unchanged"
+_NO_SUMMARY = "It gave no summary"
+"""Not what follows from it: another summarizer may be asked now."""
 
 
 class InputTooLong(SummarizerError):
@@ -141,17 +142,17 @@ class Endpoint:
         trouble, said, detail = explain(status, raw, self.secrets)
         if trouble is Trouble.TOO_LONG:
             text = (
-                f"{self._who} {said}: the input is too long for it. {_UNCHANGED}; summarize smaller pieces."
+                f"{self._who} {said}: the input is too long for it. {_NO_SUMMARY}; summarize smaller pieces."
             )
             return InputTooLong(text)
         if trouble is Trouble.BAD_REQUEST:
-            return NotTaken(f"{self._who} {said}. {_UNCHANGED}.", detail)
+            return NotTaken(f"{self._who} {said}. {_NO_SUMMARY}.", detail)
         return self.error(said + HINTS.get(trouble, ""), retryable=trouble is Trouble.BUSY)
 
     def error(self, problem: str, *, retryable: bool = False) -> SummarizerError:
-        hint = "; try again later." if retryable else "."
+        hint = "; another try may help." if retryable else "."
         return SummarizerError(
-            f"{self._who} {hide_keys(problem, self.secrets)}. {_UNCHANGED}{hint}", retryable=retryable
+            f"{self._who} {hide_keys(problem, self.secrets)}. {_NO_SUMMARY}{hint}", retryable=retryable
         )
 
     @property

@@ -197,7 +197,7 @@ class ModelSummarizer(ABC):
 
 
 def refused(reason: RefusalReason, problem: str) -> SummaryRefused:
-    return SummaryRefused(reason.value, f"No summary was made: {problem}. The session is unchanged.")
+    return SummaryRefused(reason.value, f"The model gave no usable summary: {problem}.")
 
 
 def as_sent(messages: Iterable[Any], fields: Container[str]) -> list[dict[str, Any]]:

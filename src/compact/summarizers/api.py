@@ -78,11 +78,12 @@ def _check(
         )
     if not isinstance(strategy, str):
         raise ConfigError(f"strategy must be a name or a path, not {type(strategy).__name__}.", "strategy")
-    for name, value, wanted, kinds in (
+    checks: list[tuple[str, Any, str, Any]] = [
         ("previous", previous, "an earlier Summary", (Summary, type(None))),
         ("first_position", first_position, "a position", int),
         ("focus", focus, "text", str),
-    ):
+    ]
+    for name, value, wanted, kinds in checks:
         if not isinstance(value, kinds) or (kinds is int and not 0 <= value < 2**62):
             raise FormatError(f"{name} must be {wanted}, not {shown(value)}. Nothing was summarized.")
 

@@ -71,14 +71,13 @@ class CallableSummarizer:
         if isinstance(error, DeadlinePassed):
             return SummarizerError(
                 f"The summarizer {self.name} gave no summary within {self.timeout:g} s; what it still does "
-                "is ignored. No summary was made and the session is unchanged; summarizer.timeout can be "
-                "raised.",
+                "is ignored. summarizer.timeout can be raised.",
                 retryable=True,
             )
         said = hide_keys(" ".join(str(error).split()))[:300]
         return SummarizerError(
             f"The summarizer {self.name} raised {type(error).__name__}{f': {said}' if said else ''}. "
-            "No summary was made and the session is unchanged.",
+            "It gave no summary.",
             retryable=isinstance(error, TimeoutError | ConnectionError),
         )
 

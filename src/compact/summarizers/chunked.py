@@ -120,7 +120,7 @@ class Chunked:
             request = await self._round(request, limit, progress)
         raise SummarizerError(
             f"The history still does not fit the summarizer's {limit:,} tokens after {_MOST_ROUNDS} rounds. "
-            "No summary was made and the session is unchanged; use a summarizer with a larger window."
+            "It gave no summary; use one with a larger window."
         )
 
     async def _round(self, request: SummaryRequest, limit: int, progress: _Progress) -> SummaryRequest:

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import logging
 
-from compact.model.event import Event, EventName
+from compact.model.event import Event, EventName, Fallback
 
 logger = logging.getLogger("compact")
+
+_WHAT_FOLLOWS = {
+    Fallback.NONE: "Nothing was compacted",
+    Fallback.RETRY: "It is asked again",
+    Fallback.HALVE: "It is asked again, for a summary of half the size",
+    Fallback.NEXT_SUMMARIZER: "The next summarizer is asked",
+    Fallback.BRIEF: "It is asked again, for a brief summary",
+    Fallback.EMBEDDED: "The embedded summarizer writes the summary",
+    Fallback.PRUNING_ONLY: "Old messages leave the prompt without a summary; recall finds them",
+    Fallback.KEEP_PREVIOUS: "The earlier summary stays",
+}
 
 
 class LoggedFailures:
@@ -18,9 +29,10 @@ class LoggedFailures:
     def export(self, event: Event) -> None:
         data = event.data
         logger.warning(
-            "session %s: %s (%s). Fallback: %s.",
+            "session %s: %s (%s, fallback %s). %s.",
             event.session_id or "-",
             str(data.get("message", "")).rstrip("."),
             data.get("error_type"),
             data.get("fallback"),
+            _WHAT_FOLLOWS.get(data.get("fallback", Fallback.NONE), data.get("fallback")),
         )

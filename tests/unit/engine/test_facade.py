@@ -118,6 +118,14 @@ def test_pass_keeps_the_list_type_and_refuses_wrong_arguments_all_the_same() -> 
             manager.prepare(**arguments)
 
 
+def test_a_compaction_that_was_asked_for_says_that_the_session_is_busy() -> None:
+    store = MemoryStore()
+    desk = Desk(store=store)
+    with store.lease("s", 60), pytest.raises(SessionBusy):
+        desk.manager.manual_compact("s", pairs(20))
+    assert desk.manager.manual_compact("s", pairs(20)) != pairs(20)
+
+
 def test_wait_is_how_long_a_prompt_that_does_not_fit_waits_for_another_compaction() -> None:
     store = MemoryStore()
     desk = Desk(store=store)
@@ -370,6 +378,14 @@ def test_a_format_that_fails_to_recognize_is_passed_over(letters: Letters) -> No
     assert monkeypatched.name == "careless" and recognize([letter(0)]) is letters
 
 
+def test_of_two_formats_with_one_name_the_newer_counts_or_is_refused(letters: Letters) -> None:
+    again = Letters()
+    assert register(again) is again is by_name("letters")
+    with pytest.raises(FormatError, match=r"'letters' is taken by .*Letters"):
+        register(type("Others", (Letters,), {})())
+    assert by_name("letters") is again
+
+
 def test_what_is_no_format_is_refused() -> None:
     with pytest.raises(FormatError, match="is not a format"):
         CompactManager(CompactConfig(**PLAIN), format=object())  # type: ignore[arg-type]
@@ -377,6 +393,18 @@ def test_what_is_no_format_is_refused() -> None:
         register(type("Mine", (Notes,), {"name": FORMAT_NAMES[0]})())
     with pytest.raises(FormatError, match="Unknown format"):
         CompactManager(CompactConfig(**PLAIN), format="letters")
+
+
+def test_a_sibling_of_a_subclass_is_of_that_class_and_has_its_attributes() -> None:
+    class Named(CompactManager):
+        def __init__(self, name: str) -> None:
+            super().__init__(CompactConfig(**PLAIN))
+            self.name = name
+
+    with Named("mine") as manager:
+        sibling = manager.for_model("gpt-4o", max_context_tokens=4_000)
+        assert type(sibling) is Named and sibling.name == "mine"
+        assert (manager.window, sibling.window) == (128_000, 4_000)
 
 
 def test_a_sibling_shares_what_was_stored_and_has_its_own_window() -> None:
