@@ -38,6 +38,8 @@ class Rule:
     """Head and secret in one, where what may be secret depends on how the head ended (which quote)."""
     holds: str = ""
     """What every secret of this rule, which stays on one line, holds; candidates without it go unread."""
+    unless: str = ""
+    """How a head begins that gives nothing away, for the standard engine."""
     until: str = ""
     """The character that ends the head, where no other one like it stands behind its first three."""
 

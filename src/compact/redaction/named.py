@@ -41,6 +41,10 @@ _NEEDS_WEAK = "pass|pwd|secret|token|credential|key"
 _WEAK_HOLDS = "[0-9]|[A-Za-z]{16}"
 _SAME_LINE = rf"{WS}*{COLON}{SAME_LINE_WS}*"
 _NEXT_LINE = rf"{WS}*{COLON}{SAME_LINE_WS}*[\r\n]{WS}*"
+# Deeper than its name, as in YAML, and alone on its line.
+_BELOW = r"[ \t]*:[ \t]*\r?\n[ \t]+"
+_UNDERLINED = r"[ \t]*\r?\n[ \t]*[=~-]{3,}[ \t]*(?:\r?\n[ \t]*){1,2}"
+_ALONE = r"[^\s\"'`:,;<>(){}\[\]\\|#-][^\s]*"
 _NOT_SECRET_KEYS = (b"PUBLIC", b"PRIMAR", b"FOREIG", b"CACH", b"SOR", b"PARTITIO", b"IDEMPOTENC")
 
 
@@ -49,6 +53,8 @@ def _given(value: bytes, before: bytes, after: bytes) -> bool:
     if len(value) < 2:
         return True
     stripped = value.strip(b"\"'`,;)")
+    if plausible.is_no_value(stripped):
+        return False
     return not plausible.is_reference(stripped) and not plausible.is_template(stripped)
 
 
@@ -56,6 +62,15 @@ def _given_below(value: bytes, before: bytes, after: bytes) -> bool:
     if plausible.is_statement(value) or plausible.is_address(value):
         return False
     return _given(value, before, after)
+
+
+def _strong_below(value: bytes, before: bytes, after: bytes) -> bool:
+    """On the line below a name, where the body of a statement or a mapping may stand as well."""
+    return after in (b"", b"\r", b"\n") and _strong(value, before, after) and plausible.looks_typed(value)
+
+
+def _weak_below(value: bytes, before: bytes, after: bytes) -> bool:
+    return after in (b"", b"\r", b"\n") and _weak_bare(value, before, after)
 
 
 def _strong(value: bytes, before: bytes, after: bytes) -> bool:
@@ -103,6 +118,9 @@ NAMED: tuple[Rule, ...] = (
         _strong,
         retry_inside=True,
     ),
+    Rule("named-secret", rf"(?i){_STRONG}{CLOSE}{_BELOW}", _ALONE, _NEEDS_STRONG, _strong_below),
+    Rule("assignment", rf"(?i){_WEAK}{CLOSE}{_BELOW}", _ALONE, _NEEDS_WEAK, _weak_below, retry_inside=True),
+    Rule("heading", rf"(?i)(?:{_STRONG}|{_WEAK}){_UNDERLINED}", _ALONE, _NEEDS_WEAK, _weak_below),
     quoted("assignment", rf"(?i){_WEAK}{CLOSE}{SEP}", _NEEDS_WEAK, _weak_quoted, True, 7, _WEAK_HOLDS),
     quoted("assignment", rf"(?i){_WEAK}{ANNOTATED}", _NEEDS_WEAK, _weak_quoted, True, 7, _WEAK_HOLDS),
     Rule(

@@ -33,7 +33,8 @@ _REFERENCE = re.compile(
     re.DOTALL,
 )
 _PLACEHOLDER = re.compile(
-    rb"(?i)<[a-z_ -]*(?:pass\w*|key|token|secret|pwd|here|value|credential\w*)[a-z_ -]*>|"
+    rb"(?i)<(?:your|the|my|new|old|an?|some|insert|enter)|"
+    rb"<[a-z_ -]*(?:pass\w*|key|token|secret|pwd|here|value|credential\w*)[a-z_ -]*>|"
     rb"[\[{<]?(?:your|insert|enter|replace)[-_ ](?:\w+[-_ ])*"
     rb"(?:pass\w*|key|token|secret|pwd|here|value|me)[-_a-z]*[\]}>]?|x{3,}|\*{3,}|\.{3,}|_{3,}"
 )
@@ -55,7 +56,13 @@ _SIGN = re.compile(rb"[!@#$%^&*+~]")
 _PARTED = re.compile(
     rb"[A-Za-z]*[A-Za-z]{4}[A-Za-z]*(?:[-_.][A-Za-z0-9]+)*[-_.](?:[0-9]{2,}|[0-9]+[A-Za-z]+|[A-Za-z]+[0-9]+)"
 )
-_EMPTY_WORDS = {b"null", b"none", b"nil", b"true", b"false", b"undefined", b"string", b"str", b"redacted"}
+_EMPTY_WORDS = {b"null", b"none", b"nil", b"true", b"false", b"undefined", b"redacted"}
+# The type of a field, where its value could stand.
+_TYPE = re.compile(
+    rb"(?i)(?:[a-z_]+\.)?(?:str(?:ing)?|bytes|bytearray|int(?:eger)?|bool(?:ean)?|any|object|text|secretstr|securestring|"
+    rb"(?:var)?char(?:\(\d+\))?)|(?:[a-z_]+\.)?(?:optional|union|annotated|list|sequence|array|option)[\[<(].*"
+)
+_UNDERLINE = frozenset({b"=", b"-", b"~"})
 PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
 
 
@@ -126,6 +133,13 @@ def is_statement(word: bytes) -> bool:
     return len(word) <= 300 and _STATEMENT.fullmatch(word) is not None
 
 
+def is_no_value(value: bytes) -> bool:
+    """`None`, `str`: that there is none, or of which type it will be; or the line below a heading."""
+    if value.lower() in _EMPTY_WORDS or (len(value) <= 80 and _TYPE.fullmatch(value) is not None):
+        return True
+    return len(value) >= 3 and value[:1] in _UNDERLINE and value.count(value[:1]) == len(value)
+
+
 def is_address(value: bytes) -> bool:
     """Where a secret is set or asked for: a URL that names no user."""
     return b"://" in value and _ADDRESS.fullmatch(value) is not None
@@ -136,7 +150,7 @@ def is_placeholder(value: bytes) -> bool:
     return (
         not stripped
         or stripped.startswith(PLACEHOLDER_STARTS)
-        or stripped.lower() in _EMPTY_WORDS
+        or is_no_value(stripped)
         or stripped.count(stripped[0]) == len(stripped)
         or is_reference(stripped)
         or is_template(stripped)

@@ -202,6 +202,8 @@ def _pins() -> tuple[Rule, ...]:
             rf"\bpin\b|{pin}",
             _digits,
             holds="[0-9]{4}",
+            # "Pin the version: 1234": before an article it is a verb.
+            unless=rf"(?i)pin[ \t]+(?:{either(words('article', False))})\b",
         ),
         Rule("pin", rf"\bPIN{_BLANK}", "[0-9]{4,6}", r"\bpin[ \t]", _digits),
         Rule("pin", rf"(?i)(?:{joined})[\x80-\xff]{{0,12}}[ \t:=\"'`]{{0,4}}", digits, joined, _digits),

@@ -51,6 +51,7 @@ class CompiledRule:
         self._match = matcher(rule.pattern)
         # Heads are short and simple enough for the standard engine, which starts faster.
         self._head = re.compile(rule.head.encode("latin-1")) if rule.head else None
+        self._unless = re.compile(rule.unless.encode("latin-1")) if rule.unless else None
         self._until = rule.until.encode()
         self._holds = matcher(rule.holds) if rule.holds else None
         self._tail = 1 if rule.tail else 0
@@ -97,6 +98,8 @@ class CompiledRule:
             while end > start and data[end - 1] == _BLANK:
                 end -= 1
             position = stop
+            if self._unless is not None and self._unless.match(data, begin):
+                continue
             if check is None or check(data[start:end], data[max(0, begin - 16) : begin], data[end : end + 1]):
                 found.append((start, end))
             elif self._retry_inside and (quoted or _leads_on(data, end)):
