@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from compact.core.seeming import plain
 
 _ESCAPED = re.compile(r"%(?:25)*([2-7][0-9a-f])")
 _JOINED = re.compile(r"[\"']\s?\+\s?[\"']")
 """Between two strings that code puts together."""
-_DOT = re.compile(r"[。｡．]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?|(?<=\w) (?:dot|\.) (?=\w)")
+_DOT = re.compile(
+    r"[。｡．]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?|(?<=\w) (?:dot|\.) (?=\w)|(?<=\w)(?: |\\+)\.(?=\w)"
+)
 # Each begins where a word does, so that a long run of letters is read once.
 _DOTTED = re.compile(r"(?<![\w-])[\w-]+(?:\.[\w-]+)+")
-_NUMERIC = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 _TOP = re.compile(r"[^\W\d_][\w-]*[^\W_]")
 _BARE = re.compile(r"(?:(?<=//)|(?<=\w@))[\w-]++(?!\.\w)|(?<![\w.-])[\w-]++(?=:\d{2,5}\b)")
 """A host of one label, known by what stands around it; a number before a colon is a time."""
 _LONGEST = 253
 """Characters of a host's name, by the rules of the domain name system."""
+_LONGEST_NUMBER = 16
 _CODE = re.compile(r"(?<!`)`++([^`\n]+)`")
 _SHELL = re.compile(r"[ \t]*(?:[-*][ \t]+)?[$#>%][ \t]+(\S.*)")
 _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
@@ -29,15 +32,38 @@ def addresses_in(text: str) -> set[str]:
     shown = _ESCAPED.sub(lambda code: chr(int(code[1], 16)), plain(text))
     shown = _DOT.sub(".", _JOINED.sub("", shown))
     found = {host for dotted in _DOTTED.findall(shown) if (host := _host(dotted))}
-    return found.union(name for name in _BARE.findall(shown) if not name.isdigit())
+    return found.union(filter(None, map(_bare_host, _BARE.findall(shown))))
+
+
+def _bare_host(name: str) -> str:
+    return _numeric([name]) if _NUMBER.fullmatch(name) else name
+
+
+def _numeric(labels: Sequence[str]) -> str:
+    """An IPv4 address in its usual form: what is read as one may be a single number, octal or hexadecimal."""
+    if not all(map(_NUMBER.fullmatch, labels)) or max(map(len, labels)) > _LONGEST_NUMBER:
+        return ""
+    bases = [
+        16 if label.startswith("0x") else 8 if re.fullmatch("0[0-7]+", label) else 10 for label in labels
+    ]
+    *leading, last = (int(label, base) for label, base in zip(labels, bases, strict=True))
+    behind = 4 - len(leading)
+    if len(labels) > 4 or last >= 256**behind or any(one > 255 for one in leading):
+        return ""
+    number = sum(one << 8 * (3 - at) for at, one in enumerate(leading)) + last
+    # A count or a time is a small number; no host is.
+    return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0)) if number >> 24 else ""
 
 
 def _host(dotted: str) -> str:
-    """What of dotted words is a host: one ends in a word, or has four numbers."""
+    """What of dotted words is a host: one ends in a word, or is a number of four bytes."""
     if len(dotted) > _LONGEST:
         return ""
     host = ".".join(label.strip("_-") for label in dotted.split(".")).removeprefix("www.")
-    return host if _NUMERIC.fullmatch(host) or _TOP.fullmatch(host.rpartition(".")[2]) else ""
+    labels = host.split(".")
+    if len(labels) == 4 and (numeric := _numeric(labels)):
+        return numeric
+    return host if _TOP.fullmatch(labels[-1]) else ""
 
 
 def parent_addresses(hosts: Iterable[str]) -> Iterator[str]:

@@ -7,12 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from compact.core.seeming import plain
-from compact.core.support import CITED, content_pieces
+from compact.core.support import CITED, content_pieces, is_unspaced
 from compact.evidence.reading import sentences
 from compact.evidence.words import tongues
 
-_SAME = 0.75
-"""Share of the shorter sentence's words that the longer one has, from which on they are about the same."""
+_SAME = 0.65
+"""Share of the shorter sentence's words that the longer one has, from which on they are about the same.
+
+Of three words one may differ, as in "never delete the database" and "remove the database". A line that is
+about the same and does not drop the negation loses its place in the system message, and nothing else.
+"""
+_STEM = 4
 _TOKEN = re.compile(r"[^\s\"“”«»`()\[\]{}<>,;!?*]+")
 
 
@@ -63,7 +68,8 @@ def _claim(sentence: str) -> Claim:
         token = raw.lower().strip(".:'-/")
         if cue.found((token,), token):
             denials.append(place)
-            continue
+            if not is_unspaced(token):
+                continue
         for piece in content_pieces(plain(token)):
-            words[piece] = place
+            words[piece[:_STEM]] = place
     return Claim(words, tuple(denials))

@@ -38,9 +38,16 @@ def share_spoken(line: str, spoken: set[str]) -> float:
 
 def content_pieces(token: str) -> Iterable[str]:
     """What a token says: a path or name as a whole, a word without its ending, a small word nothing."""
+    if is_unspaced(token):
+        return [piece for run in _LETTERS.findall(token) for piece in _pieces(run)]
     if not _LETTERS.fullmatch(token):
         return (token,) if any(map(str.isalnum, token)) and token not in _STOCK else ()
     return () if token in _STOCK else _pieces(token)
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether it is in a script that puts no blanks between words: then it may be a whole sentence."""
+    return _UNSPACED.search(word) is not None
 
 
 def _pieces(word: str) -> Iterable[str]:

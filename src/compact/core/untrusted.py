@@ -43,8 +43,8 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _LETTERS = 4
 """In scripts without blanks so many letters stand for a word; a run of them is seven letters."""
 _PER_NEEDLE = 50
-_DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]")
-"""A path, id, address or value: one of them is enough."""
+_DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]|/\w.*")
+"""A path, id, address or value: one of them is enough. A path from the root may be as short as it likes."""
 _SUPPORT = 0.6
 """Share of an order's words that must have been spoken."""
 _OWN_WORDS = 0.3
@@ -270,7 +270,7 @@ def _orders(line: str) -> bool:
 
 
 def _words(shown: str) -> list[str]:
-    words = [word for raw in _WORD.findall(shown) if (word := raw.strip(".:!?*=-/"))]
+    words = [word for raw in _WORD.findall(shown) if (word := raw.strip(".:!?*=-").rstrip("/.:"))]
     if shown.isascii() or not _UNSPACED.search(shown):
         return words
     return [piece for word in words for piece in (_overlapping(word) if _UNSPACED.search(word) else (word,))]
