@@ -62,7 +62,6 @@ _TYPE = re.compile(
     rb"(?i)(?:[a-z_]+\.)?(?:str(?:ing)?|bytes|bytearray|int(?:eger)?|bool(?:ean)?|any|object|text|secretstr|securestring|"
     rb"(?:var)?char(?:\(\d+\))?)|(?:[a-z_]+\.)?(?:optional|union|annotated|list|sequence|array|option)[\[<(].*"
 )
-_UNDERLINE = frozenset({b"=", b"-", b"~"})
 PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
 
 
@@ -134,10 +133,8 @@ def is_statement(word: bytes) -> bool:
 
 
 def is_no_value(value: bytes) -> bool:
-    """`None`, `str`: that there is none, or of which type it will be; or the line below a heading."""
-    if value.lower() in _EMPTY_WORDS or (len(value) <= 80 and _TYPE.fullmatch(value) is not None):
-        return True
-    return len(value) >= 3 and value[:1] in _UNDERLINE and value.count(value[:1]) == len(value)
+    """`None`, `str`: that there is none, or of which type it will be."""
+    return value.lower() in _EMPTY_WORDS or (len(value) <= 80 and _TYPE.fullmatch(value) is not None)
 
 
 def is_address(value: bytes) -> bool:

@@ -25,7 +25,7 @@ LOOK_ALIKES = {
     "a mapping below": "secret:\n  name: database\n  key: password\n",
     "a list below": "secret_key:\n  - first\n",
     "a statement below": "if not client_secret:\n    count += 1\n",
-    "a heading without a value": "Password\n========\nmust be changed every month",
+    "a heading without a value": "Secret key\n----------\nmust be changed every month",
 }
 
 
