@@ -33,6 +33,7 @@ def lint(
     provider holds an earlier part (`previous_response_id`), so that a result may answer a call from there.
     """
     check_asked(messages, None, None, None)
+    messages = list(messages)
     target = provider_named(provider)
     with refusing_deep_nesting(messages, tools, system):
         known = _recognized(messages, target) if format is None else by_name(format)
@@ -80,6 +81,7 @@ def count_tokens(
     if isinstance(messages, str):
         return sizes.of_text(messages)
     check_asked(messages, tools, system, None)
+    messages = list(messages)
     with refusing_deep_nesting(messages, tools, system):
         said = sum(map(sizes.of_message, _decoded(messages, format)))
         return PRIMING + said + sizes.of_system(system) + sizes.of_tools(tools)

@@ -27,6 +27,8 @@ from compact.policies import preset as preset_policy
 
 Name = Annotated[str, Field(min_length=1)]
 
+_LARGEST_WINDOW = 10**12
+
 
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -134,9 +136,7 @@ class CompactConfig(_Settings):
     """All settings of Compact. `policy` may be a Policy or a mapping of changes to the preset."""
 
     model: Name = "gpt-4o"
-    max_context_tokens: PositiveInt | None = Field(
-        default=None, le=10**12, description="None: the model's own window."
-    )
+    max_context_tokens: PositiveInt | None = Field(default=None, description="None: the model's own window.")
     preset: str = "budget"
     policy: Policy = Field(
         default=cast(Any, None), validate_default=True, description="None: the preset's own."
@@ -164,6 +164,14 @@ class CompactConfig(_Settings):
     @classmethod
     def _first_of_several(cls, value: Any) -> Any:
         return first_with_fallbacks(value)
+
+    @field_validator("max_context_tokens")
+    @classmethod
+    def _no_endless_window(cls, tokens: int | None) -> int | None:
+        if tokens is not None and tokens > _LARGEST_WINDOW:
+            path = "max_context_tokens"
+            raise finding(ConfigError(f"{path} must be at most {_LARGEST_WINDOW:,}", path))
+        return tokens
 
     @field_validator("preset")
     @classmethod
