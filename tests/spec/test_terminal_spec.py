@@ -63,10 +63,9 @@ def seeded(terminal: Terminal, folder: Path, turns: int, tokens: int) -> None:
 
 @pytest.mark.spec("S1.1", "S1.2", "S1.3", "S1.4")
 @pytest.mark.spec("S1.5", part="terminal")
-@pytest.mark.parametrize("columns", [80, 200])
-def test_turns_add_up_and_clear_starts_fresh(server: ChatServer, tmp_path: Path, columns: int) -> None:
+def test_turns_add_up_and_clear_starts_fresh(server: ChatServer, tmp_path: Path) -> None:
     briefly = options(server, *SMALL, "--system", "Be brief.", "talk")
-    with chatting(tmp_path, *briefly, columns=columns) as terminal:
+    with chatting(tmp_path, *briefly) as terminal:
         assert "You said: first question" in terminal.say("first question")
         terminal.say("second question")
         assert roles(server) == ["system", "user", "assistant", "user"]
@@ -179,12 +178,9 @@ def test_a_turn_that_would_not_fit_is_trimmed_at_once_with_the_real_counts(
 
 
 @pytest.mark.spec("S1.12", "S1.13")
-@pytest.mark.parametrize("columns", [80, 200])
-def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(
-    server: ChatServer, tmp_path: Path, columns: int
-) -> None:
+def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(server: ChatServer, tmp_path: Path) -> None:
     secret = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0" * 2
-    with chatting(tmp_path, *options(server, "one"), columns=columns) as terminal:
+    with chatting(tmp_path, *options(server, "one")) as terminal:
         terminal.say("before the clear")
         terminal.say("/clear")
         terminal.say(f"my key is {secret}")
@@ -201,7 +197,7 @@ def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2
         assert "before the clear" not in first.decode()
 
-    with chatting(tmp_path, *options(server, "two"), columns=columns) as terminal:
+    with chatting(tmp_path, *options(server, "two")) as terminal:
         before = total(terminal)
         assert "4 turns imported" in terminal.say("/import context.json")
         after = total(terminal)
@@ -223,14 +219,13 @@ def test_an_export_comes_back_to_the_same_bytes_and_is_redacted(
 
 
 @pytest.mark.spec("S1.14")
-@pytest.mark.parametrize("columns", [80, 200])
-def test_sessions_last(server: ChatServer, tmp_path: Path, columns: int) -> None:
-    with chatting(tmp_path, *options(server, "alpha"), columns=columns) as terminal:
+def test_sessions_last(server: ChatServer, tmp_path: Path) -> None:
+    with chatting(tmp_path, *options(server, "alpha")) as terminal:
         terminal.say("remember the number 42")
         assert "Saved: session alpha “numbers”, 2 turns" in terminal.say("/save numbers")
         terminal.enter("/quit")
         assert terminal.ended() == 0
-    with chatting(tmp_path, *options(server), columns=columns) as terminal:
+    with chatting(tmp_path, *options(server)) as terminal:
         listed = terminal.say("/sessions")
         assert "alpha" in listed and "numbers" in listed
         assert "2 turns" in terminal.say("/resume numbers")

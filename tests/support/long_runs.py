@@ -23,6 +23,8 @@ LONG = (
     "unit/test_extending",
     "unit/test_examples",
     "spec/test_endurance",
+    "spec/test_terminal_spec",
+    "spec/test_workers_spec",
 )
 """How their paths begin, in this order."""
 TOGETHER = ("tests/e2e/browser/",)
