@@ -62,7 +62,10 @@ PLACES = {
     "commit of a trim": lambda: in_commit_of("commit"),
     "commit of a reply": lambda: in_commit_of(
         "append",
-        lambda session, start, messages, **named: start > 0 and messages[-1].role.value == "assistant",
+        # An append of nothing only looks whether the session is still there.
+        lambda session, start, messages, **named: (
+            start > 0 and bool(messages) and messages[-1].role.value == "assistant"
+        ),
     ),
     "commit of a save": lambda: in_commit_of(
         "put_session", lambda session, **named: bool(named.get("title"))
