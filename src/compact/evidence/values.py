@@ -74,7 +74,11 @@ def values_in(text: str) -> dict[str, Kind]:
         text = _KEY.sub(" ", text)
     if "\\" in text:
         text = _ESCAPED.sub(" ", text)
-    for word in sorted(set(text.translate(_BREAKS).split()).difference(_plain)):
+    # Most words were judged before; only what is left is taken apart.
+    rest = set(text.split()).difference(_plain)
+    if not rest:
+        return found
+    for word in sorted(set(" ".join(rest).translate(_BREAKS).split()).difference(_plain)):
         if word.isdecimal() and word.isascii():
             if _SHORT_NUMBER <= len(word) <= _LONGEST and word[:3] != "000":
                 found[word] = Kind.ID if len(word) >= _LONG_NUMBER else Kind.NUMBER
