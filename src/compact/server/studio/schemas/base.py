@@ -1,0 +1,33 @@
+"""What all requests and answers share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Title = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=2_000_000)]
+
+
+class Answer(BaseModel):
+    """Something the server says; fields may be added."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Asked(BaseModel):
+    """Something a client says; a field that is not known is an error, not a wish."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProblemDetail(Answer):
+    """application/problem+json. `code` is for programs, `detail` for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
