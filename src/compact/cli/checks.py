@@ -134,7 +134,7 @@ def _refusals(config: CompactConfig) -> Iterator[Check]:
         try:
             trial()
         except MissingExtra:
-            continue  # told with the other extras
+            continue  # reported with the other extras
         except ConfigError as error:
             yield from (Check(Level.PROBLEM, name, line) for line in str(error).splitlines())
 

@@ -38,10 +38,10 @@ from compact.model.summary import Summary
 
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
 _RUN = 4
-"""So many words in a row that only data said are a quotation of it."""
+"""This many words in a row that only data said are a quotation of it."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _LETTERS = 4
-"""In scripts without blanks so many letters stand for a word; a run of them is seven letters."""
+"""In scripts without blanks this many letters count as a word; a run of words is seven letters."""
 _PER_NEEDLE = 50
 _DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]|/\w.*")
 """A path, id, address or value: one of them is enough. A path from the root may be as short as it likes."""

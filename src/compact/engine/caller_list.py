@@ -124,7 +124,7 @@ class CallerList:
         replaced: Callable[[int], set[int]],
         at_a_time: int = _REPLACED_AT_A_TIME,
     ) -> bool:
-        """The same, but of what was replaced only so many are compared, in turn.
+        """The same, but of what was replaced only `at_a_time` objects are compared, in turn.
 
         Of the rest only the identity of the object is checked.
         """

@@ -187,7 +187,7 @@ class Choice:
         self._taken.update(id(stated[place]) for place in asked.among([one.unit for one in stated]))
 
     def take(self, room: int, shares: Shares) -> list[Candidate]:
-        """The choice for so many characters, in the order in which it was made: the last may go first.
+        """The choice for `room` characters, in the order in which it was made: the last may go first.
 
         Asked again for a larger room, it goes on from where it stopped.
         """

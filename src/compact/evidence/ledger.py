@@ -47,11 +47,11 @@ _MOST_VALUES = 4_000
 _LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
 """Of those that only tools said, twice what fits into their quarter of a summary, at three tokens each."""
 MOST_UNITS = 6_000
-"""Sayings of a folded ledger, and at most so many of the rest: a compaction costs the same, however many came
-before."""
+"""Upper limit for the units of a folded ledger besides sayings, so that a compaction costs the same however
+many came before."""
 _FEWEST_UNITS = 1_000
 _OPENING = 60
-"""Of what the user said first, so many units stay, however many came since."""
+"""Units of what the user said first that always stay."""
 _AGING = 0.95
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
 _ONCE_BY_TOOL = [0, 0, 0, 1]

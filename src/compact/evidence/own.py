@@ -1,9 +1,9 @@
 """Which words of a user's message carry the user's authority. Whatever may be another's text does not.
 
-Only its meaning tells "Fix the door.\\n\\nNever knock." from "Translate this.\\n\\nNever knock.", so only a
-message of one line is surely the user's, without quotations and markup, and without what stands beside
-a question or behind a colon. Stricter than the reading for the ledger, which must lose no words: here a doubt
-costs a line nothing but its place in the system message.
+Only the meaning distinguishes "Fix the door.\\n\\nNever knock." from "Translate this.\\n\\nNever knock.",
+so only a message of one line is certainly the user's, without quotations and markup, and without what
+stands beside a question or behind a colon. Stricter than the reading for the ledger, which must lose no
+words: here a doubt costs a line nothing but its place in the system message.
 """
 
 from __future__ import annotations

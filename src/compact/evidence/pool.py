@@ -9,8 +9,8 @@ from compact.evidence.survival import holder
 from compact.model.summary import Evidence, EvidenceKind
 
 _DEEP = 2
-"""Of the earlier units of a kind that the last summary passed over, so many times what its share of the room
-holds are looked at again."""
+"""How much is looked at again of the earlier units that the last summary passed over, as a multiple of what
+the share of their kind holds."""
 _OTHERS_SHARE = 0.25
 _AROUND = 8
 """Characters of bullet, quotes and citation around a unit."""

@@ -48,7 +48,7 @@ _MAY_END = re.compile(r"[.!?…][\"”»)*_`]*[ \t]|[。！？\n]")
 """What every quotation, and every end of a sentence before the last, has: most short texts have neither."""
 LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
 _QUOTED_WORDS = 5
-"""From so many words on a quotation is somebody's sentence."""
+"""A quotation of at least this many words is somebody's sentence."""
 _LONG_PASTE = 160
 
 
@@ -105,7 +105,7 @@ def pieces(text: str) -> list[Piece]:
 
 
 def take_quotations(text: str, words: int = _QUOTED_WORDS) -> tuple[str, list[str]]:
-    """A text without its quotations of so many words, and those."""
+    """A text without its long quotations, and those quotations."""
     if not _MAY_QUOTE.search(text):
         return text, []
     taken: list[str] = []

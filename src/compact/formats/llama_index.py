@@ -145,8 +145,8 @@ def _block(raw: Any, index: int, where: str) -> Part:
         arguments = call_arguments({"tool_kwargs": {}, **block}, "tool_kwargs", index, where)
         return ToolCall(str(block.get("tool_call_id") or _UNNAMED + name), name, arguments)
     if kind == "thinking":
-        told = block.get("additional_information")
-        proof = told.get("signature") if isinstance(told, Mapping) else None
+        extra = block.get("additional_information")
+        proof = extra.get("signature") if isinstance(extra, Mapping) else None
         return Reasoning(str(block.get("content") or ""), proof if isinstance(proof, str) else None)
     if kind == "cache":
         return StepStart()
@@ -159,9 +159,9 @@ def _block(raw: Any, index: int, where: str) -> Part:
 
 
 def _result(fields: Mapping[str, Any], parts: Sequence[Part]) -> ToolResult:
-    told = _kwargs(fields)
-    name = told.get("name")
-    call_id = str(told.get("tool_call_id") or f"{_UNNAMED}{name or 'tool'}")
+    extra = _kwargs(fields)
+    name = extra.get("name")
+    call_id = str(extra.get("tool_call_id") or f"{_UNNAMED}{name or 'tool'}")
     text, media = text_and_media([part for part in parts if isinstance(part, Text | Image | File | Opaque)])
     return ToolResult(call_id, text, name if isinstance(name, str) else None, media=media)
 

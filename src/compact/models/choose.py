@@ -137,7 +137,7 @@ def chat_model(
 
 
 def _has_key(vendor: _Vendor, environ: Mapping[str, str]) -> bool:
-    # A server of one's own often wants no key.
+    # A self-hosted server often needs no key.
     own_server = vendor.address_variable and environ.get(vendor.address_variable)
     return bool(environ.get(vendor.key) or own_server)
 

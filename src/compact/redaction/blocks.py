@@ -47,7 +47,8 @@ class BlockScalars:
             if begin < 0:
                 return None
             position = end
-            first = _BLANKS.match(data, end).end()  # type: ignore[union-attr]
+            blanks = _BLANKS.match(data, end)
+            first = blanks.end() if blanks is not None else end
             if data[first : first + 1] in plausible.PLACEHOLDER_STARTS:
                 continue  # whatever its name is
             before = data[max(0, begin - _LONGEST_NAME) : begin].rstrip(b" \t\"'")

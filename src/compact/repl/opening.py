@@ -83,7 +83,7 @@ def _model_name(config: CompactConfig, context: Context) -> str:
     from compact.models.choose import available, default_model
 
     if context.args.base_url:
-        # A server of one's own often has one model, whatever it is called.
+        # A self-hosted server often has a single model, whatever its name.
         return next(iter(available(context.environ)), "local")
     return default_model(context.environ)
 

@@ -63,7 +63,7 @@ class Compaction:
         count_tokens("warm", config.model, counter=config.counter)
 
     def smallest(self, preset: str) -> int:
-        """Below so many tokens nothing can be due, whatever model is asked.
+        """The number of tokens below which nothing can be due, whatever the model.
 
         A token has at least a byte, so a short body need not be read, nor kept.
         """

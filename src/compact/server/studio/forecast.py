@@ -48,8 +48,8 @@ def cost_of_turns(
 ) -> float | None:
     """The next turns, each with what the one before left in the provider's cache.
 
-    `every` so many turns a compaction brings the prompt back to `tokens` and leaves `cached` of it; it costs
-    `cost_each`. Without it the prompt grows as far as the window goes. None where no price is known.
+    After each `every` turns a compaction brings the prompt back to `tokens`, leaves `cached` of it and costs
+    `cost_each`. Without one the prompt grows up to the window. None where no price is known.
     """
     spent, size = 0.0, tokens
     for turn in range(turns):

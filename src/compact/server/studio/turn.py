@@ -138,8 +138,8 @@ class Turn:
         if shared and not self._presence.is_gone(conversation.id):
             # In one transaction: whoever follows from another process learns of the end at once.
             ended = partial(self._presence.ended, conversation.id, self.work, usage)
-            told = {"type": "session", "data": {"id": conversation.id}}
-            self._events.store(conversation.id, told, beside=ended)
+            notice = {"type": "session", "data": {"id": conversation.id}}
+            self._events.store(conversation.id, notice, beside=ended)
         elif not shared and usage != self._announced:
             self._presence.used(conversation.id, usage)
 

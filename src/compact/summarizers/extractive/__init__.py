@@ -124,7 +124,7 @@ def fitted(
     focus: str = "",
     before: str = "",
 ) -> tuple[Draft, int]:
-    """What was chosen for so many tokens, written down, and its size; `before` is prose that stands there."""
+    """The choice for that many tokens as text, and its size; `before` is prose that comes first."""
     room = limit * _chars_per_token(material.ledger, count)
     among = pool(material.ledger, material.since, int(room), strategy.shares.all_words, material.summary)
     choice = Choice(material.ledger, focus, before, among)
