@@ -104,13 +104,15 @@ class Gateway:
             name.lower().decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
         path = scope["path"]
+        raw_path, query = scope.get("raw_path") or path.encode(), scope.get("query_string", b"")
+        is_anthropic = spoken_at(path, scope["headers"]).error == "anthropic"
         api = ROUTES.get(path) if scope["method"] == "POST" else None
         bypass = headers.get("x-compact-bypass", "").lower() not in ("", "0", "false", "no")
         preset = headers.get("x-compact-preset", "")
         key = headers.get("authorization") or headers.get("x-api-key") or headers.get("api-key") or ""
         return Exchange(
             scope["method"],
-            self._upstream.url(scope.get("raw_path") or path.encode(), scope.get("query_string", b"")),
+            self._upstream.url(raw_path, query, is_anthropic),
             forwarded(scope["headers"]),
             raw,
             api,

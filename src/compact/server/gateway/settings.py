@@ -39,11 +39,10 @@ class GatewaySettings:
     burst: int = 400
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.upstream)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        if not _is_base_address(self.upstream):
             raise ConfigError(
-                f"--upstream must be an http:// or https:// address without a user name, not "
-                f"{self.upstream!r}. Nothing was started.",
+                "--upstream must be an http:// or https:// address without a user name, a query or a "
+                f"fragment, not {self.upstream!r}. Nothing was started.",
                 "upstream",
             )
         _ = self.guard  # its limits are checked here, before anything is started
@@ -64,3 +63,13 @@ class GatewaySettings:
             requests_per_second=self.requests_per_second,
             burst=self.burst,
         )
+
+
+def _is_base_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    is_plain = parts.username is None and "?" not in url and "#" not in url
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and is_plain

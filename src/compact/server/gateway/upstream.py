@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 from compact.models._http import CONNECT_SECONDS, certificates, is_this_machine, load_httpx
+from compact.server.http.problems import Problem
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -49,7 +50,7 @@ class Upstream:
     def __init__(self, base: str, first_byte_seconds: float) -> None:
         self._httpx = load_httpx("gateway")
         self.base = base.rstrip("/")
-        self._path = urlsplit(self.base).path.rstrip("/")
+        self._base = self._httpx.URL(self.base)
         self._timeout = self._httpx.Timeout(first_byte_seconds, connect=CONNECT_SECONDS).as_dict()
         limits = self._httpx.Limits(max_connections=None, max_keepalive_connections=100)
         local = is_this_machine(self.base)
@@ -66,16 +67,25 @@ class Upstream:
     def failures(self) -> tuple[type[Exception], ...]:
         return (self._httpx.HTTPError, self._httpx.InvalidURL)
 
-    def url(self, raw_path: bytes, query: bytes) -> str:
-        """`--upstream https://host` and `https://host/v1` both mean the same server.
+    def url(self, raw_path: bytes, query: bytes, anthropic: bool = False) -> str:
+        """The address at the upstream: its scheme, host and port, whatever a client sends as the path.
 
-        The path as it was sent: what is escaped in it stays escaped.
+        `--upstream` is the base address that an SDK of its API takes: OpenAI's replaces `/v1`, while
+        Anthropic's has `/v1` behind it. What is escaped in the path stays escaped.
         """
         path = raw_path.decode("latin-1")
-        shared = self._path.rsplit("/", 1)[-1]
-        if shared and path.startswith(f"/{shared}/"):
-            path = path[len(shared) + 1 :]
-        return self.base + path + (f"?{query.decode('latin-1')}" if query else "")
+        own = self._base.path.rstrip("/")
+        if path.startswith("/v1/") and (own.endswith("/v1") or (own and not anthropic)):
+            path = path.removeprefix("/v1")
+        asked = path + (f"?{query.decode('latin-1')}" if query else "")
+        try:
+            made = self._httpx.URL(self.base + asked.replace("#", "%23"))
+        except self._httpx.InvalidURL:
+            raise _bad_path() from None
+        is_ours = (made.scheme, made.netloc, made.userinfo) == (self._base.scheme, self._base.netloc, b"")
+        if not path.startswith("/") or ".." in unquote(path).split("/") or not is_ours:
+            raise _bad_path()
+        return str(made)
 
     @asynccontextmanager
     async def answered(self, method: str, url: str, headers: Headers, body: bytes) -> AsyncIterator[Any]:
@@ -106,6 +116,10 @@ class Upstream:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _bad_path() -> Problem:
+    return Problem(400, "bad-path", "The request's target is not a path of this API. Nothing was passed on.")
 
 
 def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:

@@ -24,7 +24,9 @@ Refusal = Callable[[Message, Problem], tuple[str, bytes]]
 _METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
 _CORS = {"access-control-allow-methods": _METHODS, "access-control-max-age": "600"}
 _AUTHORIZATION = "authorization"
-_WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
+_GUESSES_PER_SECOND = 10.0
+_GUESSES_AT_ONCE = 400
+"""Wrong tokens of one address. A client that is set up wrong and tries again stays far below."""
 
 
 def as_problem(scope: Message, problem: Problem) -> tuple[str, bytes]:
@@ -49,6 +51,7 @@ class Guard:
         self._hosts = {name.lower() for name in (settings.host, *settings.allowed_hosts)}
         self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
         self._rate = RateLimit(settings.requests_per_second, settings.burst)
+        self._guesses = RateLimit(_GUESSES_PER_SECOND, _GUESSES_AT_ONCE)
         self._open = Seats(settings.max_open_requests, "requests are open")
         self._room = BodyRoom(settings.body_memory_bytes)
         self._always: Headers = [
@@ -97,9 +100,6 @@ class Guard:
         receive: Receive,
         send: Send,
     ) -> None:
-        if scope["method"] not in _WITH_BODY:
-            await self._app(scope, receive, send)
-            return
         settings = self._settings
         promised = headers.get("content-length", "")
         if promised.isascii() and promised.isdigit() and int(promised[:19]) > settings.max_body_bytes:
@@ -128,12 +128,23 @@ class Guard:
             )
         if origin is None and headers.get("sec-fetch-site") == "cross-site":
             raise Problem(403, "foreign-origin", "Pages of other sites may not use this service.")
-        tenant = self._tenant(headers.get(self._settings.token_header, ""))
-        if tenant is None and not _is_among(scope["path"], self._settings.open_paths):
-            raise Problem(401, "no-token", f"The token is missing or wrong: send {self._asked_for}.")
+        address = f"address {(scope.get('client') or ('',))[0]}"
+        tenant = self._checked_tenant(scope["path"], headers, address)
         scope.setdefault("state", {})["tenant"] = tenant
-        address = (scope.get("client") or ("",))[0]
-        self._rate.take(f"tenant {tenant}" if self._tokens and tenant else f"address {address}")
+        self._rate.take(f"tenant {tenant}" if self._tokens and tenant else address)
+
+    def _checked_tenant(self, path: str, headers: dict[str, str], address: str) -> str | None:
+        sent = headers.get(self._settings.token_header, "")
+        is_open = _is_among(path, self._settings.open_paths)
+        if self._tokens and sent and not is_open:
+            # Before any comparison: otherwise the right token would still show itself among the refused.
+            self._guesses.check(address)
+        tenant = self._tenant(sent)
+        if tenant is None and sent:
+            self._guesses.take(address)
+        if tenant is None and not is_open:
+            raise Problem(401, "no-token", f"The token is missing or wrong: send {self._asked_for}.")
+        return tenant
 
     @property
     def _asked_for(self) -> str:

@@ -24,12 +24,23 @@ class RateLimit:
         """Count one request; a Problem where the caller has made too many."""
         if not self._per_second:
             return
-        now = self._clock()
-        left, at = self._buckets.pop(caller, (float(self._burst), now))
-        left = min(float(self._burst), left + (now - at) * self._per_second)
-        self._buckets[caller] = (max(0.0, left - 1), now)
+        left = self._left(caller)
+        self._buckets.pop(caller, None)
+        self._buckets[caller] = (max(0.0, left - 1), self._clock())
         if len(self._buckets) > _REMEMBERED:
             self._buckets.popitem(last=False)
+        self._refuse_below_one(left)
+
+    def check(self, caller: str) -> None:
+        """The same Problem, without counting."""
+        if self._per_second:
+            self._refuse_below_one(self._left(caller))
+
+    def _left(self, caller: str) -> float:
+        left, at = self._buckets.get(caller, (float(self._burst), self._clock()))
+        return min(float(self._burst), left + (self._clock() - at) * self._per_second)
+
+    def _refuse_below_one(self, left: float) -> None:
         if left < 1:
             wait = max(1, round((1 - left) / self._per_second))
             raise Problem(429, "too-many-requests", "Too many requests. Wait a moment.", retry_after=wait)
