@@ -62,7 +62,7 @@ def sessions(statements: Sequence[Item]) -> list[list[Item]]:
 def output(rng: random.Random, tokens: int) -> str:
     """Tool output of about that many tokens: a listing with names, numbers and codes."""
     lines, size = [], 0
-    while size < tokens * 3.4:
+    while size < tokens * 3.25:
         words = " ".join(rng.choices(WORDS, k=6))
         path = f"src/{rng.choice(WORDS)}/{rng.choice(WORDS)}_{rng.randrange(99)}.py"
         line = f"{rng.randrange(1, 900):>4}  {path}: "
