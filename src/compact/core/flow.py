@@ -37,13 +37,14 @@ from compact.core.plan import pruning_only
 from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
 from compact.core.render import is_empty_failure
 from compact.core.untrusted import split_summary
-from compact.core.view import Item, apply_entries
+from compact.core.view import Item, apply_entries, own_key
 from compact.errors import CompactError
 from compact.model.event import EventName, Fallback, Reason
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Mode, Plan
 from compact.model.policy import Placement, Rest
+from compact.model.record import Injected, Record
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 
 Flow = Generator[Need, Any, Outcome]
@@ -121,6 +122,10 @@ def _run(job: Job, plan: Plan) -> Flow:
 def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], after: int) -> Flow:
     record = make_record(job, plan, summary, items, after)
     winner = yield NeedCommit(record)
+    if not isinstance(winner, Refusal) and winner.session_id != job.session_id:
+        # Another session with the same history was first, and may have undone it: ours stands beside it.
+        record = replace(record, policy_hash=own_key(record.policy_hash, job.session_id))
+        winner = yield NeedCommit(record)
     if isinstance(winner, Refusal):
         return Failed(Stage.COMMIT, winner.cause or CompactError(winner.message))
     if winner.id != record.id:
@@ -130,8 +135,7 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
             return Failed(
                 Stage.COMMIT, CompactError("another compaction won, and its originals are not here")
             )
-        tail = [item for item in job.items if (item.position or 0) >= winner.source_length]
-        items = theirs + tail
+        items = theirs + _since(winner, job.items)
         after = job.limits.fixed + sum(item.tokens for item in items)
     if plan.cleared:
         yield Emit(
@@ -144,6 +148,18 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
         )
     yield Emit(EventName.PRUNED_MESSAGES, layers_data(job, plan, items, after, summary))
     return Compacted(winner, plan, items, after, summary)
+
+
+def _since(record: Record, items: Sequence[Item]) -> list[Item]:
+    """What stands behind the originals that a record replaced, working memory included."""
+    covered = [
+        at
+        for at, item in enumerate(items)
+        if item.position is not None and item.position < record.source_length
+    ]
+    known = {entry.message.digest for entry in record.entries if isinstance(entry, Injected)}
+    behind = items[covered[-1] + 1 :] if covered else [item for item in items if item.position is not None]
+    return [item for item in behind if item.position is not None or item.message.digest not in known]
 
 
 def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, tuple[Summary | Refusal, tuple[str, ...]]]:

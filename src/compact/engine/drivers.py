@@ -217,8 +217,9 @@ def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: He
 
 def _let_go(held: Held, done: asyncio.Future[Any]) -> None:
     # One that failed has let go already; asking for its error keeps asyncio from complaining.
-    if not done.cancelled() and done.exception() is None:
-        held.release()
+    if not done.cancelled() and done.exception() is None and held.is_open:
+        # In a thread: this runs on the event loop, and a store may block.
+        asyncio.get_running_loop().run_in_executor(None, held.release)
 
 
 def _perform(need: Any, ports: Ports) -> Any:

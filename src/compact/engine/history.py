@@ -94,6 +94,11 @@ class History:
         return self.base.source_length if self.base is not None else 0
 
     @property
+    def is_undone(self) -> bool:
+        """Whether the record that the view begins with no longer counts."""
+        return self.base is not None and self.matcher.is_undone(self.base)
+
+    @property
     def has_all(self) -> bool:
         """Whether it holds every original, and does not go on from what a record put in their place."""
         return self.state is not HistoryState.ADOPTED

@@ -158,7 +158,7 @@ class Engine:
             if plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None):
                 if not self.reader.is_stored(now):
                     continue  # another process deleted the session; read as new, it is stored again
-                outcome = yield from self._compact(now, planned, plan)
+                now, outcome = yield from self._compact(now, planned, plan)
             with now.session.lock:
                 if not now.moved:
                     return self._result(now, outcome)
@@ -246,23 +246,25 @@ class Engine:
             tokens = now.limits.real(now.limits.fixed + said_tokens)
         return self._output.unread(call, tokens, Unchanged(Reason.DISABLED))
 
-    def _compact(self, now: Situation, planned: Sequence[Item], plan: Plan) -> Generator[Any, Any, Outcome]:
+    def _compact(
+        self, now: Situation, planned: Sequence[Item], plan: Plan
+    ) -> Generator[Any, Any, tuple[Situation, Outcome]]:
+        """What came of the plan, and the call as it was found when the session was ours alone."""
         fits = now.total <= now.limits.budget
         patience = self._busy_wait if now.call.wait is None else now.call.wait
         granted = yield NeedLease(now.session.id, 0.0 if fits else patience)
         if not granted:
             if fits and now.call.reason is not Reason.MANUAL:
-                return Unchanged(Reason.BUSY)
+                return now, Unchanged(Reason.BUSY)
             raise SessionBusy(now.session.id)
+        now = self.reader.caught_up(now)
         with now.session.lock:
-            now.session.catch_up()
-            now.history.refresh()
             job = self.job(now)
         if job.items != planned:
             # Another thread or process was here meanwhile: its record may be all that was needed.
             triggered, reason = self.decide(now)
             if not triggered:
-                return Unchanged(reason)
+                return now, Unchanged(reason)
             plan = self.planner.plan(job.items, now.limits, reason)
         job, plan = self._with_staged(now, job, plan)
         outcome = yield from compaction(job, plan)
@@ -272,7 +274,7 @@ class Engine:
             raise outcome.cause
         elif outcome == Unchanged(Reason.ABORTED):
             now.session.failed_fold = _fold(now.history)
-        return outcome
+        return now, outcome
 
     def job(self, now: Situation) -> Job:
         """What a compaction of this history may look at."""

@@ -143,6 +143,15 @@ class Reader:
             return False
         return True
 
+    def caught_up(self, now: Situation) -> Situation:
+        """The same call with what others committed since; read again where they undid what it begins with."""
+        with now.session.lock:
+            now.session.catch_up()
+            if not now.history.is_undone:
+                now.history.refresh()
+                return now
+        return self.read(now.call)
+
     def _read(self, call: Call, thorough: bool, save: _Save | None = None) -> Situation:
         session = self.session(call.session_id)
         if not _is_usual(call):

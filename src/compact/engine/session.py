@@ -193,7 +193,7 @@ class Session:
         """The known history that this list continues, brought up to it; a new one where there is none."""
         history, head = self._known(messages, named, thorough)
         remembered = None
-        if history is not None and history.base is not None and history.matcher.is_undone(history.base):
+        if history is not None and history.is_undone:
             # Undone since: find out again what the list stands for.
             self._histories = []
             history = None

@@ -69,11 +69,9 @@ def _chosen(session_id: str, step: int, records: Sequence[Record]) -> tuple[Reco
 def clear(engine: Engine, call: Call, archive: Archive) -> Record:
     """Archive what was said, then commit that it goes out no more. The originals stay in the store."""
     with _leased(engine, call.session_id):
-        now = engine.reader.read(call)
+        now = engine.reader.caught_up(engine.reader.read(call))
         session, history = now.session, now.history
         with session.lock:
-            session.catch_up()
-            history.refresh()
             base = history.base
             record = Record(
                 id=engine.new_id(),

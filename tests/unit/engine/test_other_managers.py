@@ -1,0 +1,110 @@
+"""What another manager did to a session meanwhile, or to one with the same history."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from compact import CompactConfig, CompactManager
+from compact.model.summary import SummaryRequest
+from compact.stores.memory import MemoryStore
+from support.raw import pairs, user
+
+
+def manager(store: MemoryStore, asked: list[SummaryRequest] | None = None) -> CompactManager:
+    made = [] if asked is None else asked
+
+    def summarize(request: SummaryRequest) -> str:
+        made.append(request)
+        return f"## Goal\nSummary number {len(made)}: the team builds a booking service with PostgreSQL."
+
+    config = CompactConfig(model="gpt-4o", max_context_tokens=4_000, archive={"adapter": "none"})
+    return CompactManager(config, store=store, summarizer=summarize)
+
+
+def long(count: int, first: int = 1) -> list[dict[str, Any]]:
+    return [
+        {**message, "content": f"{message['content']} {'It rains on the harbor. ' * 20}"}
+        for message in pairs(count, first=first)
+    ]
+
+
+def summary_of(messages: list[dict[str, Any]]) -> str:
+    return next(m["content"] for m in messages if "COMPACT-SUMMARY" in m["content"])
+
+
+def test_an_undo_that_came_before_the_lease_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, asked = MemoryStore(), list[SummaryRequest]()
+    one, other = manager(store, asked), manager(store, asked)
+    history = long(30)
+    one.prepare("s", history)
+    lease = store.lease
+
+    @contextmanager
+    def after_an_undo(session_id: str, seconds: float) -> Iterator[bool]:
+        monkeypatch.setattr(store, "lease", lease)
+        other.restore("s", 1)
+        with lease(session_id, seconds) as granted:
+            yield granted
+
+    monkeypatch.setattr(store, "lease", after_an_undo)
+    longer = [*history, *long(40, first=31)]
+    out = one.prepare("s", longer).messages
+    assert asked[-1].previous_summary is None
+    assert "Summary number 2" in summary_of(out)
+    assert other.restore("s", 2) == longer
+
+
+def test_a_summary_that_another_session_undid_is_not_used_here() -> None:
+    store = MemoryStore()
+    with manager(store) as both:
+        history = [*long(30), user("the newest")]
+        both.prepare("a", history)
+        both.restore("a", 1)
+        out = both.prepare("b", history, context="port 8080").messages
+        (record,) = both.records("b")
+        assert "Summary number 2" in summary_of(out) and "Summary number 2" in record.summary
+        assert any("port 8080" in message["content"] for message in out)
+        again = both.prepare("b", [*history, user("more")], context="port 8080").messages
+        assert again[: len(out)] == out
+
+
+def test_a_canceled_call_gives_its_lease_back_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    lease, released, rendering, go_on = store.lease, list[str](), threading.Event(), threading.Event()
+
+    @contextmanager
+    def watched(session_id: str, seconds: float) -> Iterator[bool]:
+        with lease(session_id, seconds) as granted:
+            yield granted
+            released.append(threading.current_thread().name)
+
+    monkeypatch.setattr(store, "lease", watched)
+    slow = manager(store)
+    prompt_for = slow._engine._prompt_for
+
+    def held_up(request: SummaryRequest) -> str:
+        rendering.set()
+        go_on.wait(30)
+        return prompt_for(request)
+
+    monkeypatch.setattr(slow._engine, "_prompt_for", held_up)
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(slow.aprepare("s", long(30)))
+        while not rendering.is_set():
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        go_on.set()
+        while not released:
+            await asyncio.sleep(0.001)
+
+    asyncio.run(cancel())
+    assert released != [threading.current_thread().name]
