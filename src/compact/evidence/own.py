@@ -11,10 +11,15 @@ from __future__ import annotations
 import re
 
 from compact.evidence.reading import Whose, pieces, sentences, take_quotations
+from compact.evidence.words import is_about
 from compact.model.value import value
 
 _ASKS = re.compile(r"[?？؟][\s\"”»)*_`]*$")
-_ANNOUNCES = re.compile(r": |：")
+_ANNOUNCES = re.compile(r": |：|(?<=[^\W\d_]):(?=[^\W\d_])| = |[|→⇒\t]|[=-]>")
+"""What a text may follow. Not a dash or a semicolon, which join the user's own clauses as well."""
+_SET_OFF = re.compile(r"\(([^()]+)\)|\[([^\[\]]+)\]|\*([^*]+)\*|`([^`]+)`")
+_SENTENCE_WORDS = 5
+"""Fewer words in brackets or emphasis are a remark of the user's, or a name."""
 
 
 @value
@@ -47,15 +52,24 @@ def _in_line(line: str) -> Voices:
     shown = "\n".join(quoted)
     if any(piece.whose is not Whose.OWN for piece in pieces(rest)):
         return Voices(shown="\n".join((rest, *quoted)))
-    said = list(sentences(rest))
-    asks = any(map(_ASKS.search, said))
     own: list[str] = []
     unsure: list[str] = []
+
+    def take(found: re.Match[str]) -> str:
+        inner = next(filter(None, found.groups()), "")
+        if len(inner.split()) < _SENTENCE_WORDS:
+            return found.group()
+        unsure.append(inner)
+        return " "
+
+    said = list(sentences(_SET_OFF.sub(take, rest)))
+    asks = any(map(_ASKS.search, said))
+    announced = False
     for sentence in said:
-        lead, *announced = _ANNOUNCES.split(sentence, maxsplit=1)
-        for part, beside in (
-            (lead, asks and not _ASKS.search(sentence)),
-            *((part, True) for part in announced),
-        ):
-            (unsure if beside else own).append(part)
+        lead, *text = _ANNOUNCES.split(sentence, maxsplit=1)
+        # Nothing says where an announced text ends, so an order that follows may still be part of it.
+        beside = asks and not _ASKS.search(sentence)
+        (unsure if beside or (announced and is_about("orders", lead.lower())) else own).append(lead)
+        announced = announced or bool(text)
+        unsure += text
     return Voices("\n".join(own), "\n".join(unsure), shown)

@@ -41,9 +41,10 @@ _MIRRORED = str.maketrans("<[{", ">]}")
 _CODE_END = re.compile(r".*(?:[{};]|\)\s*:)\s*$")
 _INLINE = re.compile(
     r"“[^“”\n]+”|\"[^\"\n]+\"|«[^«»\n]+»|»[^«»\n]+«|”[^“”\n]+”|„[^„“”\n]+[“”]"
-    r"|「[^「」\n]+」|『[^『』\n]+』|‘[^‘’\n]{20,}’|(?<!\w)'[^'\n]+'(?!\w)"
+    r"|‹[^‹›\n]+›|›[^‹›\n]+‹|‚[^‚‘’\n]+[‘’]|「[^「」\n]+」|『[^『』\n]+』|《[^《》\n]+》|【[^【】\n]+】"
+    r"|‘[^‘’\n]{20,}’|(?<!\w)'{1,2}[^'\n]+'{1,2}(?!\w)"
 )
-_MAY_QUOTE = re.compile(r"[“\"«»”„「『‘]|(?<!\w)'")
+_MAY_QUOTE = re.compile(r"[“\"«»”„‹›‚「『《【‘]|(?<!\w)'")
 _MAY_END = re.compile(r"[.!?…][\"”»)*_`]*[ \t]|[。！？\n]")
 """What every quotation, and every end of a sentence before the last, has: most short texts have neither."""
 LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
