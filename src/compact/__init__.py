@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from compact.model.event import Reason
     from compact.model.outcome import Compacted, Failed, Passed, Prepared, Unchanged
     from compact.model.policy import Policy
+    from compact.models.overflow import says_too_long
     from compact.ports import Format
     from compact.summarizers.api import summarize
 
@@ -45,6 +46,7 @@ __all__ = [
     "Unchanged",
     "count_tokens",
     "lint",
+    "says_too_long",
     "summarize",
     "with_cache_breakpoints",
 ]
@@ -68,6 +70,7 @@ _HOMES = {
     "Unchanged": "compact.model.outcome",
     "count_tokens": "compact.functions",
     "lint": "compact.functions",
+    "says_too_long": "compact.models.overflow",
     "summarize": "compact.summarizers.api",
     "with_cache_breakpoints": "compact.formats.anthropic_cache",
 }

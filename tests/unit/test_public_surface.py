@@ -46,6 +46,7 @@ def test_the_list_of_names_is_sorted_and_complete() -> None:
         "Unchanged",
         "count_tokens",
         "lint",
+        "says_too_long",
         "summarize",
         "with_cache_breakpoints",
     }

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from compact import CompactManager, InsufficientBudget, Prepared, SessionBusy, count_tokens
+from compact import CompactManager, InsufficientBudget, Prepared, SessionBusy, count_tokens, says_too_long
 
 SessionId = str | Callable[[Any], str] | None
 """The id itself, a function from the framework's context to it, or None: see `session_of`."""
@@ -24,17 +24,6 @@ PATIENCE = 120.0
 _SESSIONS_KEPT = 1_024
 _SMALLEST = 512
 _NUMBER = re.compile(r"\b\d{1,3}(?:,\d{3})+\b|\b\d{3,8}\b")
-_OVERFLOW = (
-    "context_length_exceeded",
-    "exceed_context_size",
-    "context window",
-    "context length",
-    "prompt is too long",
-    "too many tokens",
-    "input is too long",
-    "maximum context",
-    "maximum number of tokens",
-)
 
 
 class Fitted(NamedTuple):
@@ -157,8 +146,8 @@ def is_overflow(error: BaseException) -> bool:
     status = getattr(error, "status_code", None)
     if status not in (None, 400, 413, 422):
         return False
-    said = f"{getattr(error, 'code', '')} {getattr(error, 'body', '')} {error}".lower()
-    return any(phrase in said for phrase in _OVERFLOW)
+    named = f"{type(error).__name__} {getattr(error, 'code', '')} {getattr(error, 'body', '')}"
+    return status == 413 or says_too_long(f"{named} {error}")
 
 
 def observe(

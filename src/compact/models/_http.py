@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from compact.errors import ChatError, CompactError, MissingExtra, SummarizerError
+from compact.models.overflow import says_too_long
 
 E = TypeVar("E", ChatError, SummarizerError)
 
@@ -20,13 +21,6 @@ _LONGEST_WAIT = 30.0
 _DETAIL_CHARS = 300
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|xai|gsk|key)-[\w*-]{6,}|Bearer\s+\S+", re.IGNORECASE)
-_TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|prompt is too long|maximum context length|"
-    r"input is too long|too many (?:input )?tokens|request_too_large|"
-    r"context (?:window|length|size|limit)[^.]{0,60}exceed|"
-    r"exceeds?[^.]{0,60}context (?:window|length|size|limit)",
-    re.IGNORECASE,
-)
 
 
 class Trouble(StrEnum):
@@ -50,7 +44,7 @@ class BadRequest(CompactError):
 
 
 def trouble_of(status: int, detail: str) -> Trouble:
-    if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(detail)):
+    if status == 413 or (status in (400, 422, 500) and says_too_long(detail)):
         return Trouble.TOO_LONG
     if status == 402 or (status == 429 and "insufficient_quota" in detail):
         return Trouble.NO_QUOTA

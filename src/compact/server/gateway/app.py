@@ -11,15 +11,16 @@ from typing import Any
 
 from compact.errors import CompactError
 from compact.manager import CompactManager
-from compact.models._http import Trouble, detail_of, trouble_of
+from compact.models._http import Trouble
 from compact.server.gateway import recalling
 from compact.server.gateway.compacting import Compaction, Ready
 from compact.server.gateway.connection import while_connected
 from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.metrics import Metrics
 from compact.server.gateway.originals import recalled_text
+from compact.server.gateway.replies import trouble_in
 from compact.server.gateway.settings import GatewaySettings
-from compact.server.gateway.upstream import Answer, Headers, Upstream, forwarded, returned
+from compact.server.gateway.upstream import Answer, Arriving, Headers, Upstream, forwarded, readable, returned
 from compact.server.gateway.wire import ROUTES, error_body, spoken_at
 from compact.server.http.guard import App, Guard, Message, Receive, Send, as_problem
 from compact.server.http.problems import Problem
@@ -113,7 +114,7 @@ class Gateway:
         return Exchange(
             scope["method"],
             self._upstream.url(raw_path, query, is_anthropic),
-            forwarded(scope["headers"]),
+            forwarded(scope["headers"]) if api is None else readable(forwarded(scope["headers"])),
             raw,
             api,
             preset=preset,
@@ -133,10 +134,11 @@ class Gateway:
             recalls = self._recalls(exchange, ready)
             body = recalling.offered(exchange.api, ready.body) if recalls and exchange.api else ready.body
             asking = exchange.asking_unpacked if recalls else exchange.asking
-            async with self._upstream.answered(*asking, body) as response:
-                if not recalls and (response.status_code < 400 or not ready.session or last_try):
-                    return ready, await self._stream(exchange, ready, response, report, send)
-                answer = await self._upstream.whole(response)
+            async with self._upstream.answered(*asking, body) as arriving:
+                may_retry = ready.session != "" and not last_try
+                if not recalls and not (may_retry and await self._is_refused(arriving)):
+                    return ready, await self._stream(exchange, ready, arriving, report, send)
+                answer = await self._upstream.whole(arriving)
             smaller = None if last_try else await self._after_overflow(exchange, ready, answer)
             if smaller is None:
                 if recalls:
@@ -148,25 +150,31 @@ class Gateway:
 
     def _recalls(self, exchange: Exchange, ready: Ready) -> bool:
         is_compacted = ready.prepared is not None and ready.prepared.record is not None
-        return self._settings.recall_tool and is_compacted and not exchange.counts_only
+        may_offer = exchange.request is not None and recalling.may_offer(exchange.request)
+        return self._settings.recall_tool and is_compacted and may_offer and not exchange.counts_only
+
+    async def _is_refused(self, arriving: Arriving) -> bool:
+        """Whether to read it whole. Headers wait for a stream's first chunk, which may be an error."""
+        if arriving.response.status_code >= 400:
+            return True
+        return arriving.is_stream and trouble_in(await self._upstream.opening(arriving)) is Trouble.TOO_LONG
 
     async def _after_overflow(self, exchange: Exchange, ready: Ready, answer: Answer) -> Ready | None:
         """Where the provider says the prompt is too long: one hard compaction, to be sent once."""
-        if answer.status < 400 or exchange.request is None:
-            return None
-        if trouble_of(answer.status, detail_of(answer.content)) is not Trouble.TOO_LONG:
+        if exchange.request is None or trouble_in(answer) is not Trouble.TOO_LONG:
             return None
         self._metrics.overflows += 1
         return await self._compaction.smaller(exchange, ready)
 
     async def _stream(
-        self, exchange: Exchange, ready: Ready, response: Any, report: Headers, send: Send
+        self, exchange: Exchange, ready: Ready, arriving: Arriving, report: Headers, send: Send
     ) -> Any:
+        response = arriving.response
         headers = [*returned(response), *report]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         kept: bytearray | None = bytearray() if _has_usage(exchange, ready, response) else None
         try:
-            async for chunk in response.aiter_raw():
+            async for chunk in arriving.chunks():
                 if kept is not None and len(kept) < _MOST_USAGE_BYTES:
                     kept += chunk
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})

@@ -12,6 +12,7 @@ from compact.errors import CompactError, ConfigError, InsufficientBudget
 from compact.functions import count_tokens
 from compact.manager import CompactManager
 from compact.model.outcome import Prepared
+from compact.models.limits import limits_for as limits_for_model
 from compact.policies import preset as preset_named
 from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.known_prompts import KnownPrompt, KnownPrompts
@@ -111,9 +112,10 @@ class Compaction:
                 self._known.forget(session)
                 prepared = await self._compacted(manager, asked)
             made = self._made(request, raw, prepared)
-            return replace(made, session=session, preset=preset, is_stored=is_stored)
+            problem = _assumed_window(manager)
+            return replace(made, session=session, preset=preset, is_stored=is_stored, problem=problem)
         except ConfigError as error:
-            return replace(as_it_is, problem=f"x-compact-preset: {error}")
+            return replace(as_it_is, problem=str(error))
         except InsufficientBudget as error:
             if self.manager_for(request, preset).config.preset == _THOROUGH:
                 return replace(as_it_is, problem=type(error).__name__)
@@ -226,6 +228,13 @@ class Compaction:
     async def close(self) -> None:
         await self.settled()
         await self._manager.aclose()
+
+
+def _assumed_window(manager: CompactManager) -> str:
+    config = manager.config
+    return (
+        (limits_for_model(config.model, config.models).warning or "") if not config.max_context_tokens else ""
+    )
 
 
 def _asked(exchange: Exchange, request: Request) -> Asked:

@@ -126,7 +126,10 @@ def _token(context: Context) -> str | None:
 
 
 def _greet(context: Context, settings: GatewaySettings, url: str, store: str, summarizers: list[str]) -> None:
-    out = context.out
+    from compact.models.limits import DEFAULT_WINDOW
+
+    out, window = context.out, context.config().max_context_tokens
+    by_model = f"that of each request's model; {DEFAULT_WINDOW:,} tokens for one not known (--window)"
     if context.args.json:
         facts = {"url": url, "upstream": settings.upstream, "token": bool(settings.token)}
         out.line(to_json({**facts, "summarizers": summarizers}))
@@ -136,6 +139,7 @@ def _greet(context: Context, settings: GatewaySettings, url: str, store: str, su
         "OpenAI": f"OPENAI_BASE_URL={url}/v1",
         "Anthropic": f"ANTHROPIC_BASE_URL={url}",
         "passes on to": settings.upstream,
+        "window": f"{window:,} tokens" if window else by_model,
         "summaries by": ", else ".join(summarizers),
         "stored in": shown_url(store),
     }

@@ -10,9 +10,10 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 
-from compact.server.gateway.replies import Call, Json, Reply, read_reply
+from compact.models._http import Trouble
+from compact.server.gateway.replies import Call, Json, Reply, read_reply, trouble_in
 from compact.server.gateway.upstream import Answer
-from compact.server.gateway.wire import CHAT, MESSAGES, RESPONSES, Api
+from compact.server.gateway.wire import CHAT, MESSAGES, RESPONSES, Api, Request
 from compact.server.http.bodies import json_bytes
 
 NAME = "compact_recall"
@@ -26,6 +27,7 @@ _SCHEMA = {
     "properties": {"query": {"type": "string", "description": "A handle, or words to search for."}},
     "required": ["query"],
 }
+_PERHAPS_OUR_TOOL = (Trouble.BAD_REQUEST, Trouble.NOT_FOUND)
 LookUp = Callable[[str], str]
 """From a query to what was found, as text for the model."""
 _LATER = f"Not run: what {NAME} found had to come first. Call it again if you still need it."
@@ -37,8 +39,11 @@ async def answered(
     """The reply for the client: the first one that does not call our tool. `first` is that to `offered`.
 
     A model that goes on calling gets its last request without the tool. Where that does not help, or what was
-    found is too much for it, the client's own request is what is answered: it has nothing of ours in it.
+    found is too much for it, the client's own request is what is answered: it has nothing of ours in it. So
+    it is where the provider refuses the first one, perhaps because the model takes no tools.
     """
+    if trouble_in(first) in _PERHAPS_OUR_TOOL:
+        return await ask(body)
     asked, answer = offered(api, body), first
     for left in reversed(range(MOST_ROUNDS)):
         reply = _calling(api, answer)
@@ -49,6 +54,12 @@ async def answered(
         if answer.status != 200:
             break
     return answer if answer.status == 200 and _calling(api, answer) is None else await ask(body)
+
+
+def may_offer(request: Request) -> bool:
+    """Not where a reply has several choices, of which one may call our tool."""
+    body = request.body
+    return body.get("n") in (None, 1) and isinstance(body.get("tools"), list | None)
 
 
 def offered(api: Api, body: bytes) -> bytes:

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compact.models._http import Trouble, detail_of, status_in, trouble_of
 from compact.models._sse import data_of
+from compact.server.gateway.upstream import Answer
 from compact.server.gateway.wire import CHAT, MESSAGES, Api
 
 Json = dict[str, Any]
@@ -40,6 +42,31 @@ def read_reply(api: Api, content_type: str, raw: bytes) -> Reply | None:
         return _reply(api, _whole(api, json.loads(raw)))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError):
         return None
+
+
+def trouble_in(answer: Answer) -> Trouble | None:
+    """Why the provider refused, also where a stream of status 200 says so; None where it did not."""
+    if answer.status >= 400:
+        return trouble_of(answer.status, detail_of(answer.content))
+    if "text/event-stream" not in answer.content_type:
+        return None
+    for data in data_of([answer.content]):
+        try:
+            event = json.loads(data)
+        except ValueError:  # the end of a chunk that is not the end of an event
+            continue
+        if error := _error_in(event):
+            return trouble_of(status_in(error), detail_of(json.dumps(error).encode()))
+    return None
+
+
+def _error_in(event: Any) -> Any:
+    """The error of a stream's event, wherever its API puts it."""
+    if not isinstance(event, dict):
+        return None
+    response = event.get("response")
+    inner = response.get("error") if isinstance(response, dict) else None
+    return event.get("error") or inner or (event if event.get("type") == "error" else None)
 
 
 def _reply(api: Api, said: Any) -> Reply:

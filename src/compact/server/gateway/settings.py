@@ -54,6 +54,7 @@ class GatewaySettings:
             tokens={} if self.token is None else {self.token: TENANT},
             token_header=TOKEN_HEADER,
             allowed_hosts=self.allowed_hosts,
+            can_allow_origins=False,
             open_paths=("/healthz",),
             content_types=(JSON,),
             # What else a provider takes, such as files, passes on as it is.

@@ -28,6 +28,8 @@ _HOP_BY_HOP = frozenset(
     }
 )
 _OURS = b"x-compact-"
+_READABLE = frozenset({b"gzip", b"deflate", b"identity"})
+"""Packings of answers that can be unpacked here."""
 _DATE = frozenset({b"date"})
 """Every answer gets one from the server here."""
 
@@ -42,6 +44,30 @@ class Answer:
     content: bytes
     """Unpacked, where the provider packed it."""
     content_type: str
+
+
+class Arriving:
+    """An answer whose body is on its way. Its first chunk can be looked at before it is passed on."""
+
+    def __init__(self, response: Any) -> None:
+        self.response = response
+        self._rest: AsyncIterator[bytes] = response.aiter_raw()
+        self._first: bytes | None = None
+
+    @property
+    def is_stream(self) -> bool:
+        return "text/event-stream" in self.response.headers.get("content-type", "")
+
+    async def first_chunk(self) -> bytes:
+        if self._first is None:
+            self._first = await anext(self._rest, b"")
+        return self._first
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        if first := await self.first_chunk():
+            yield first
+        async for chunk in self._rest:
+            yield chunk
 
 
 class Upstream:
@@ -88,31 +114,39 @@ class Upstream:
         return str(made)
 
     @asynccontextmanager
-    async def answered(self, method: str, url: str, headers: Headers, body: bytes) -> AsyncIterator[Any]:
+    async def answered(self, method: str, url: str, headers: Headers, body: bytes) -> AsyncIterator[Arriving]:
         # Not by the client, which would add headers of its own, such as the packings that it understands.
         request = self._httpx.Request(
             method, url, headers=headers, content=body or None, extensions={"timeout": self._timeout}
         )
         response = await self._client.send(request, stream=True)
         try:
-            yield response
+            yield Arriving(response)
         finally:
             await response.aclose()
 
-    async def whole(self, response: Any) -> Answer:
-        """What is left of an answer, for us to read and for the client as it came."""
-        raw = b"".join([chunk async for chunk in response.aiter_raw()])
-        status, kind = response.status_code, response.headers.get("content-type", "")
-        read = self._httpx.Response(status, headers=response.headers, content=raw)
+    async def whole(self, arriving: Arriving) -> Answer:
+        """An answer read to its end, for us to read and for the client as it came."""
+        response = arriving.response
+        raw = b"".join([chunk async for chunk in arriving.chunks()])
+        kind = response.headers.get("content-type", "")
+        return Answer(response.status_code, returned(response), raw, self._unpacked(response, raw), kind)
+
+    async def opening(self, arriving: Arriving) -> Answer:
+        """The answer as far as its first chunk goes, which is waited for; it all stays to be passed on."""
+        response, raw = arriving.response, await arriving.first_chunk()
+        kind = response.headers.get("content-type", "")
+        return Answer(response.status_code, returned(response), raw, self._unpacked(response, raw), kind)
+
+    def _unpacked(self, response: Any, raw: bytes) -> bytes:
         try:
-            content = read.content
+            return bytes(self._httpx.Response(200, headers=response.headers, content=raw).content)
         except self._httpx.DecodingError:
-            content = raw
-        return Answer(status, returned(response), raw, content, kind)
+            return raw
 
     async def ask(self, method: str, url: str, headers: Headers, body: bytes) -> Answer:
-        async with self.answered(method, url, headers, body) as response:
-            return await self.whole(response)
+        async with self.answered(method, url, headers, body) as arriving:
+            return await self.whole(arriving)
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -133,6 +167,19 @@ def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
         for name, value in headers
         if name.lower() not in dropped and not name.lower().startswith(_OURS)
     ]
+
+
+def readable(headers: Headers) -> Headers:
+    """The same for an answer that may be read here: in no packing that only the client understands."""
+    return [
+        (name, _readable_packings(value) if name.lower() == b"accept-encoding" else value)
+        for name, value in headers
+    ]
+
+
+def _readable_packings(accepted: bytes) -> bytes:
+    kept = [one for one in accepted.split(b",") if one.partition(b";")[0].strip().lower() in _READABLE]
+    return b",".join(kept).strip() or b"identity"
 
 
 def returned(response: Any) -> Headers:

@@ -124,7 +124,8 @@ class Guard:
             raise Problem(
                 403,
                 "foreign-origin",
-                "Pages of other origins may not use this service unless allowed (--allow-origin).",
+                "Pages of other origins may not use this service"
+                + (" unless allowed (--allow-origin)." if self._settings.can_allow_origins else "."),
             )
         if origin is None and headers.get("sec-fetch-site") == "cross-site":
             raise Problem(403, "foreign-origin", "Pages of other sites may not use this service.")
@@ -145,6 +146,12 @@ class Guard:
         if tenant is None and not is_open:
             raise Problem(401, "no-token", f"The token is missing or wrong: send {self._asked_for}.")
         return tenant
+
+    def _challenge(self, problem: Problem) -> dict[str, str]:
+        if problem.status != 401:
+            return {}
+        name = self._settings.token_header
+        return {"www-authenticate": "Bearer" if name == _AUTHORIZATION else f'Token header="{name}"'}
 
     @property
     def _asked_for(self) -> str:
@@ -179,7 +186,7 @@ class Guard:
         kind, content = self._refusal(scope, problem)
         more = [
             (name.encode(), value.encode())
-            for name, value in {**problem.headers, "content-type": kind}.items()
+            for name, value in {**problem.headers, **self._challenge(problem), "content-type": kind}.items()
         ]
         await _answer(send, problem.status, content, [*extra, *more])
 

@@ -26,6 +26,8 @@ class GuardSettings:
     """More names that a `Host` header may carry, such as that of a proxy in front."""
     allowed_origins: Sequence[str] = ()
     """Pages of other origins that may read and write, as `http://localhost:5173`."""
+    can_allow_origins: bool = True
+    """Whether the one who starts the service can name some, so that a refusal says how."""
     open_paths: Sequence[str] = ()
     """Need no token. A path that ends in `*` opens everything that begins like it."""
     content_types: Sequence[str] = (JSON,)
