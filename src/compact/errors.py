@@ -126,13 +126,14 @@ class StoreError(CompactError):
 
 
 class HistoryGone(StoreError):
-    """What stands before these messages is not in the session any more; nothing was stored."""
+    """The session was deleted meanwhile; nothing was stored. `start`: how many messages it held before."""
 
     def __init__(self, session_id: str, start: int) -> None:
         super().__init__(
             f"Session {session_id!r} does not hold the {start} messages before these: it was deleted "
-            "meanwhile. Nothing was stored; append the whole history."
+            "meanwhile. Nothing was stored; append the whole history, or begin a new session."
         )
+        self.session_id = session_id
 
 
 class MissingExtra(CompactError):

@@ -32,6 +32,9 @@ class CompactManager:
     Every method takes the caller's own messages, in any known format, and never changes them.
     """
 
+    _starts_over = True
+    """Whether a list goes on as a new session where another process deleted its session."""
+
     def __init__(
         self,
         config: CompactConfig | None = None,
@@ -56,7 +59,7 @@ class CompactManager:
         self.config = config
         self._shared = shared
         self._format = format
-        self._engine, self._ports = assemble(config, shared, format)
+        self._engine, self._ports = assemble(config, shared, format, self._starts_over)
 
     def for_model(
         self,

@@ -81,7 +81,11 @@ class Store(Protocol):
         ...
 
     def commit(self, record: Record) -> Record:
-        """Insert unless (source, policy_hash, revision) is there; return the one that is there."""
+        """Insert unless (source, policy_hash, revision) is there; return the one that is there.
+
+        HistoryGone is raised where the session is not there: only `append` and `put_session` make one, so
+        that one which is deleted during a compaction stays deleted.
+        """
         ...
 
     def records(self, session_id: str, after: str | None = None) -> Sequence[Record]:
@@ -181,7 +185,10 @@ class Remembers(Protocol):
         head: Sequence[Any] | None = None,
         note: tuple[bytes, str] | None = None,
     ) -> None:
-        """Keep what is given; the rest stays as it was. `note` is (chain hash, text)."""
+        """Keep what is given; the rest stays as it was. `note` is (chain hash, text).
+
+        Nothing is kept where the session is not there.
+        """
         ...
 
 
@@ -264,7 +271,10 @@ class Threads(Deletes, Protocol):
         ...
 
     def add_event(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> int:
-        """Keep an event; returns its number in the session, from which a reader may go on."""
+        """Keep an event; returns its number in the session, from which a reader may go on.
+
+        0, and nothing is kept, where the session is not there.
+        """
         ...
 
     def events(self, session_id: str, after: int = 0, limit: int = 1_000) -> Iterator[Event]:

@@ -120,7 +120,9 @@ def share(
     return shared
 
 
-def assemble(config: CompactConfig, shared: Shared, format: str | Format | None = None) -> Wired:
+def assemble(
+    config: CompactConfig, shared: Shared, format: str | Format | None = None, starts_over: bool = True
+) -> Wired:
     """An engine for one model and policy; nothing it makes holds a thread or a file."""
     if config.policy.rest is Rest.SUMMARIZE:
         check_strategy(config.policy.strategy)
@@ -145,6 +147,7 @@ def assemble(config: CompactConfig, shared: Shared, format: str | Format | None 
         format=by_name(format) if isinstance(format, str) else format and register(format),
         provider=provider_of(config.model),
         embedded_fallback=embedded_fallback,
+        starts_over=starts_over,
     )
     margined = Margined(sizes.counter)
     summarizer = _summarizer(config, shared, clients, margined)

@@ -17,7 +17,7 @@ from compact.ports import Store
 from compact.stores import open_store
 from compact.stores.memory import MemoryStore
 from compact.stores.sql import SqlStore
-from compact.testing.stores import StoreContract, a_record, digests, keep, talk
+from compact.testing.stores import StoreContract, a_record, begun, digests, keep, talk
 from compact.testing.threads import ThreadsContract, ThreadStore
 from support.raw import step
 from unit.formats import samples
@@ -125,7 +125,7 @@ class DatabaseContract(StoreContract, ThreadsContract):
         assert [message.text for message in store.originals("s")] == ["one"]
 
     def test_a_summary_is_stored_once_with_its_record(self) -> None:
-        store, summary = self.make_store(), "What was said, at length. " * 400
+        store, summary = begun(self.make_store()), "What was said, at length. " * 400
         said = f"<COMPACT-SUMMARY v1>\n{summary}\n</COMPACT-SUMMARY>"
         message = make(MessageKind.SUMMARY, Role.ASSISTANT, said)
         store.commit(a_record("r1", summary=summary, entries=(Kept(0), Injected(message))))
@@ -136,7 +136,7 @@ class DatabaseContract(StoreContract, ThreadsContract):
         assert length < 200
 
     def test_events_do_not_repeat_the_summary_of_their_record(self) -> None:
-        store, summary = self.make_store(), "What was said, at length. " * 400
+        store, summary = begun(self.make_store()), "What was said, at length. " * 400
         store.commit(a_record("r1", summary=summary))
         store.add_event("s", EventName.COMPLETE, {"summary": summary, "tokensAfter": 5})
         store.add_event("s", EventName.SUMMARY_CREATED, {"summary": "another one"})
@@ -160,6 +160,7 @@ class DatabaseContract(StoreContract, ThreadsContract):
         one.commit(a_record("r1", source=b"key"))
         assert list(other.originals("s")) == [] and other.find([b"key"]) == {}
         assert other.search("s", "secret") == [] and other.sessions() == []
+        begun(other)
         assert other.commit(a_record("r1", source=b"key")).id == "r1"
         assert len(other.records("s")) == len(one.records("s")) == 1
 

@@ -18,7 +18,7 @@ from compact.errors import ConfigError, StoreError
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
-from compact.testing.stores import a_record, digests, keep, talk
+from compact.testing.stores import a_record, begun, digests, keep, talk
 from support.raw import Desk, assistant, pairs, summaries, user
 
 LONG = [*pairs(16), user("the newest")]
@@ -151,6 +151,7 @@ def test_a_clock_an_hour_off_changes_no_lease(store_url: str, hours: int) -> Non
         open_store(store_url) as right,
         open_store(store_url, clock=lambda: time.time() + 3_600 * hours) as wrong,
     ):
+        begun(right)
         with right.lease("s", 60) as first, wrong.lease("s", 60) as second:
             assert (first, second) == (True, False)
         with wrong.lease("s", 0.06) as first:
@@ -176,7 +177,7 @@ def test_a_clock_that_jumps_changes_no_order(store_url: str, hours: int) -> None
 
 def test_a_machine_that_was_restarted_frees_its_leases(sqlite_url: str) -> None:
     with open_store(sqlite_url, monotonic=lambda: 90_000.0) as before:
-        lease = before.lease("s", 60)
+        lease = begun(before).lease("s", 60)
         assert lease.__enter__()
         assert shown(before)
     with open_store(sqlite_url, monotonic=lambda: 30.0) as after:
@@ -222,6 +223,7 @@ def test_a_corrupt_message_is_named_and_the_others_are_readable(
 @pytest.mark.parametrize("column", ["entries", "evidence", "kind"])
 def test_a_corrupt_record_is_named_and_the_others_are_readable(store_url: str, column: str) -> None:
     with open_store(store_url) as store:
+        begun(store, "s", "t")
         store.commit(a_record("r1"))
         store.commit(a_record("r2", "t"))
         run(store, f"UPDATE compaction_records SET {column} = '[[7]]' WHERE id = 'r1'")

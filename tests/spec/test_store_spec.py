@@ -16,6 +16,7 @@ from compact.stores import open_store
 from compact.stores.schema import sessions
 from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
+from compact.testing.stores import begun
 from support.lease_holder import held_elsewhere
 from support.raw import LONG_ENOUGH, Desk, Raw, assistant, pairs, step, summaries, user
 
@@ -192,6 +193,7 @@ def test_a_message_that_arrives_while_compacting_is_refused(store: SqlStore, res
 
 @pytest.mark.spec("S2.16", part="store")
 def test_a_lock_left_by_a_dead_process_expires(store: SqlStore, store_url: str) -> None:
+    begun(store)
     with held_elsewhere(store_url, "s", 600) as holder:
         assert not _is_granted(store)
         holder.kill()
@@ -207,6 +209,7 @@ def test_a_lock_left_by_a_dead_process_expires(store: SqlStore, store_url: str) 
 
 @pytest.mark.spec("S2.16", part="store")
 def test_a_lease_is_renewed_while_its_holder_lives(store: SqlStore) -> None:
+    begun(store)
     with store.lease("s", 0.3) as granted:
         first, patience = _ends_at(store), time.monotonic() + 30
         while _ends_at(store) == first:

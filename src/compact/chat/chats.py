@@ -26,6 +26,12 @@ Configure = Callable[[CompactConfig, Mapping[str, Any]], CompactConfig]
 _OF_SPACES = ("model", "preset", "policy")
 
 
+class _ChatManager(CompactManager):
+    """In a chat a session that was deleted is over: no reply that is still being written brings it back."""
+
+    _starts_over = False
+
+
 class Chats:
     """What a door holds. One serves many conversations, threads and tasks.
 
@@ -138,7 +144,7 @@ class Chats:
         with self._lock:
             if self._base is None:
                 # With the first model that is used, since a name such as `local` is no id with known limits.
-                self._base = self._managers[key] = CompactManager(config, **self._wiring)
+                self._base = self._managers[key] = _ChatManager(config, **self._wiring)
             if key not in self._managers:
                 self._managers[key] = self._base.for_model(
                     model,

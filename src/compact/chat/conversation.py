@@ -15,7 +15,7 @@ from compact.chat.turn_log import TurnLog
 from compact.chat.turns import Turn, context_of
 from compact.chat.window import WARNINGS, Level, landed, trimmed
 from compact.engine.queries import Recalled
-from compact.errors import CompactError, NotFound
+from compact.errors import CompactError, HistoryGone, NotFound
 from compact.manager import CompactManager
 from compact.model.event import Event, EventName
 from compact.model.outcome import ContextUsage
@@ -212,10 +212,13 @@ class Conversation:
         self.compactions = sum(r.kind in _COMPACTIONS for r in self.log.standing_records())
 
     def catch_up(self) -> list[Notice]:
-        """Take in what another door has added to this session meanwhile."""
-        # Whatever needs the store reports that it cannot be read.
-        with suppress(CompactError):
+        """Take in what another door has added to this session meanwhile; HistoryGone where it was deleted."""
+        try:
             self.log.catch_up()
+        except HistoryGone:
+            raise
+        except CompactError:
+            pass  # whatever needs the store reports that it cannot be read
         return self.caught_up()
 
     def caught_up(self) -> list[Notice]:
@@ -309,7 +312,7 @@ class Conversation:
         self.refresh()
         if title:
             self.log.name(title)
-        self.log.store.put_session(self.id)
+        self.log.put()
 
     def take_in(
         self, head: Sequence[Turn], turns: Sequence[Turn], title: str = "", again: bool = False

@@ -41,7 +41,7 @@ from compact.chat.needs import (
 from compact.chat.preparing import Preflight
 from compact.chat.tools import ToolOutput
 from compact.chat.turns import Turn, context_of, reply_turn, result_turn, text_of
-from compact.errors import CompactError, ContextOverflow
+from compact.errors import CompactError, ContextOverflow, HistoryGone
 from compact.model.chat import CallMade, FinishReason, ReasoningPiece, ReplyEnd, TextPiece
 from compact.model.message import ToolCall, Usage
 from compact.model.outcome import Prepared
@@ -100,7 +100,11 @@ class Exchange:
             finish, problem = Finish.FAILED, error
         if self._stream is not None:
             yield NeedClose(self._stream)
-        kept = yield from self._ended(finish, problem)
+        kept = False
+        try:
+            kept = yield from self._ended(finish, problem)
+        except HistoryGone as gone:
+            finish, problem, self._kept = Finish.FAILED, gone, False
         if finish is Finish.STOPPED:
             text = "Stopped; what came is kept." if kept else "Stopped; nothing was added."
             yield Notice(Severity.INFO, Topic.STOPPED, text)
@@ -109,7 +113,8 @@ class Exchange:
         elif not kept:
             finish = Finish.EMPTY
             yield Notice(Severity.INFO, Topic.EMPTY_REPLY, "The model said nothing; nothing was added.")
-        yield from self._end_turn()
+        if not isinstance(problem, HistoryGone):
+            yield from self._end_turn()
         yield from self._preflight.notices
         yield from self.conversation.warnings()
         yield Finished(finish, "" if self._kept else text_of(self.question))
@@ -197,6 +202,8 @@ class Exchange:
 
     def _ended(self, finish: Finish, problem: CompactError | None) -> Generator[ChatEvent | Need, Any, bool]:
         """Store what came; says whether there is any reply."""
+        if isinstance(problem, HistoryGone):
+            raise problem  # there is no session to store it in
         answer = self._answer("interrupted" if finish is Finish.STOPPED else None, problem)
         if answer is not None:
             reason = "the step limit was reached" if finish is Finish.STEP_LIMIT else "the reply was stopped"
@@ -262,8 +269,9 @@ class Exchange:
                 conversation.manager.observe(log.id, self._asked, answer["usage"])
             conversation.usage = log.keep(fresh, at)
             notices += conversation.caught_up()
-            if not log.title:
-                log.name(text_of(self.question))
+            log.name_after(self.question)
+        except HistoryGone:
+            raise
         except CompactError as problem:
             text = f"{problem} The turn is kept in memory; /export writes it to a file."
             notices.append(Notice(Severity.ERROR, Topic.NOT_STORED, text))
@@ -277,8 +285,8 @@ class Exchange:
             log.give_up(self.question, self._at if self._asked else None)
             self.conversation.refresh()
             # The question is stored, and the session listed: by what was asked.
-            if not log.title and self._asked:
-                log.name(text_of(self.question))
+            if self._asked:
+                log.name_after(self.question)
         except CompactError:
             pass  # what failed before is the news
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from compact.chat.turns import Turn, from_message, stamp, text_of, user_turn, with_results
 from compact.engine.caller_list import objects_of
-from compact.errors import FormatError, NotFound
+from compact.errors import FormatError, HistoryGone, NotFound
 from compact.formats import recognize
 from compact.manager import CompactManager
 from compact.model.event import EventName
@@ -53,6 +53,7 @@ class TurnLog:
         self.draft = ""
         """A message that was sent and never answered; it is no turn."""
         self.title = ""
+        self.space: str | None = None
         self.instructions: list[Turn] = []
         """The custom instructions of the space that the session lives in, as a system turn."""
         self.settings: dict[str, Any] = {}
@@ -62,6 +63,8 @@ class TurnLog:
         """Turns that other doors added and that no notice has reported yet."""
         self.changed = False
         """Another door changed the session, and its conversation has not read it again yet."""
+        self._known = False
+        """Whether the store has held the session: what is not there any more was deleted."""
         self._load()
 
     def _load(self) -> None:
@@ -70,10 +73,12 @@ class TurnLog:
         thread = self.store.session(self.id)
         if thread is None:
             return
+        self._known = True
         self.title = thread.title
         found = self.store.last_event(self.id, EventName.SETTINGS)
         self.settings = {**(dict(found.data) if found is not None else {}), **self._unsaved}
         self.head = list(self.settings.get("head", []))
+        self.space = thread.space
         self.instructions = self._space_instructions(thread.space)
         self.turns = with_results(_as_turns(list(self.store.originals(self.id))))
         self._cut_undone_import()
@@ -97,9 +102,14 @@ class TurnLog:
         return [{"role": "system", "content": text}] if text else []
 
     def catch_up(self) -> bool:
-        """Take in what another door has added meanwhile; says whether there was anything."""
+        """Take in what another door has added meanwhile; says whether there was anything.
+
+        Raises HistoryGone where another door has deleted the session: it does not come back.
+        """
         end = self.store.end(self.id)
-        if end == self._end or end[0] == 0:  # deleted elsewhere: what is here is stored again
+        if end[0] == 0 and self.is_deleted:
+            raise HistoryGone(self.id, self._end[0])
+        if end == self._end or end[0] == 0:
             return False
         waiting = self.turns[self._stored :]  # turns that the store did not take
         known, draft = self._stored, self.draft
@@ -110,6 +120,11 @@ class TurnLog:
         self.draft = draft  # a question that waits there is the other's
         return True
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether another door has deleted the session."""
+        return self._known and self.store.session(self.id) is None
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Nobody else writes to the session within; what others wrote until now was taken in before.
@@ -119,15 +134,19 @@ class TurnLog:
         try:
             with self.store.exclusively(self.id):
                 self.catch_up()
+                if not self._known:
+                    self.store.put_session(self.id)
                 if self.settings.pop("cut", None) or self._unsaved:
                     self.store.add_event(self.id, EventName.SETTINGS, self.settings)
                 yield
                 end = self.store.end(self.id)
+        except HistoryGone:
+            raise  # all that the engine holds for stored is gone; it stores nothing behind that
         except BaseException:
             # The engine may hold for stored what is not.
             self.manager.reload(self.id)
             raise
-        self._end, self._stored, self._unsaved = end, len(self.turns), {}
+        self._end, self._stored, self._unsaved, self._known = end, len(self.turns), {}, True
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -286,8 +305,25 @@ class TurnLog:
 
     def name(self, text: str) -> None:
         title = _titled(text)
-        self.store.put_session(self.id, title=title)
+        self.put(title=title)
         self.title = title
+
+    def name_after(self, question: Turn) -> None:
+        """Give it a title where it has none, not even one that another door gave it meanwhile."""
+        if not self.title:
+            with self.store.exclusively(self.id):
+                thread = self.store.session(self.id)
+                self.title = thread.title if thread is not None else ""
+                if not self.title:
+                    self.name(text_of(question))
+
+    def put(self, **changes: Any) -> None:
+        """Change what the list of sessions shows; makes a new session, but not a deleted one again."""
+        with self.store.exclusively(self.id):
+            if self.is_deleted:
+                raise HistoryGone(self.id, self._end[0])
+            self.store.put_session(self.id, **changes)
+        self._known = True
 
     def remember(self, **settings: Any) -> None:
         """Keep settings; the newest count. A new session stores them with its first message."""

@@ -81,6 +81,7 @@ class Engine:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
         busy_wait: float = 2.0,
         embedded_fallback: bool = False,
+        starts_over: bool = True,
     ) -> None:
         self.window = window
         self.policy = policy
@@ -89,7 +90,7 @@ class Engine:
         self.events = events
         self.enabled = enabled
         self.planner = Planner(policy, window, sizes.for_plans)
-        self.reader = Reader(store, sizes, self.planner, format, provider)
+        self.reader = Reader(store, sizes, self.planner, format, provider, starts_over)
         self.ledgers = Ledgers(store)
         self.reporter = Reporter(events, model, self.planner)
         self._prompt_for = prompt_for
@@ -175,7 +176,7 @@ class Engine:
 
     def append(self, call: Call) -> Generator[Any, Any, None]:
         """Store what is new in the list."""
-        now = self.reader.read(call)
+        now = self.reader.read(call, begins=True)
         if now.session.is_borrowed(now.history):
             yield from take_over(now, self.job(now), self.store)
 

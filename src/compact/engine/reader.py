@@ -20,7 +20,7 @@ from compact.formats.nesting import nesting_refusal
 from compact.model.event import Reason
 from compact.model.plan import Limits
 from compact.model.value import entity
-from compact.ports import Format, Store
+from compact.ports import Format, Store, Threads
 
 _Save = Callable[[Session, History], None]
 _SESSIONS_KEPT = 10_000
@@ -80,12 +80,15 @@ class Reader:
         planner: Planner,
         format: Format | None = None,
         provider: str = "",
+        starts_over: bool = True,
     ) -> None:
         self.store = store
         self.sizes = sizes
         self._planner = planner
         self._format = format
         self._provider = provider
+        self._starts_over = starts_over
+        """Whether a list goes on as a new session where another process deleted its session."""
         self._policy_key = f"{planner.policy.hash}-{planner.window}"
         """A record serves the policy and the window it was made for."""
         self._sessions: dict[str, Session] = {}
@@ -121,17 +124,29 @@ class Reader:
         """What the call would find. The store stays as it is; so does what the next call is compared to."""
         return self._read(call, thorough=False)
 
-    def read(self, call: Call, thorough: bool = True) -> Situation:
+    def read(self, call: Call, thorough: bool = True, begins: bool = False) -> Situation:
         """Bring the session up to this list and store what is new.
 
         Only a `thorough` reading sees what was edited in place among what a record has replaced already.
+        `begins`: it may begin a session also where only an explicit `append` does.
         """
         try:
-            return self._read(call, thorough, partial(Session.save, verify=thorough))
+            save = partial(self._save, verify=thorough, begins=begins or self._starts_over)
+            return self._read(call, thorough, save)
         except HistoryGone:
+            if not self._starts_over:
+                raise
             # Another manager deleted it. Read as if it were new, so that all of it is stored again.
             self.forget(call.session_id)
             return self._read(call, thorough, partial(Session.save, detached=True))
+
+    def _save(self, session: Session, history: History, verify: bool, begins: bool) -> None:
+        if not begins and history.length and not history.stored and self._is_absent(session.id):
+            raise HistoryGone(session.id, 0)
+        session.save(history, verify)
+
+    def _is_absent(self, session_id: str) -> bool:
+        return isinstance(self.store, Threads) and self.store.session(session_id) is None
 
     def is_stored(self, now: Situation) -> bool:
         """Whether the store still holds this history; if not, it has to be read anew."""
@@ -139,6 +154,8 @@ class Reader:
             with now.session.lock:
                 now.session.save(now.history, verify=True)
         except HistoryGone:
+            if not self._starts_over:
+                raise
             self.forget(now.session.id)
             return False
         return True

@@ -60,6 +60,8 @@ class Session:
         self._format: Format | None = None
         """Of the newest list."""
         self._notes = WorkingMemory()
+        self._new_notes: list[tuple[bytes, str]] = []
+        """Those that the store does not have yet."""
         self._revoked: set[str] = set()
         self._learned: set[str] = set()
         """Records that came since this session was opened."""
@@ -290,7 +292,7 @@ class Session:
         if history.view.note is not None and history.view.note is self._notes.with_text(text):
             return history
         key = history.source_at(originals_before_note(history.since_offset(), history.length))
-        self._remember(note=(key, text))
+        self._new_notes.append((key, text))
         self._notes.enter(key, text)
         rebuilt = self._new(history.format, history.possible)
         rebuilt.fork_from(history, len(history.caller.copies))
@@ -322,7 +324,9 @@ class Session:
                 **({"detached": True} if detached else {}),
             )
             history.stored = history.length
-        self.save_memory()
+        if history.length:
+            # A session begins with its first message; until then there is nothing to remember it with.
+            self.save_memory()
 
     def save_memory(self) -> None:
         saved, head = self._saved, self.prompt.head.source
@@ -334,6 +338,9 @@ class Session:
         if head is not self._saved_head and not same(head, self._saved_head):
             self._remember(head=head)
             self._saved_head = head
+        while self._new_notes:
+            self._remember(note=self._new_notes[0])
+            del self._new_notes[0]
 
     def _remember(self, **changes: Any) -> None:
         """Keep this for the next process that opens the session; see `Remembers`."""

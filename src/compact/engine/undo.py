@@ -27,7 +27,6 @@ def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
     """
     check_session(session_id)
     check_step(step)
-    _chosen(session_id, step, engine.store.records(session_id))  # a lease would make the session
     with _leased(engine, session_id):
         # Read under the lease: a compaction that ends meanwhile would build on what is undone here.
         restored = _restore(engine, session_id, step)

@@ -48,7 +48,9 @@ class SqlLeases:
 
     def _take(self, session_id: str, owner: str, seconds: float) -> bool:
         with self._database.writing() as connection:
-            session = self._rows.locked(connection, session_id)
+            session = self._rows.found(connection, session_id)
+            if session is None:
+                return True  # nothing to guard: nothing can be committed
             # Read under the lock: a lease taken while we waited for it would else begin in the future.
             now = self._database.now()
             values = {

@@ -54,7 +54,9 @@ class SqlMemories:
         if head is not None:
             changes["head"] = raw_json(list(head))
         with self._database.writing() as connection:
-            row = self._rows.locked(connection, session_id)
+            row = self._rows.found(connection, session_id)
+            if row is None:
+                return
             if changes:
                 connection.execute(update(sessions).where(sessions.c.id == row.id).values(**changes))
             if note is not None:

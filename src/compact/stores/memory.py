@@ -88,10 +88,12 @@ class MemoryStore:
 
     def commit(self, record: Record) -> Record:
         with self._lock:
+            session = self._sessions.get(record.session_id)
+            if session is None:
+                raise HistoryGone(record.session_id, record.source_length)
             key = (record.source, record.policy_hash, record.revision)
             winner = self._committed.setdefault(key, record)
             if winner is record:
-                session = self._session(record.session_id)
                 session.records.append(record)
                 session.updated_at = self._clock()
                 for index in {record.source, record.output}:
@@ -163,7 +165,9 @@ class MemoryStore:
         note: tuple[bytes, str] | None = None,
     ) -> None:
         with self._lock:
-            session = self._session(session_id)
+            session = self._sessions.get(session_id)
+            if session is None:
+                return
             before = session.memory
             session.memory = replace(
                 before,
@@ -249,7 +253,9 @@ class MemoryStore:
 
     def add_event(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> int:
         with self._lock:
-            session = self._session(session_id)
+            session = self._sessions.get(session_id)
+            if session is None:
+                return 0
             session.last_event += 1
             session.events.append(Event(name, session_id, session.last_event, self._clock(), dict(data)))
             return session.last_event

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select, union, update
 
 from compact.core.view import handle_of_call, handles_of
-from compact.errors import StoreError
+from compact.errors import HistoryGone, StoreError
 from compact.model.record import Cleared, Record, RecordKind
 from compact.ports import RecordState
 from compact.stores.schema import message_parts, records, sessions
@@ -54,7 +54,9 @@ class SqlRecords:
 
     def commit(self, record: Record) -> Record:
         with self._database.writing() as connection:
-            session = self._rows.locked(connection, record.session_id)
+            session = self._rows.found(connection, record.session_id)
+            if session is None:
+                raise HistoryGone(record.session_id, record.source_length)
             values = {**record_row(record), "tenant": self._tenant, "session_id": session.id}
             added = self._rows.insert_absent(records).values(**values).returning(records.c.sequence)
             if connection.execute(added).first() is not None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from compact.errors import StoreError
@@ -19,6 +19,12 @@ _LOCKED = (
     select(sessions)
     .where(sessions.c.tenant == bindparam("tenant"), sessions.c.name == bindparam("name"))
     .with_for_update()
+)
+_NAME_LOCKED = select(
+    func.pg_advisory_xact_lock(
+        func.hashtext(bindparam("tenant", type_=sessions.c.tenant.type)),
+        func.hashtext(bindparam("name", type_=sessions.c.name.type)),
+    )
 )
 
 
@@ -34,18 +40,27 @@ class SessionRows:
         """The condition that a row of `sessions` is this session's."""
         return sessions.c.tenant == self.tenant, sessions.c.name == session_id
 
+    def found(self, connection: Connection, session_id: str) -> Row[Any] | None:
+        """The session's row, locked against other writers; None where there is none, and none can be made."""
+        key = {"tenant": self.tenant, "name": session_id}
+        row = connection.execute(_LOCKED, key).first()
+        if row is not None or self.database.is_sqlite:
+            return row
+        # There is no row to wait for, so its name is locked. Whoever held that may have made the row.
+        connection.execute(_NAME_LOCKED, key)
+        return connection.execute(_LOCKED, key).first()
+
     def locked(self, connection: Connection, session_id: str) -> Row[Any]:
-        """The session's row, locked against other writers; made if it is not there."""
+        """The same, but made if it is not there: for what may begin a session."""
         if not session_id or len(session_id) > _LONGEST_ID:
             raise StoreError(
                 f"A session id must have 1 to {_LONGEST_ID} characters, this one has {len(session_id)}. "
                 f"Nothing was stored; {'use a shorter id' if session_id else 'name one'}."
             )
-        key = {"tenant": self.tenant, "name": session_id}
-        row = connection.execute(_LOCKED, key).first()
+        row = self.found(connection, session_id)
         if row is not None:
             return row
-        now = self.clock()
+        key, now = {"tenant": self.tenant, "name": session_id}, self.clock()
         fresh = {**key, "created_at": now, "updated_at": now}
         connection.execute(self.insert_absent(sessions).values(**fresh))
         return connection.execute(_LOCKED, key).one()

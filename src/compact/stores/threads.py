@@ -30,7 +30,7 @@ class SqlThreads:
     @contextmanager
     def exclusively(self, session_id: str) -> Iterator[None]:
         with self._database.writing() as connection:
-            self._rows.locked(connection, session_id)
+            self._rows.found(connection, session_id)
             yield
 
     # -- spaces --------------------------------------------------------------------------------------------
@@ -146,7 +146,9 @@ class SqlThreads:
         what = f"The event {name.value}"
         text = json_text(data, what)
         with self._database.writing() as connection:
-            row = self._rows.locked(connection, session_id)
+            row = self._rows.found(connection, session_id)
+            if row is None:
+                return 0
             number = int(row.last_event) + 1
             if row.summary and data.get("summary") == row.summary:
                 record = _newest_record(connection, row)

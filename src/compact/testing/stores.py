@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from compact.core.view import START, chain
 from compact.errors import HistoryGone
@@ -15,6 +15,8 @@ from compact.model.sections import Kept as Count
 from compact.model.sections import Missing, SectionKind, Survival
 from compact.model.summary import Evidence, EvidenceKind
 from compact.ports import Store
+
+AnyStore = TypeVar("AnyStore", bound=Store)
 
 
 def talk(*texts: str) -> list[Message]:
@@ -69,6 +71,13 @@ def a_record(id: str, session: str = "s", **more: Any) -> Record:
         "kept": Survival(Count(2, 3), missing=(Missing(SectionKind.WORDS, "never on Fridays ☃", 4),)),
     }
     return Record(**{**values, **more})
+
+
+def begun(store: AnyStore, *sessions: str) -> AnyStore:
+    """The store with these sessions in it, one message each: a record or an event begins none."""
+    for session in sessions or ("s",):
+        keep(store, session, 0, talk("one"), [])
+    return store
 
 
 class StoreContract:
@@ -162,7 +171,7 @@ class StoreContract:
         assert digests(store.originals("t")) == digests(messages[:1])
 
     def test_records_come_back_whole_and_in_order(self) -> None:
-        store = self.make_store()
+        store = begun(self.make_store())
         made = [a_record(f"r{n}", step=n, created_at=float(100 - n)) for n in range(1, 4)]
         for record in made:
             assert store.commit(record) == record
@@ -172,7 +181,7 @@ class StoreContract:
         assert list(store.records("t")) == []
 
     def test_of_two_equal_compactions_the_first_one_counts(self) -> None:
-        store = self.make_store()
+        store = begun(self.make_store(), "s", "t")
         first = store.commit(a_record("r1", source=b"same"))
         second = store.commit(a_record("r2", source=b"same", session="t"))
         assert second.id == first.id and same_record(second, first)
@@ -182,7 +191,7 @@ class StoreContract:
         assert store.commit(a_record("r4", source=b"same", policy_hash="q")).id == "r4"
 
     def test_records_are_found_by_what_they_replaced_and_by_what_stands_there(self) -> None:
-        store = self.make_store()
+        store = begun(self.make_store())
         for record in (a_record("r1", output=b"out"), a_record("r2", source=b"out"), a_record("r3")):
             store.commit(record)
         many = [f"nothing-{n}".encode() for n in range(1_000)]
@@ -196,14 +205,14 @@ class StoreContract:
         assert store.find([]) == {} and store.find([START]) == {}
 
     def test_one_holds_the_lease_of_a_session(self) -> None:
-        store = self.make_store()
+        store = begun(self.make_store())
         with store.lease("s", 60) as first, store.lease("s", 60) as second, store.lease("t", 60) as other:
             assert (first, second, other) == (True, False, True)
         with store.lease("s", 60) as again:
             assert again
 
     def test_a_lease_lasts_as_long_as_its_holder_works(self) -> None:
-        store = self.make_store()
+        store = begun(self.make_store())
         with store.lease("s", 0.06) as granted:
             assert granted
             time.sleep(0.3)
@@ -213,7 +222,7 @@ class StoreContract:
             assert again
 
     def test_only_records_that_are_new_are_read(self) -> None:
-        store = self.make_store()
+        store = begun(self.make_store(), "s", "t")
         for n in range(1, 5):
             store.commit(a_record(f"r{n}"))
         store.commit(a_record("other", "t"))
@@ -224,6 +233,21 @@ class StoreContract:
         for unknown in ("other", "gone"):
             assert len(store.records("s", after=unknown)) == 4
         assert list(store.records("nobody", after="r1")) == []
+
+    def test_what_is_not_there_is_begun_by_messages_alone(self) -> None:
+        """A compaction or an event that comes after a session's end does not bring it back."""
+        store = self.make_store()
+        with store.lease("s", 60) as granted:
+            assert granted
+            try:
+                store.commit(a_record("r1"))
+            except HistoryGone as error:
+                assert "Nothing was stored" in str(error)
+            else:
+                raise AssertionError("a record was stored without its session")
+        assert list(store.records("s")) == [] and store.find([b"source-r1"]) == {}
+        begun(store)
+        assert store.commit(a_record("r1")).id == "r1"
 
     def test_a_prefix_sent_again_leaves_the_current_line(self) -> None:
         """Also where that prefix was first stored on a line that was left since."""

@@ -10,8 +10,8 @@ from compact.core.view import START, chain
 from compact.errors import StoreError
 from compact.model.event import EventName
 from compact.model.record import RecordKind
-from compact.ports import Store, Threads
-from compact.testing.stores import a_record, digests, keep, talk
+from compact.ports import Remembers, Store, Threads
+from compact.testing.stores import a_record, begun, digests, keep, talk
 
 
 class ThreadStore(Store, Threads, Protocol):
@@ -47,7 +47,7 @@ class ThreadsContract:
             assert compacting is not None and compacting.currently_compacting
 
     def test_the_summary_is_that_of_the_compaction_in_force(self) -> None:
-        store = self.threads()
+        store = begun(self.threads())
         store.commit(a_record("r1", summary="first", created_at=100.0))
         store.commit(a_record("r2", summary="second", created_at=200.0))
         undo: dict[str, Any] = {"kind": RecordKind.RESTORE, "summary": "", "entries": ()}
@@ -61,7 +61,7 @@ class ThreadsContract:
         self._summary_is(store, None, None)
 
     def test_only_compactions_in_force_are_counted(self) -> None:
-        store = self.threads()
+        store = begun(self.threads())
         store.commit(a_record("r1", summary="first", created_at=100.0))
         store.commit(a_record("r2", summary="second", created_at=200.0))
         undo: dict[str, Any] = {"kind": RecordKind.RESTORE, "summary": "", "entries": ()}
@@ -166,8 +166,23 @@ class ThreadsContract:
         keep(store, "s", 0, talk("again"), [])
         assert store.add_event("s", EventName.WARNING, {}) == 1
 
+    def test_a_session_that_was_deleted_stays_deleted(self) -> None:
+        store = begun(self.threads())
+        assert store.delete_session("s")
+        assert store.add_event("s", EventName.WARNING, {}) == 0
+        if isinstance(store, Remembers):
+            store.remember("s", scale=2.0, head=[{"role": "system", "content": "x"}], note=(b"key", "text"))
+        with store.exclusively("s"):
+            assert store.session("s") is None
+        with store.lease("s", 60):
+            assert store.session("s") is None
+        assert store.session("s") is None and list(store.sessions()) == []
+        store.put_session("s", title="anew")
+        assert store.session("s") is not None and list(store.events("s")) == []
+        assert store.end("s") == (0, START)
+
     def test_events_are_numbered_and_read_from_anywhere(self) -> None:
-        store = self.threads()
+        store = begun(self.threads(), "s", "t")
         for n in range(1, 6):
             name = EventName.SETTINGS if n % 2 else EventName.WARNING
             assert store.add_event("s", name, {"n": n}) == n

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compact import CompactConfig, CompactManager
+from compact.errors import HistoryGone
+from compact.stores import open_store
 
 Opener = Callable[[], Any]
 
@@ -68,3 +71,41 @@ def test_what_a_session_remembers_is_stored_again(opened: Opener) -> None:
     assert other.delete("s")
     one.manual_compact("s", leading + talk(13))
     assert other.restore("s", 1) == leading + talk(13)
+
+
+def test_events_that_wait_do_not_bring_it_back(tmp_path: Path) -> None:
+    """They are delivered behind the call that they report."""
+    storage = {"url": f"sqlite:///{tmp_path}/sessions.db"}
+    config = CompactConfig(max_context_tokens=4_000, archive={"adapter": "none"}, storage=storage)
+    with CompactManager(config) as manager, open_store(storage["url"]) as store:
+        for n in range(5):
+            manager.prepare(f"s{n}", talk(40))
+            assert manager.delete(f"s{n}")
+        assert manager.flush(5)
+        assert list(store.sessions()) == []
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_one_that_is_deleted_during_its_compaction_stays_deleted(opened: Opener, fits: bool) -> None:
+    def summarize(request: Any) -> str:
+        other.delete("s")
+        return "## Goal\nThe user wants the roof mended before the winter, by carpenter Ola."
+
+    config = CompactConfig(max_context_tokens=4_000, archive={"adapter": "none"}, counter="estimate")
+    one, other = CompactManager(config, summarize, store=opened()), a_manager(opened())
+    said = talk(20 if fits else 40)
+    if fits:
+        assert one.manual_compact("s", said) == said
+    else:
+        with pytest.raises(HistoryGone):
+            one.prepare("s", said)
+    assert opened().session("s") is None and not one.records("s")
+    # Going on with it is a new beginning, with all of the list.
+    said = [*said, {"role": "user", "content": "go on"}]
+    one.append("s", said)
+    assert stored(opened()) == said
+
+
+def test_working_memory_that_comes_first_is_remembered(opened: Opener) -> None:
+    a_manager(opened()).prepare("s", talk(1), context="Ola is the carpenter.")
+    assert [text for _, text in opened().memory("s").notes] == ["Ola is the carpenter."]

@@ -91,6 +91,7 @@ def test_a_spoiled_memory_is_named(new_database: Callable[[str], str]) -> None:
     from sqlalchemy import text
 
     with open_store(new_database("sqlite")) as store:
+        store.put_session("s")
         store.remember("s", retired_tools=["a"], note=(b"key", "note\0"))
         assert store.memory("s").notes == ((b"key", "note\0"),)
         with store.database.writing() as connection:

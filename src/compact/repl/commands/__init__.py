@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from compact.errors import HistoryGone
 from compact.repl.saying import Canvas, Happening, Said, error
 
 if TYPE_CHECKING:
@@ -84,11 +85,14 @@ def run(chat: Chat, text: str, canvas: Canvas) -> Iterator[Happening]:
     """Run the command that this line names, or say which one was probably meant."""
     word, _, argument = text.strip().partition(" ")
     name = word[1:].lower()
-    from compact.repl.chat import said
+    from compact.repl.chat import failed, said
 
     command = COMMANDS.get(_ALSO.get(name, name))
     if command is None:
         yield unknown(name)
         return
-    yield from map(said, chat.conversation.catch_up())
+    try:
+        yield from map(said, chat.conversation.catch_up())
+    except HistoryGone as gone:
+        yield failed(gone)
     yield from command.run(chat, argument.strip(), canvas)

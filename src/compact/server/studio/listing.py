@@ -13,6 +13,7 @@ from compact.chat.turns import text_of
 from compact.ports import Thread
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
+from compact.server.studio.refusals import missing
 from compact.server.studio.sample import sample_turns
 from compact.server.studio.showing import shown_session, shown_usage
 from compact.server.studio.workspace import Workspace
@@ -82,8 +83,9 @@ async def changed(here: Workspace, session_id: str, change: schemas.SessionChang
         if any(value is not None for value in settings.values()) or change.system is not None:
             await _configured(here, session_id, settings, change.system)
         if change.title is not None or change.space is not None:
-            await asyncio.to_thread(_put, here, session_id, change.title, change.space)
-            await here.reopen(session_id)
+            await asyncio.to_thread(_changed, here, session_id, change.title, change.space)
+        if change.space is not None:
+            here.reopen(session_id)
         await here.events.astore(session_id, {"type": "session", "data": {"id": session_id}})
 
 
@@ -112,6 +114,13 @@ def _put(here: Workspace, session_id: str, title: str | None, space: str | None)
     if space and here.store.space(space) is None:
         raise Problem(404, "no-space", f"There is no space {space!r}. Nothing was changed.")
     here.store.put_session(session_id, title=title, space=space)
+
+
+def _changed(here: Workspace, session_id: str, title: str | None, space: str | None) -> None:
+    with here.store.exclusively(session_id):
+        if here.store.session(session_id) is None:
+            raise missing(session_id)  # to put it would make it again
+        _put(here, session_id, title, space)
 
 
 def _session(here: Workspace, thread: Thread) -> schemas.Session:

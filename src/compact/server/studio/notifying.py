@@ -21,6 +21,8 @@ _LONGEST = 7_000
 class News(StrEnum):
     CHANGED = "changed"
     """Something of the session is new in the store."""
+    SPACE = "space"
+    """The settings of a space changed; its name stands in place of a session."""
     STOP = "stop"
     """Whoever writes a reply in this session is to stop."""
     CANCEL = "cancel"

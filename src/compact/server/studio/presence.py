@@ -47,18 +47,18 @@ class Presence:
 
     def renew(self, session_id: str, work: Work) -> None:
         """Go on holding it; also where the position is known only now."""
-        if not self.is_gone(session_id):
-            self._change(session_id, work, {"turn": _claimed(work)})
+        self._change(session_id, work, {"turn": _claimed(work)})
 
     def is_gone(self, session_id: str) -> bool:
-        """Whether it was deleted meanwhile: to write about it would make it anew."""
+        """Whether it was deleted meanwhile."""
         return self._store.session(session_id) is None
 
     def used(self, session_id: str, usage: Usage) -> None:
         """How full the window is now."""
-        thread = self._store.session(session_id)
-        if thread is not None:
-            self._put(thread, {"usage": usage.model_dump()})
+        with self._store.exclusively(session_id):
+            thread = self._store.session(session_id)
+            if thread is not None:
+                self._put(thread, {"usage": usage.model_dump()})
 
     def ended(self, session_id: str, work: Work, usage: Usage) -> None:
         """This work is over."""

@@ -10,6 +10,7 @@ from compact.errors import (
     CompactError,
     ConfigError,
     FormatError,
+    HistoryGone,
     InsufficientBudget,
     NotFound,
     SessionBusy,
@@ -43,6 +44,8 @@ def as_problem(error: CompactError) -> Problem:
             return Problem(422, "insufficient-budget", str(error))
         case ConfigError() | FormatError():
             return Problem(422, "not-valid", str(error), **_field(error))
+        case HistoryGone():
+            return missing(error.session_id)
         case StoreError():
             return Problem(503, "store", str(error), retry_after=5)
         case ChatError():

@@ -16,6 +16,7 @@ from compact.stores.memory import MemoryStore
 def copied(conversation: Conversation, config: CompactConfig) -> CompactManager:
     """A manager on a copy of the session: nothing it does is seen by anybody."""
     store = MemoryStore()
+    store.put_session(conversation.id)
     for record in conversation.manager.records(conversation.id):
         store.commit(record)
     # What the provider's counts were corrected by, too.

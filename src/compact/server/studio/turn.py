@@ -120,9 +120,12 @@ class Turn:
         self._metrics.messages_stored += len(event.turns)
 
     async def _renewing(self) -> None:
-        while self._presence.shared:
+        while True:
             await asyncio.sleep(RENEW_SECONDS)
             await self._renew()
+            with contextlib.suppress(CompactError):
+                if await asyncio.to_thread(self._presence.is_gone, self._conversation.id):
+                    self._exchange.stop()  # deleted by another process: the model need not go on
 
     async def _renew(self) -> None:
         if self._presence.shared:
@@ -135,7 +138,7 @@ class Turn:
             # Whoever sees the end of a reply finds what the engine said of it stored.
             conversation.manager.flush(_FLUSH_SECONDS)
         usage = shown_usage(conversation)
-        if shared and not self._presence.is_gone(conversation.id):
+        if shared:
             # In one transaction: whoever follows from another process learns of the end at once.
             ended = partial(self._presence.ended, conversation.id, self.work, usage)
             notice = {"type": "session", "data": {"id": conversation.id}}

@@ -22,6 +22,7 @@ from compact.server.http.problems import Problem
 from compact.server.studio.figures import KnownFigures
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
+from compact.server.studio.named_locks import NamedLocks
 from compact.server.studio.notifying import News
 from compact.server.studio.presence import RENEW_SECONDS, Presence, Work, work_in
 from compact.server.studio.refusals import compacting_now, missing, replying_now
@@ -49,7 +50,7 @@ class OpenSession:
     ahead: bool = False
     """The summary of its coming compaction is being made."""
     stale: bool = False
-    """Another process changed the session since."""
+    """The session or its settings were changed since: it is opened again once nobody works on it."""
 
     @property
     def streaming(self) -> bool:
@@ -82,8 +83,8 @@ class Workspace:
         """Notifies other processes."""
         self._max_open = max_open
         self._open: OrderedDict[str, OpenSession] = OrderedDict()
-        self._opening: dict[str, asyncio.Lock] = {}
-        self._changing: dict[str, asyncio.Lock] = {}
+        self._opening = NamedLocks()
+        self._changing = NamedLocks()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._aheads = asyncio.Semaphore(_MOST_AHEAD)
 
@@ -103,18 +104,14 @@ class Workspace:
         """The session in memory, with what other doors added meanwhile."""
         entry = self._open.get(session_id)
         if entry is not None and entry.stale and not entry.busy:
-            self.chats.reload(session_id)
-            entry = self._open.pop(session_id, None) and None
+            async with entry.lock:
+                await self._open_again(entry)
         if entry is None:
             # Two requests at once must get the same conversation object.
-            lock = self._opening.setdefault(session_id, asyncio.Lock())
-            try:
-                async with lock:
-                    entry = self._open.get(session_id) or await self._opened(session_id)
-            finally:
-                if not lock.locked():
-                    self._opening.pop(session_id, None)
-        self._open.move_to_end(session_id)
+            async with self._opening.of(session_id):
+                entry = self._open.get(session_id) or await self._opened(session_id)
+        if session_id in self._open:
+            self._open.move_to_end(session_id)
         return entry
 
     async def _opened(self, session_id: str) -> OpenSession:
@@ -129,6 +126,14 @@ class Workspace:
                 # The engine would hold the history of thousands of sessions.
                 self.chats.reload(old)
         return entry
+
+    async def _open_again(self, entry: OpenSession) -> None:
+        session_id, entry.stale = entry.conversation.id, False
+        self.chats.reload(session_id)
+        if await asyncio.to_thread(self.store.session, session_id) is None:
+            self._open.pop(session_id, None)
+            raise missing(session_id)
+        entry.conversation = await self.chats.aopen(session_id)
 
     async def look(self, session_id: str, ask: Callable[[Conversation], T]) -> T:
         """Ask something of the conversation; while a reply is written, of what is there so far."""
@@ -146,38 +151,35 @@ class Workspace:
             self._refuse_busy(entry)
             return await asyncio.to_thread(_caught_up, entry.conversation, act)
 
-    async def reopen(self, session_id: str) -> None:
-        """After a change of preset, model or space: the next use reads the settings again."""
-        self._open.pop(session_id, None)
+    def reopen(self, session_id: str) -> None:
+        """It was moved to another space: the next use reads its settings again."""
+        if session_id in self._open:
+            self._open[session_id].stale = True
 
-    async def reopen_space(self, name: str) -> None:
-        """A space changed: its sessions read their settings again."""
-        threads = await asyncio.to_thread(self.store.sessions, 10_000, space=name)
-        for thread in threads:
-            entry = self._open.get(thread.session_id)
-            if entry is not None and not entry.busy:
-                del self._open[thread.session_id]
+    def reopen_space(self, name: str) -> None:
+        """A space changed: its sessions read their settings again, here and in other processes."""
+        self._reopen_space(name)
+        self._notify(News.SPACE, name)
+
+    def _reopen_space(self, name: str) -> None:
+        for entry in self._open.values():
+            entry.stale |= entry.conversation.log.space == name
 
     @asynccontextmanager
     async def alone(self, session_id: str) -> AsyncIterator[None]:
         """A change of settings and a deletion come one after the other: the first would bring it back."""
-        lock = self._changing.setdefault(session_id, asyncio.Lock())
-        try:
-            async with lock:
-                yield
-        finally:
-            if not lock.locked():
-                self._changing.pop(session_id, None)
+        async with self._changing.of(session_id):
+            yield
 
     async def delete(self, session_id: str) -> None:
-        entry = self._open.get(session_id)
-        if entry is not None and entry.streaming:
-            assert entry.turn is not None
-            await entry.turn.stop()
+        """Stop what is done in the session, wherever that is, and remove it."""
+        await self.stop(session_id)
+        await self.cancel_compaction(session_id)
         async with self.alone(session_id):
             self._open.pop(session_id, None)
             if not await asyncio.to_thread(self.chats.delete, session_id):
                 raise missing(session_id)
+        self._notify(News.CHANGED, session_id)
         self.events.ring(session_id)
 
     def is_streaming(self, thread: Thread) -> bool:
@@ -186,9 +188,11 @@ class Workspace:
         return (entry is not None and entry.streaming) or _reply_in(thread) is not None
 
     def hear(self, news: News, session_id: str) -> None:
-        """News from another process; called in the loop."""
+        """News from another process; called in the loop. For a space `session_id` is its name."""
         entry = self._open.get(session_id)
-        if news is News.CHANGED:
+        if news is News.SPACE:
+            self._reopen_space(session_id)
+        elif news is News.CHANGED:
             if entry is not None:
                 entry.stale = True
             self.events.ring(session_id)

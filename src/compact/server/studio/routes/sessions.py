@@ -32,7 +32,7 @@ async def put_space(
     space = await asyncio.to_thread(
         here.store.put_space, name, change.title, change.custom_instructions, settings
     )
-    await here.reopen_space(name)
+    here.reopen_space(name)
     return _shown(space)
 
 
@@ -41,7 +41,7 @@ async def delete_space(here: Here, name: SpaceName) -> None:
     """Its sessions stay, in none."""
     if not await asyncio.to_thread(here.store.delete_space, name):
         raise Problem(404, "no-space", f"There is no space {name!r}.")
-    await here.reopen_space(name)
+    here.reopen_space(name)
 
 
 @router.get("/api/sessions", responses=problems())

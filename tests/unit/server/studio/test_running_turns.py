@@ -1,0 +1,118 @@
+"""What is done to a session while a reply is written in it: renaming, moving, deleting."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from support.studio import RuleModel, body_of, chunks, new_session, said, studio
+
+Reply = Future[list[dict[str, Any]]]
+
+
+def texts(client: httpx2.Client, session: str) -> list[str]:
+    listed = client.get(f"/api/sessions/{session}/messages").json()["messages"]
+    return [part["text"] for one in listed for part in one["parts"] if "text" in part]
+
+
+@contextmanager
+def replying(client: httpx2.Client, model: RuleModel, session: str, text: str) -> Iterator[Reply]:
+    """While the block runs, the reply is half out; it goes on when the block is left."""
+    model.gate = threading.Event()
+    model.half.clear()
+    with ThreadPoolExecutor(1) as pool:
+        reply = pool.submit(lambda: chunks(client.post("/api/chat", json=body_of(session, text)).text))
+        try:
+            assert model.half.wait(20)
+            yield reply
+        finally:
+            model.gate.set()
+            model.gate = None
+
+
+def test_a_session_that_is_renamed_keeps_its_reply(tmp_path: Path) -> None:
+    model = RuleModel()
+    with studio(tmp_path, model) as client:
+        session = new_session(client)
+        with replying(client, model, session, "hello") as reply:
+            renamed = client.patch(f"/api/sessions/{session}", json={"title": "Mine"}).json()
+            assert (renamed["title"], renamed["streaming"]) == ("Mine", True)
+            refused = client.post("/api/chat", json=body_of(session, "at the same time"))
+            assert refused.status_code == 409
+            assert client.post(f"/api/sessions/{session}/stop").json() == {"stopped": True}
+        assert reply.result()[-1]["type"] == "abort"
+        # The title that the user gave is not replaced by one after the question.
+        assert client.get(f"/api/sessions/{session}").json()["title"] == "Mine"
+
+
+def test_a_session_that_is_renamed_and_deleted_stays_deleted(tmp_path: Path) -> None:
+    model = RuleModel()
+    with studio(tmp_path, model) as client:
+        session = new_session(client)
+        with replying(client, model, session, "hello") as reply:
+            client.patch(f"/api/sessions/{session}", json={"title": "Mine"})
+            assert client.delete(f"/api/sessions/{session}").status_code == 204
+        reply.result()
+        assert client.get(f"/api/sessions/{session}").status_code == 404
+        assert client.get("/api/sessions").json()["sessions"] == []
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_session_that_another_process_deletes_stays_deleted(kind: str, new_database: Any) -> None:
+    url, model = new_database(kind), RuleModel()
+    with studio(url, model) as here, studio(url) as there:
+        session = new_session(here)
+        said(here, session, "an old message")
+        with replying(here, model, session, "a new message") as reply:
+            assert there.delete(f"/api/sessions/{session}").status_code == 204
+        ended = reply.result()
+        if kind == "sqlite":  # nobody stopped it; it finds out where it stores the reply
+            assert any("deleted" in one.get("errorText", "") for one in ended)
+        for client in (here, there):
+            assert client.get(f"/api/sessions/{session}").status_code == 404
+            assert client.get(f"/api/sessions/{session}/messages").status_code == 404
+            assert client.post("/api/chat", json=body_of(session, "again")).status_code == 404
+            assert client.get("/api/sessions").json()["sessions"] == []
+
+
+def system_sent(model: RuleModel) -> list[Any]:
+    return [message["content"] for message in model.prompts[-1] if message["role"] == "system"]
+
+
+def test_the_next_message_goes_by_what_its_space_says_since(tmp_path: Path) -> None:
+    model = RuleModel()
+    with studio(tmp_path, model) as client:
+        client.put("/api/spaces/work", json={"title": "Work", "custom_instructions": "Old rule."})
+        session = new_session(client, space="work")
+        with replying(client, model, session, "hello"):
+            client.put("/api/spaces/work", json={"title": "Work", "custom_instructions": "New rule."})
+        said(client, session, "again")
+        assert system_sent(model) == ["New rule."]
+        assert len(texts(client, session)) == 4
+        with replying(client, model, session, "hello"):
+            client.delete("/api/spaces/work")
+        said(client, session, "again")
+        assert system_sent(model) == []
+
+
+def test_a_changed_space_reaches_sessions_that_other_processes_hold_open(new_database: Any) -> None:
+    url, model = new_database("postgresql"), RuleModel()
+    with studio(url, model) as here, studio(url) as there:
+        here.put("/api/spaces/work", json={"title": "Work", "custom_instructions": "Old rule."})
+        session = new_session(here, space="work")
+        said(here, session, "hello")
+        there.put("/api/spaces/work", json={"title": "Work", "custom_instructions": "New rule."})
+        # Notifications come in order: when this one is there, so is the one before it.
+        there.patch(f"/api/sessions/{session}", json={"title": "Renamed"})
+        for _ in range(200):
+            said(here, session, "again")
+            if system_sent(model) == ["New rule."]:
+                break
+        assert system_sent(model) == ["New rule."]
