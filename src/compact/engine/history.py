@@ -16,7 +16,7 @@ from compact.core.view import START, Item, apply_entries, links, undo_key
 from compact.engine.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Remembered
 from compact.engine.prompt_view import PromptView
 from compact.engine.record_matcher import Found, RecordMatcher
-from compact.engine.working_memory import WorkingMemory
+from compact.engine.working_memory import NOTE_TAG, WorkingMemory
 from compact.model.message import Message, Role
 from compact.model.record import Injected, Kept, Record
 from compact.ports import Format, Store
@@ -67,6 +67,8 @@ class History:
         """Undone: how many originals, from the first on, come from the store instead of the caller's list."""
         self.base_was_undone = False
         """Whether the base record was undone elsewhere, so that this history has to be read again."""
+        self.has_unknown_note = False
+        """Whether the list holds what looks like working memory, but is none that is known."""
         self._raw = START
         self._offset = 0
         self._logical = [START]
@@ -157,6 +159,7 @@ class History:
     def _take(self, fresh: Sequence[Message]) -> None:
         if not fresh:
             return
+        self.has_unknown_note = any(map(self._looks_like_a_note, fresh))
         before = self._logical[-1]
         raws = links(self._raw, fresh)
         # One chain serves both as long as the list holds nothing but originals.
@@ -195,6 +198,12 @@ class History:
             if record is not None and len(record.entries) == known + count:
                 return count, record
         return 0, None
+
+    def _looks_like_a_note(self, message: Message) -> bool:
+        """Whether it is none that is known, but another process may have entered it."""
+        if message.role is not _USER or not message.text.startswith(NOTE_TAG):
+            return False
+        return message.digest not in self._notes.by_digest
 
     def _keys(self, fresh: Sequence[Message]) -> list[bytes]:
         """The chain of the originals among these, going on from the ones before."""

@@ -161,10 +161,15 @@ class Reader:
         return True
 
     def caught_up(self, now: Situation) -> Situation:
-        """The same call with what others committed since; read again where they undid what it begins with."""
+        """The same call with what others committed since.
+
+        Read again where they undid what it begins with, or entered working memory.
+        """
         with now.session.lock:
-            now.session.catch_up()
-            if not now.history.is_undone:
+            outdated = now.session.catch_up()
+            if outdated:
+                now.session.forget_histories()
+            elif not now.history.is_undone:
                 now.history.refresh()
                 return now
         return self.read(now.call)

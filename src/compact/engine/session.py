@@ -75,17 +75,20 @@ class Session:
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
         self._saved_head: list[Any] = list(self._saved.head)
         """The leading system messages that the store has."""
+        self._notes.enter_all(self._saved.notes)
         self._open()
-        for key, text in self._saved.notes:
-            self._notes.enter(key, text)
 
     def retire_tools(self, names: frozenset[str]) -> None:
         """These discovered tools are off the list until a message refers to them again."""
         self.retired_tools = names
 
     def head_objects(self) -> list[Any]:
-        """The caller's leading system messages, as last stored."""
-        return objects_of(self.prompt.head.messages) or container_copy(self._saved_head)
+        """The caller's leading system messages, as any process stored them last."""
+        self.reload()
+        seen = self.prompt.head
+        if self._format is not None and seen.equals(self._saved_head, self._format):
+            return objects_of(seen.messages)
+        return list(map(container_copy, self._saved_head))
 
     # -- records -------------------------------------------------------------------------------------------
 
@@ -99,19 +102,33 @@ class Session:
         else:
             self.catch_up()
 
-    def catch_up(self) -> None:
-        """Read what other processes committed since: steps, summaries, restores."""
+    def catch_up(self) -> bool:
+        """Read what other processes committed since: steps, summaries, restores, and what came with them.
+
+        Returns whether the histories have to be read again.
+        """
+        news = False
         for record in self._store.records(self.id, after=self._newest):
             self._newest = record.id
             if record.id not in self._learned:
                 self.learn(record)
-                self._read_retired_tools()
+                news = True
+        return news and self.reload()
 
-    def _read_retired_tools(self) -> None:
-        """Another process made a compaction, and took tools off the list with it."""
-        if isinstance(self._store, Remembers):
-            names = self._store.memory(self.id).retired_tools
-            self.retired_tools, self._saved = names, replace(self._saved, retired_tools=names)
+    def reload(self) -> bool:
+        """Read what other processes made the session remember; whether working memory is among it.
+
+        Not at every call: with their compactions, and where a list shows that there must be something.
+        """
+        if not isinstance(self._store, Remembers):
+            return False
+        saved = self._store.memory(self.id)
+        if self.scale == self._saved.scale:
+            # What was observed here and is not stored yet is newer.
+            self.scale = saved.scale
+        self.retired_tools = saved.retired_tools
+        self._saved, self._saved_head = saved, list(saved.head)
+        return self._notes.enter_all(saved.notes)
 
     def archived(self, history: History) -> ArchivedStep | None:
         """The step whose transcript goes furthest along this history, also one that was undone since."""
@@ -215,12 +232,9 @@ class Session:
             place = self._histories.index(history) if history in self._histories else None
             self._histories = [other for other in self._histories if other is not history]
             history.extend(messages[known:], known, remembered)
-            if history.base_was_undone:
-                self.catch_up()
+            if self._is_outdated(history, base):
                 self._histories = []
                 return self.history_for(messages, named, True)
-            if history.base is not None and history.base is not base and self._is_news(history.base):
-                self._read_retired_tools()
             if history.base is not None:
                 # A summary of another session is no system prompt here either.
                 self.prompt.exclude(history.base)
@@ -229,6 +243,14 @@ class Session:
             self._histories.insert(place, history)
             del self._histories[_HISTORIES_KEPT:]
         return history, head
+
+    def _is_outdated(self, history: History, base: Record | None) -> bool:
+        """Whether other processes did what decides how this list is read; it is known then."""
+        if history.base_was_undone:
+            self.catch_up()
+            return True
+        is_news = history.base is not None and history.base is not base and self._is_news(history.base)
+        return (is_news or history.has_unknown_note) and self.reload()
 
     def _known(
         self, messages: list[Any], named: Format | None, thorough: bool
@@ -289,11 +311,22 @@ class Session:
 
         Nothing where it is the newest that this history has.
         """
-        if history.view.note is not None and history.view.note is self._notes.with_text(text):
+        if self._is_newest_note(text, history):
             return history
+        if self.reload():
+            history = self._read_again(history)
+            if self._is_newest_note(text, history):
+                return history
         key = history.source_at(originals_before_note(history.since_offset(), history.length))
         self._new_notes.append((key, text))
         self._notes.enter(key, text)
+        return self._read_again(history)
+
+    def _is_newest_note(self, text: str, history: History) -> bool:
+        return history.view.note is not None and history.view.note is self._notes.with_text(text)
+
+    def _read_again(self, history: History) -> History:
+        """The same list with the working memory that is known now."""
         rebuilt = self._new(history.format, history.possible)
         rebuilt.fork_from(history, len(history.caller.copies))
         self._histories = [rebuilt if other is history else other for other in self._histories]

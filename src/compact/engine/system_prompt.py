@@ -9,6 +9,7 @@ from typing import Any
 from compact.core.layers import TAG
 from compact.engine.caller_list import container_copy, same
 from compact.engine.size_cache import SizeCache
+from compact.errors import MalformedMessage
 from compact.model.message import Message, Role
 from compact.model.record import Injected, Record
 from compact.ports import Format
@@ -22,6 +23,15 @@ class Head:
     messages: list[Message] = field(default_factory=list)
     tokens: int = 0
     developer_tokens: int = 0
+
+    def equals(self, stored: Sequence[Any], format: Format) -> bool:
+        """Whether these stored objects say the same."""
+        try:
+            found = [message for n, item in enumerate(stored) for message in format.decode(item, n)]
+        except MalformedMessage:
+            # Another process stored them in another format.
+            return False
+        return _digests(found) == _digests(self.messages)
 
 
 Known = tuple[Any, int]
@@ -94,7 +104,7 @@ class SystemPrompt:
             changed.append("system prompt")
         if self.tools and self.tools[0] is not None and self.tools != tools:
             changed.append("tool list")
-        if self.system and head is not self.head and _digests(head) != _digests(self.head):
+        if self.system and head is not self.head and _digests(head.messages) != _digests(self.head.messages):
             changed.append("leading system messages")
         self.head, self.system, self.tools = head, system, tools
         return changed
@@ -123,5 +133,5 @@ class SystemPrompt:
         return message.digest not in self._injected
 
 
-def _digests(head: Head) -> list[bytes]:
-    return [message.digest for message in head.messages]
+def _digests(messages: Sequence[Message]) -> list[bytes]:
+    return [message.digest for message in messages]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from compact.core.boundaries import GroupKind, groups
 from compact.core.render import disarm
 from compact.model.message import Message, MessageKind, Role, make
+
+NOTE_TAG = "<WORKING-MEMORY>"
 
 
 class WorkingMemory:
@@ -20,9 +22,16 @@ class WorkingMemory:
     def enter(self, key: bytes, text: str) -> None:
         note = self._by_text.get(text)
         if note is None:
-            said = f"<WORKING-MEMORY>\n{disarm(text)}\n</WORKING-MEMORY>"
+            said = f"{NOTE_TAG}\n{disarm(text)}\n</WORKING-MEMORY>"
             note = self._by_text[text] = make(MessageKind.CONTEXT, Role.USER, said)
         self.by_key[key] = self.by_digest[note.digest] = note
+
+    def enter_all(self, notes: Iterable[tuple[bytes, str]]) -> bool:
+        """Enter what is stored, in order; whether anything of it was unknown."""
+        before = self.by_key.copy(), len(self.by_digest)
+        for key, text in notes:
+            self.enter(key, text)
+        return before != (self.by_key, len(self.by_digest))
 
     def with_text(self, text: str) -> Message | None:
         return self._by_text.get(text)

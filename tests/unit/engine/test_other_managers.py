@@ -13,7 +13,7 @@ import pytest
 from compact import CompactConfig, CompactManager
 from compact.model.summary import SummaryRequest
 from compact.stores.memory import MemoryStore
-from support.raw import pairs, user
+from support.raw import assistant, pairs, user
 
 
 def manager(store: MemoryStore, asked: list[SummaryRequest] | None = None) -> CompactManager:
@@ -108,3 +108,50 @@ def test_a_canceled_call_gives_its_lease_back_off_the_event_loop(monkeypatch: py
 
     asyncio.run(cancel())
     assert released != [threading.current_thread().name]
+
+
+def test_working_memory_that_another_manager_entered_is_no_original() -> None:
+    store = MemoryStore()
+    one, other = manager(store), manager(store)
+    history = [user("hello")]
+    one.prepare("s", history)
+    other.prepare("s", history)
+    out = one.prepare("s", history, context="port 8080").messages
+    held = [*out, assistant("hi"), user("go on")]
+    assert other.prepare("s", held).messages == held
+    assert [message.text for message in store.originals("s")] == [m["content"] for m in [*history, *held[2:]]]
+    assert one.prepare("s", [*history, *held[2:]]).messages == held
+
+
+def test_working_memory_of_another_manager_is_given_once() -> None:
+    store = MemoryStore()
+    one, other = manager(store), manager(store)
+    history = [user("hello"), assistant("hi")]
+    other.prepare("s", history)
+    out = one.prepare("s", history, context="port 8080").messages
+    longer = [*history, user("go on"), assistant("gladly")]
+    assert other.prepare("s", longer, context="port 8080").messages == [*out, *longer[2:]]
+    assert len(store.memory("s").notes) == 1
+
+
+def test_what_another_manager_learned_comes_with_its_compaction() -> None:
+    store = MemoryStore()
+    one, other = manager(store), manager(store)
+    history = long(10)
+    other.prepare("s", history)
+    longer = [*history, *long(30, first=11)]
+    one.observe("s", longer, 20_000)
+    one.prepare("s", longer)
+    assert store.memory("s").scale > 1
+    other.prepare("s", [*longer, user("more")])
+    assert other._engine.reader.session("s").scale == store.memory("s").scale
+
+
+def test_a_restored_list_begins_with_the_newest_system_prompt_of_any_manager() -> None:
+    store = MemoryStore()
+    one, other = manager(store), manager(store)
+    history = [{"role": "system", "content": "Be brief."}, *long(30)]
+    other.prepare("s", history)
+    renamed = [{"role": "system", "content": "Be thorough."}, *history[1:], user("more")]
+    one.prepare("s", renamed)
+    assert other.restore("s", 1) == renamed
