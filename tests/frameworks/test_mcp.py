@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -67,12 +68,13 @@ async def test_over_standard_input_and_output(tmp_path: Path) -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path, *options: str, **environ: str) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "compact", "mcp", "--http", "--port", str(port), *SETTINGS]
-    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "compact", "mcp", "--http", "--port", str(port), *SETTINGS, *options]
+    environ = {**os.environ, **environ}
+    process = subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.DEVNULL)
     try:
         for _ in range(300):
             with socket.socket() as probe:
@@ -90,3 +92,19 @@ async def test_over_http(tmp_path: Path) -> None:
     with served(tmp_path) as url:
         async with Client(url) as client:
             await use_all_tools(client)
+
+
+@pytest.mark.parametrize("token", ["", "right"])
+def test_over_http_only_its_own_callers_are_answered(tmp_path: Path, token: str) -> None:
+    options = ("--host", "0.0.0.0", "--token-env", "MCP_TOKEN") if token else ()
+    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
+    good = {"accept": "application/json, text/event-stream"}
+    if token:
+        good["authorization"] = f"Bearer {token}"
+    bad = {"authorization": "Bearer wrong"} if token else {"host": "evil.example"}
+    with served(tmp_path, *options, MCP_TOKEN=token) as url, httpx2.Client(trust_env=False) as client:
+        assert client.post(url, json=asked, headers=good).status_code == 200
+        assert client.post(url, json=asked, headers=good | bad).status_code == (401 if token else 421)
+        foreign = {"origin": "https://evil.example"}
+        assert client.post(url, json=asked, headers=good | foreign).status_code == 403

@@ -12,6 +12,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from compact.server.studio import running
+from compact.server.studio.settings import StudioSettings
+from compact.wiring import summarizing_model, vendor_of
 from support.cli import Compact
 
 
@@ -34,6 +37,36 @@ def test_a_token_file_that_says_nothing_is_refused(compact: Compact, tmp_path: P
     file.write_text(text)
     ended = compact("studio", "--tokens", str(file))
     assert ended.code == 2 and "tokens" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("options", "written_by"),
+    [
+        ([], "anthropic"),
+        (["--allow-upstream", "api.anthropic.com", "--allow-upstream", "api.openai.com"], "anthropic"),
+        # One of them would be asked with the preset `agent`.
+        (["--allow-upstream", "api.anthropic.com"], ""),
+        (["--allow-upstream", "llm.internal"], ""),
+        (["--base-url", "http://llm.internal/v1"], ""),
+        (["--base-url", "http://llm.internal/v1", "--set", "summarizer.name=anthropic"], "anthropic"),
+    ],
+)
+def test_a_key_in_the_environment_sends_no_conversation_to_a_host_that_nobody_named(
+    compact: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], written_by: str
+) -> None:
+    started: list[StudioSettings] = []
+    monkeypatch.setattr(running, "serve_all", lambda settings, *_: started.append(settings))
+    environ = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "XDG_DATA_HOME": str(tmp_path)}
+    assert compact("studio", *options, environ=environ).code == 0
+    config = started[0].config
+    asked = summarizing_model(config, environ)
+    assert vendor_of(config.summarizer, config.preset, environ) == written_by if asked else not written_by
+
+
+def test_a_summarizer_at_a_host_that_is_not_allowed_is_refused(compact: Compact) -> None:
+    named = ("--set", "summarizer.name=anthropic")
+    ended = compact("studio", "--allow-upstream", "llm.internal", *named, environ={"ANTHROPIC_API_KEY": "a"})
+    assert ended.code == 2 and "api.anthropic.com" in ended.err and "Nothing was started" in ended.err
 
 
 def test_it_serves_the_sample_from_the_data_folder_and_stops(tmp_path: Path) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from contextlib import suppress
+from typing import Any
 
 from compact.console.context import Context
 from compact.console.exits import ExitCode
 from compact.console.stored import add_store, opened
+from compact.errors import ConfigError
+from compact.server.http.settings import TENANT, GuardSettings
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -15,22 +19,46 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--http", action="store_true", help="serve over HTTP at /mcp instead of standard input and output"
     )
     group.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="with --http (default: 127.0.0.1)"
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="with --http (default: 127.0.0.1; others need a token)",
     )
     group.add_argument("--port", type=int, default=8766, metavar="N", help="with --http (default: 8766)")
+    group.add_argument("--token-env", metavar="NAME", help="with --http: variable that holds the token")
     add_store(parser)
 
 
 def run(context: Context) -> ExitCode:
+    # Checked before anything is opened.
+    guard = GuardSettings(host=context.args.host, tokens=_tokens(context), can_allow_origins=False)
     from compact.integrations.mcp import server_for
     from compact.manager import CompactManager
 
-    args = context.args
     with opened(context, create=True) as store, CompactManager(context.config(), store=store) as manager:
         server = server_for(manager)
-        if args.http:
-            context.note(f"MCP server at http://{args.host}:{args.port}/mcp; Ctrl-C ends it.")
-            server.run("streamable-http", host=args.host, port=args.port)
+        if context.args.http:
+            _serve(context, server, guard)
         else:
             server.run("stdio")
     return ExitCode.OK
+
+
+def _serve(context: Context, server: Any, settings: GuardSettings) -> None:
+    from compact.server.http.guard import Guard
+    from compact.server.http.running import Service, bound
+
+    app = Guard(server.streamable_http_app(host=settings.host), settings)
+    greet = lambda url: context.note(f"MCP server at {url}/mcp; Ctrl-C ends it.")  # noqa: E731
+    with bound(settings.host, context.args.port) as listening, suppress(KeyboardInterrupt):
+        Service(app, settings.host, ready=greet).run(sockets=[listening])
+
+
+def _tokens(context: Context) -> dict[str, str]:
+    name = context.args.token_env
+    if name is None:
+        return {}
+    value = context.environ.get(name, "").strip()
+    if not value:
+        raise ConfigError(f"The variable {name} is not set or empty. Nothing was started.", "token-env")
+    return {value: TENANT}

@@ -74,14 +74,12 @@ def enter(context: Context) -> int:
 
 
 def _settings(context: Context) -> StudioSettings:
+    from compact.server.studio.upstreams import allowed_summaries
+
     args, config = context.args, context.config()
     folder = data_folder(context.environ)
     named = "model" in config.model_fields_set
-    if "summarizer" not in config.model_fields_set and args.base_url:
-        # The conversation goes to a server of its own; what it says goes nowhere else unredacted.
-        config = config.model_copy(
-            update={"summarizer": config.summarizer.model_copy(update={"reuse_prefix": "off"})}
-        )
+    config = allowed_summaries(config, args.base_url, args.allow_upstream, context.environ)
     if "archive" not in config.model_fields_set:
         # With the sessions, not wherever the command was typed.
         archive = {"path": str(folder / "archive"), "spool": str(folder / "spool")}

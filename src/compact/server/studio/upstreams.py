@@ -15,11 +15,14 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from compact.errors import ChatError
+from compact.config import CompactConfig
+from compact.errors import ChatError, ConfigError
 from compact.model.chat import ReplyPiece
 from compact.models.streaming import astream_of
+from compact.policies import PRESETS
 from compact.ports import ChatModel
 from compact.server.studio.settings import StudioSettings
+from compact.wiring import summarizer_address, summarizing_model, vendor_of
 
 
 class GuardedModel:
@@ -66,6 +69,37 @@ class GuardedModel:
         close = getattr(self._model, "close", None)
         if callable(close):
             close()
+
+
+def allowed_summaries(
+    config: CompactConfig, base_url: str | None, hosts: Sequence[str], environ: Mapping[str, str]
+) -> CompactConfig:
+    """The settings, with summaries written here unless the operator named or allowed who writes them.
+
+    A key in the environment does neither, where the model has an address of its own or hosts are listed.
+    """
+    chosen = config.summarizer
+    is_guessed = chosen.name == "auto" and not chosen.base_url
+    if is_guessed and (base_url or _refused_hosts(config, hosts, environ)):
+        config = config.model_copy(update={"summarizer": chosen.model_copy(update={"name": "extractive"})})
+    if refused := _refused_hosts(config, hosts, environ):
+        raise ConfigError(
+            f"The summarizer would ask {', '.join(sorted(refused))}, which --allow-upstream does not list. "
+            "Nothing was started: list it, or choose another summarizer.",
+            "summarizer",
+        )
+    return config
+
+
+def _refused_hosts(config: CompactConfig, hosts: Sequence[str], environ: Mapping[str, str]) -> set[str]:
+    """Hosts outside the list that would write summaries, whatever preset a session chooses."""
+    asked = set()
+    for preset in PRESETS if hosts else ():
+        for one in (config.summarizer, *config.summarizer.fallbacks):
+            if summarizing_model(config.model_copy(update={"summarizer": one, "preset": preset}), environ):
+                vendor = vendor_of(one, preset, environ)
+                asked.add(urlsplit(summarizer_address(one, vendor, environ)).hostname or "")
+    return asked - set(hosts)
 
 
 def check_upstream(url: str, settings: StudioSettings) -> list[str] | None:
