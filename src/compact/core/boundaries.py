@@ -1,7 +1,8 @@
 """Where history may be cut. Every policy cuts only between groups, so no cut can break a prompt.
 
 A group is the smallest run of messages that stays together: a tool call with all its results, all calls of
-a parallel group, reasoning with the message it belongs to. A turn is a run of groups.
+a parallel group, what stands beside results in the caller's object, reasoning with the message it belongs
+to. A turn is a run of groups.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ def _assistant_group(messages: Sequence[Message], start: int) -> Group:
         answers = {result.call_id for result in message.results} if message.role is Role.TOOL else ()
         if answers and not asked.isdisjoint(answers):
             waiting.difference_update(answers)
+        elif is_beside_results(message, messages[at - 1]):
+            pass
         elif message.role is Role.ASSISTANT and waiting:
             calls = {call.call_id for call in message.calls}
             asked |= calls
@@ -93,13 +96,28 @@ def _assistant_group(messages: Sequence[Message], start: int) -> Group:
 def _is_answered_at_once(messages: Sequence[Message], at: int) -> bool:
     """Whether this is one call and its result, and the group ends there: most steps of most agents."""
     around = messages[at : at + 3]
-    if len(around) < 2 or (len(around) == 3 and around[2].role is Role.TOOL):
+    if len(around) < 2 or (len(around) == 3 and _goes_on(around[2], around[1])):
         return False
     asks, answers = around[0].parts, around[1].parts
     if len(asks) != 1 or len(answers) != 1 or around[1].role is not Role.TOOL or around[1].is_ours:
         return False
     call, result = asks[0], answers[0]
     return type(call) is ToolCall and type(result) is ToolResult and call.call_id == result.call_id
+
+
+def _goes_on(message: Message, before: Message) -> bool:
+    return message.role is Role.TOOL or is_beside_results(message, before)
+
+
+def is_beside_results(message: Message, before: Message) -> bool:
+    """Whether the user's words stand in one object with the tool results before them.
+
+    Mostly a harness put them there, at every step: they are no task of their own.
+    """
+    if message.role is not Role.USER or before.role is not Role.TOOL:
+        return False
+    words, results = message.origin, before.origin
+    return words is not None and results is not None and words.part == results.part + 1
 
 
 def _only_reasoning(message: Message) -> bool:

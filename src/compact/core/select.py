@@ -8,7 +8,7 @@ from functools import cached_property
 
 from compact.core.boundaries import Group, GroupKind, groups, is_finished, turns
 from compact.core.view import Item
-from compact.model.message import MessageKind
+from compact.model.message import MessageKind, Role
 from compact.model.policy import Policy, TurnUnit
 
 
@@ -88,6 +88,17 @@ class Layout:
         """The group of the newest user message: what is being worked on."""
         return self.user_turns[-1].start if self.user_turns else None
 
+    @cached_property
+    def newest_words(self) -> int | None:
+        """The newest step with words beside its results, since that task: a user may have said them."""
+        for n in reversed(self.steps):
+            if n < (self.newest_task or 0):
+                break
+            group = self.groups[n]
+            if any(self.items[i].message.role is Role.USER for i in range(group.start, group.stop)):
+                return n
+        return None
+
 
 def initial_counts(layout: Layout) -> Counts:
     policy = layout.policy
@@ -145,6 +156,8 @@ def select(layout: Layout, counts: Counts) -> frozenset[int]:
     kept = set(layout.pinned)
     if layout.newest_task is not None:
         kept.add(layout.newest_task)
+    if layout.newest_words is not None and not _is_floor(layout, counts):
+        kept.add(layout.newest_words)
     kept.update(first_turns(layout))
     if counts.messages is not None:
         kept.update(_last_messages(layout, counts.messages))
@@ -154,6 +167,11 @@ def select(layout: Layout, counts: Counts) -> frozenset[int]:
     if newest_context is not None:
         kept.add(newest_context)
     return frozenset(kept)
+
+
+def _is_floor(layout: Layout, counts: Counts) -> bool:
+    """Whether nothing less can be kept."""
+    return counts.texts is not None or counts.messages == 1 or layout.policy.turn_unit is TurnUnit.MESSAGE
 
 
 def first_turns(layout: Layout) -> Iterator[int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from compact.core.boundaries import is_finished
+from compact.core.boundaries import is_beside_results, is_finished
 from compact.core.view import START, Item, apply_entries, links, undo_key
 from compact.engine.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Remembered
 from compact.engine.prompt_view import PromptView
@@ -226,7 +226,7 @@ class History:
             self._since.append(message)
             if message.protected:
                 self.matcher.protected.append(position)
-            if message.role is _USER:
+            if _is_task(message, self._since[-2:-1]):
                 self._newest_user = position
             view.push(Item(message, size_of(message), Kept(position)))
             if notes.by_key:
@@ -266,17 +266,19 @@ class History:
         """The first `count` messages are a record's output: go on from that record's source."""
         self.state = HistoryState.ADOPTED
         items = []
+        before: Sequence[Message] = ()
         self._start_at(record.source_length, record.source)
         for message, entry in zip(self.caller.messages[:count], record.entries, strict=True):
             if isinstance(entry, Injected):
                 message = entry.message  # the same text, but with its kind
             else:
                 self._kept_by_record[entry.position] = message
-                if message.role is _USER:
+                if _is_task(message, before):
                     self._newest_user = entry.position
                 if message.protected:
                     self.matcher.protected.append(entry.position)
             items.append(Item(message, self._size_of(message), entry))
+            before = (message,)
         self.base = record
         self.stored = record.source_length
         self.view.replace(items)
@@ -359,6 +361,11 @@ class History:
         replaced = {id(message) for message in self._since[first : max(0, self.covered - self._offset)]}
         replaced.difference_update([id(item.message) for item in self.view.items])
         return replaced
+
+
+def _is_task(message: Message, before: Sequence[Message]) -> bool:
+    """Whether a user said it by itself, not beside the tool results right before it."""
+    return message.role is _USER and not any(is_beside_results(message, one) for one in before)
 
 
 def _is_behind(item: Item, length: int) -> bool:

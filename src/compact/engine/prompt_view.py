@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compact.core.boundaries import is_beside_results
 from compact.core.view import Item
 from compact.model.message import Message, MessageKind, Role
 
@@ -27,23 +28,26 @@ class PromptView:
         """The newest working memory."""
         self.encoded: tuple[list[Any], int] | None = None
         """The prefix of the output that records decide, and the caller's index where the rest begins."""
+        before: Item | None = None
         for item in items:
-            self._count(item)
+            self._count(item, before)
+            before = item
         self.summaries = tuple(n for n, i in enumerate(items) if i.message.kind is MessageKind.SUMMARY)
         """Where summaries stand: a cache breakpoint pays there."""
 
     def push(self, item: Item) -> None:
+        self._count(item, self.items[-1] if self.items else None)
         self.items.append(item)
         self.total += item.tokens
-        self._count(item)
 
     def since(self, count: int) -> Sequence[Item]:
         return self.items[count:]
 
-    def _count(self, item: Item) -> None:
+    def _count(self, item: Item, before: Item | None) -> None:
         message = item.message
         if message.kind is MessageKind.ORIGINAL:
-            self.user_turns += message.role is Role.USER and not message.protected
+            if message.role is Role.USER and not message.protected:
+                self.user_turns += before is None or not is_beside_results(message, before.message)
             self.protected_tokens += item.tokens if message.protected else 0
             return
         self.has_ours = True
