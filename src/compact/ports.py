@@ -11,7 +11,7 @@ from compact.core.view import START
 from compact.model.chat import ReplyPiece
 from compact.model.event import Event, EventName
 from compact.model.message import Message
-from compact.model.record import Record, Transcript
+from compact.model.record import ArchivedStep, Record, Transcript
 from compact.model.summary import Summary, SummaryRequest
 from compact.model.value import value
 
@@ -126,6 +126,8 @@ class RecordState:
     """Records that were undone."""
     undone_version: int = 0
     """The highest version among the summaries that were undone: the next one is numbered after it."""
+    archived: ArchivedStep | None = None
+    """How far the newest compaction's transcript goes, also where that was undone since."""
 
 
 @runtime_checkable

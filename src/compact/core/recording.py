@@ -136,17 +136,17 @@ def transcript_since(job: Job, summary: str, reason: str, before: int, after: in
 
 def _archived(job: Job) -> tuple[int, int | None]:
     """How many originals earlier steps archived, and the newest of these steps."""
+    found: list[tuple[int, int]] = []
     if job.archived is not None:
-        return job.archived.reached, job.archived.step
+        found.append((job.archived.reached, job.archived.step))
     base = job.base
     if base is not None and base.reached and base.session_id == job.session_id:
-        if job.first_position <= base.reached <= job.length and (
+        there = job.first_position <= base.reached <= job.length and (
             job.source_at(base.reached) == base.reached_key
-        ):
-            return base.reached, base.step
-        # The history forked behind what that step replaced.
-        return base.source_length, base.step
-    return job.first_position, None
+        )
+        # Where it is not, the history forked behind what that step replaced.
+        found.append((base.reached if there else base.source_length, base.step))
+    return max(found, default=(job.first_position, None))
 
 
 def _original(job: Job, position: int) -> Message:

@@ -25,7 +25,7 @@ from compact.errors import MalformedMessage
 from compact.formats import recognized, still_in
 from compact.formats.recognition import ANY, narrow
 from compact.model.plan import Limits
-from compact.model.record import ArchivedStep, Record, RecordKind
+from compact.model.record import ArchivedStep, Record, RecordKind, archived_step
 from compact.model.summary import Evidence
 from compact.ports import Format, RecordIndex, Remembers, SessionMemory, Store
 
@@ -99,6 +99,7 @@ class Session:
             self._newest, self.steps, self.revision = known.newest, known.steps, known.revision
             self.undone_version = known.undone_version
             self._revoked.update(known.revoked)
+            self._archived += [known.archived] if known.archived is not None else []
         else:
             self.catch_up()
 
@@ -145,8 +146,8 @@ class Session:
 
     def learn(self, record: Record) -> None:
         self._learned.add(record.id)
-        if record.reached and record.kind is not RecordKind.RESTORE:
-            self._archived.append(ArchivedStep(record.step, record.reached, record.reached_key))
+        if (archived := archived_step(record)) is not None:
+            self._archived.append(archived)
         self.steps = max(self.steps, record.step)
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
             self._revoked.add(record.revokes)

@@ -115,6 +115,13 @@ class ArchivedStep:
     key: bytes
 
 
+def archived_step(record: Record) -> ArchivedStep | None:
+    """None where this record archived nothing, as an undo does."""
+    if record.kind is RecordKind.RESTORE or not record.reached:
+        return None
+    return ArchivedStep(record.step, record.reached, record.reached_key)
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """What an archive writes before a compaction is committed: the conversation since the step before."""

@@ -14,7 +14,7 @@ from compact.core.view import START, kept_positions, links
 from compact.errors import HistoryGone, StoreError
 from compact.model.event import Event, EventName
 from compact.model.message import Message
-from compact.model.record import Record
+from compact.model.record import Record, archived_step
 from compact.ports import Hit, RecordState, SessionMemory, Space, Thread
 from compact.stores.memory_search import search
 from compact.stores.memory_session import MemorySession, Original
@@ -122,6 +122,7 @@ class MemoryStore:
             revision=max((undo.revision for undo in undos), default=0),
             revoked=frozenset(undo.revokes for undo in undos if undo.revokes is not None),
             undone_version=max((undo.version for undo in undos), default=0),
+            archived=next(filter(None, map(archived_step, reversed(records))), None),
         )
 
     @contextmanager

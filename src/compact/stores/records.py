@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, func, select, union, update
 
 from compact.core.view import handle_of_call, handles_of
 from compact.errors import HistoryGone, StoreError
-from compact.model.record import Cleared, Record, RecordKind
+from compact.model.record import ArchivedStep, Cleared, Record, RecordKind
 from compact.ports import RecordState
 from compact.stores.schema import message_parts, records, sessions
 from compact.stores.serialization import record_from, record_row
@@ -148,12 +148,17 @@ class SqlRecords:
         steps = select(func.max(records.c.step)).select_from(mine).where(*named)
         undone = select(records.c.revokes, records.c.revision, records.c.version).select_from(mine)
         undone = undone.where(*named)
+        compactions = (*named, records.c.kind != RecordKind.RESTORE.value, records.c.reached > 0)
+        archived = select(records.c.step, records.c.reached, records.c.reached_key).select_from(mine)
+        archived = archived.where(*compactions).order_by(records.c.sequence.desc()).limit(1)
         with self._database.reading() as connection:
             undos = connection.execute(undone.where(records.c.revokes.is_not(None))).all()
+            last = connection.execute(archived).first()
             return RecordState(
                 newest=connection.execute(newest.limit(1)).scalar(),
                 steps=connection.execute(steps).scalar() or 0,
                 revision=max((undo.revision for undo in undos), default=0),
                 revoked=frozenset(undo.revokes for undo in undos),
                 undone_version=max((undo.version for undo in undos), default=0),
+                archived=ArchivedStep(last.step, last.reached, bytes(last.reached_key)) if last else None,
             )

@@ -6,17 +6,34 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compact import CompactConfig, CompactManager
+from compact.model.record import Transcript
 from compact.model.summary import SummaryRequest
+from compact.ports import Archive, Store
+from compact.stores import open_store
 from compact.stores.memory import MemoryStore
 from support.raw import assistant, pairs, user
 
 
-def manager(store: MemoryStore, asked: list[SummaryRequest] | None = None) -> CompactManager:
+class KeptTranscripts:
+    """An archive that shows what it was given."""
+
+    def __init__(self) -> None:
+        self.written: list[Transcript] = []
+
+    def write(self, transcript: Transcript) -> str:
+        self.written.append(transcript)
+        return f"step {transcript.step}"
+
+
+def manager(
+    store: Store, asked: list[SummaryRequest] | None = None, archive: Archive | None = None
+) -> CompactManager:
     made = [] if asked is None else asked
 
     def summarize(request: SummaryRequest) -> str:
@@ -24,7 +41,7 @@ def manager(store: MemoryStore, asked: list[SummaryRequest] | None = None) -> Co
         return f"## Goal\nSummary number {len(made)}: the team builds a booking service with PostgreSQL."
 
     config = CompactConfig(model="gpt-4o", max_context_tokens=4_000, archive={"adapter": "none"})
-    return CompactManager(config, store=store, summarizer=summarize)
+    return CompactManager(config, store=store, summarizer=summarize, archive=archive)
 
 
 def long(count: int, first: int = 1) -> list[dict[str, Any]]:
@@ -155,3 +172,27 @@ def test_a_restored_list_begins_with_the_newest_system_prompt_of_any_manager() -
     renamed = [{"role": "system", "content": "Be thorough."}, *history[1:], user("more")]
     one.prepare("s", renamed)
     assert other.restore("s", 1) == renamed
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def either_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    with open_store(f"sqlite:///{tmp_path / 'sessions.db'}") as store:
+        yield store
+
+
+def test_an_archive_goes_on_after_an_undo_and_a_restart(either_store: Store) -> None:
+    archive = KeptTranscripts()
+    history = long(30)
+    with manager(either_store, archive=archive) as before:
+        before.prepare("s", history)
+        before.restore("s", 1)
+    longer = [*history, *long(5, first=31)]
+    with manager(either_store, archive=archive) as after:
+        after.prepare("s", longer)
+    first, second = archive.written
+    said = [message.text for transcript in archive.written for message in transcript.messages]
+    assert said == [message["content"] for message in longer]
+    assert (second.first, second.follows) == (len(first.messages), 1)
