@@ -155,10 +155,13 @@ class Conversation:
         """Send a message: text, or parts in OpenAI's chat format. Iterate over what is returned."""
         return Exchange(self, self.log.question(content, self.agent))
 
-    def retry(self) -> Exchange:
-        """Ask for another reply to the last message; the earlier one stays until a new one is there."""
+    def retry(self, replaced: int | None = None) -> Exchange:
+        """Ask for another reply in place of the one at `replaced`, or of the last one.
+
+        The earlier one, and all that followed it, stays until a new one is there.
+        """
         self.problems += self.catch_up()
-        position = self._last_question()
+        position = self._question_of(len(self.turns) - 1 if replaced is None else replaced)
         return Exchange(self, self.turns[position], at=position)
 
     def edit(self, position: int, content: Any) -> Exchange:
@@ -170,11 +173,13 @@ class Conversation:
             )
         return Exchange(self, self.log.question(content, self.agent), at=position)
 
-    def _last_question(self) -> int:
-        for position in range(len(self.turns) - 1, -1, -1):
-            if self.turns[position].get("role") == "user":
-                return position
-        raise NotFound("There is no message to retry yet. Nothing was changed.")
+    def _question_of(self, position: int) -> int:
+        """Where the user's message stands that the one at this position answers; or it is that one."""
+        if position < len(self.turns):
+            for at in range(position, -1, -1):
+                if self.turns[at].get("role") == "user":
+                    return at
+        raise NotFound("There is no such message to retry. Nothing was changed.")
 
     # -- the state of the window ---------------------------------------------------------------------------
 

@@ -160,4 +160,7 @@ async def _defect(request: Request, error: Exception) -> Response:
     # What went wrong inside stays inside.
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     detail = "Something went wrong on the server. The session is unchanged; its log has the reason."
-    return _answer(Problem(500, "internal", detail))
+    answer = _answer(Problem(500, "internal", detail))
+    # The server closes the connection behind a defect: no client should send its next request on it.
+    answer.headers["connection"] = "close"
+    return answer

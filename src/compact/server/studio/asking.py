@@ -14,7 +14,8 @@ from compact.server.studio.schemas import ChatRequest
 def exchange_of(asked: ChatRequest) -> Callable[[Conversation], Exchange]:
     """What to do with the conversation; a Problem where the request says nothing that can be done."""
     if asked.trigger == "regenerate-message":
-        return lambda conversation: conversation.retry()
+        replaced = _position(asked.messageId)
+        return lambda conversation: conversation.retry(replaced)
     message = asked.message or (asked.messages[-1] if asked.messages else None)
     if message is None or message.get("role") != "user":
         raise Problem(422, "no-message", "There is no user message in the request. Nothing was sent.")
@@ -28,7 +29,10 @@ def exchange_of(asked: ChatRequest) -> Callable[[Conversation], Exchange]:
 def content_of(message: Mapping[str, Any]) -> Any:
     """Text, or parts as OpenAI's chat format writes them where there are images."""
     parts: list[dict[str, Any]] = []
-    for part in message.get("parts") or [{"type": "text", "text": message.get("content")}]:
+    given = message.get("parts") or [{"type": "text", "text": message.get("content")}]
+    if not isinstance(given, list):
+        raise Problem(422, "not-valid", "The parts of a message are a list. Nothing was sent.")
+    for part in given:
         match part:
             case {"type": "text", "text": str(text)} if text:
                 parts.append({"type": "text", "text": text})

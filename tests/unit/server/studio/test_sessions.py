@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx2
 import pytest
 
+from compact.server.studio import listing
 from support.studio import RuleModel, chunks, new_session, reply_text, said, studio
 
 
@@ -97,6 +99,43 @@ def test_edit_and_another_reply_leave_the_rest_behind(client: httpx2.Client) -> 
     assert again.status_code == 200 and '"messageId":"m3"' in again.text
     assert client.get(f"/api/sessions/{session}/messages").json()["total"] == 4
     assert client.post(f"/api/sessions/{session}/messages/1/edit", json={"text": "x"}).status_code == 404
+
+
+@pytest.mark.parametrize("message", ["m0", "m1"])
+def test_another_reply_is_made_in_place_of_the_one_that_is_named(client: httpx2.Client, message: str) -> None:
+    session = new_session(client)
+    said(client, session, "first")
+    said(client, session, "second")
+    asked = {"id": session, "messages": [], "trigger": "regenerate-message", "messageId": message}
+    again = client.post("/api/chat", json=asked)
+    assert again.status_code == 200 and reply_text(chunks(again.text)) == "You said: first"
+    listed = client.get(f"/api/sessions/{session}/messages").json()["messages"]
+    assert [one["parts"][-1]["text"] for one in listed] == ["first", "You said: first"]
+    assert client.post("/api/chat", json={**asked, "messageId": "m7"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "parts", [5, {"type": "text", "text": "x"}, "x", [5, None], [{"type": "text", "text": 5}]]
+)
+def test_a_message_of_another_shape_is_refused(client: httpx2.Client, parts: Any) -> None:
+    session = new_session(client)
+    refused = client.post("/api/chat", json={"id": session, "message": {"role": "user", "parts": parts}})
+    assert refused.status_code == 422 and "Nothing was sent" in refused.json()["detail"]
+    assert client.get(f"/api/sessions/{session}/messages").json()["total"] == 0
+
+
+def test_after_a_defect_the_client_asks_on_a_new_connection(
+    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(listing, "shown_session", broken)
+    failed = client.post("/api/sessions", json={})
+    assert failed.status_code == 500 and failed.headers["connection"] == "close"
+    monkeypatch.undo()
+    for _ in range(3):
+        assert client.get("/api/sessions").status_code == 200
 
 
 def test_pins_usage_and_export(client: httpx2.Client) -> None:
