@@ -320,3 +320,15 @@ def test_a_history_that_lives_at_the_provider_is_left_alone() -> None:
                 model=MODEL, input=[{"role": "user", "content": "Hi."}], previous_response_id="resp_0"
             )
     assert not manager.events
+
+
+@pytest.mark.parametrize("name", ["with_options", "copy"])
+def test_a_copy_of_a_wrapped_client_is_wrapped_too(name: str) -> None:
+    with strict_provider() as server, openai_client(server, manager_for()) as client:
+        copied = getattr(getattr(client, name)(timeout=30), name)(timeout=20)
+        assert TestChatCompletions().read(copied) == ANSWER
+        assert "COMPACT-SUMMARY" in str(server.requests[-1]) and server.refusals == []
+        # Wrapped again it goes by the new manager alone.
+        other = manager_for()
+        wrap(copied, other, "s").chat.completions.create(model=MODEL, messages=SAID)
+        assert other.events

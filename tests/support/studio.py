@@ -37,6 +37,7 @@ class RuleModel:
         self.gate: threading.Event | None = None
         self.half = threading.Event()
         """Set when a reply is half out."""
+        self.end = FinishReason.STOP
 
     def stream(
         self,
@@ -66,7 +67,7 @@ class RuleModel:
         if self.gate is not None:
             self.gate.wait(20)
         yield TextPiece(said[middle:])
-        yield ReplyEnd(FinishReason.STOP, {"role": "assistant", "content": said}, usage)
+        yield ReplyEnd(self.end, {"role": "assistant", "content": said}, usage)
 
 
 def config(**changes: Any) -> CompactConfig:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -35,11 +36,12 @@ class Fitted(NamedTuple):
     compacted: bool = False
 
 
-def session_of(given: SessionId, context: Any = None, messages: Sequence[Any] = ()) -> str:
+def session_of(given: SessionId, context: Any = None, messages: Sequence[Any] = (), owner: str = "") -> str:
     """The id given, else `session_id` of the context, else a name made of the first message.
 
-    Prompts do not depend on it: a compaction is found again by what it replaced. Archives, events and recall
-    go by it.
+    The system prompt is no such message: all users of an application share it. `owner`, where it is known,
+    keeps two users apart who begin with the same words. Prompts do not depend on the name: a compaction is
+    found again by what it replaced. Archives, events and recall go by it.
     """
     found = given(context) if callable(given) else given
     if not found:
@@ -47,8 +49,17 @@ def session_of(given: SessionId, context: Any = None, messages: Sequence[Any] = 
         found = context.get("session_id") if is_mapping else getattr(context, "session_id", None)
     if isinstance(found, str) and found:
         return found
-    first = _text(messages[0]) if messages else ""
+    spoken = (message for message in messages if _role(message) not in ("system", "developer"))
+    first = next(map(_text, chain(spoken, messages[:1])), "") + owner
     return f"run-{blake2b(first.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
+
+
+def _role(message: Any) -> str:
+    """Whose message it is, in the words of whatever framework it comes from."""
+    if isinstance(message, Mapping):
+        return str(message.get("role"))
+    found = getattr(message, "role", None) or getattr(message, "type", None)
+    return str(getattr(found, "value", found))
 
 
 def speaking(manager: CompactManager, format: str, model: str | None = None) -> CompactManager:

@@ -39,6 +39,7 @@ _DOORS = {
     "beta.messages": "anthropic",
 }
 _METHODS = ("create", "parse", "stream")
+_COPYING = ("copy", "with_options")
 # The provider holds the history and sends it whatever is passed here.
 _KEPT_THERE = ("previous_response_id", "conversation")
 
@@ -49,20 +50,34 @@ def wrap(client: C, manager: CompactManager | None = None, session_id: SessionId
     Without a manager, one is made for the model of the first call, with settings from the environment's file.
     `session_id` is the id, or a function from a call's arguments to it.
     """
-    doors = {path: found for path in _DOORS if (found := _door(client, path)) is not None}
-    if not doors:
+    if all(_door(client, path) is None for path in _DOORS):
         raise ConfigError(
             f"wrap takes a client of the openai or anthropic package, not {type(client).__name__}.", "client"
         )
-    copy: Any = getattr(client, "with_options")()  # noqa: B009 - any client has it, the type does not say so
-    managers, is_async = _Managers(manager), type(client).__name__.startswith("Async")
-    for path in doors:
+    # The class's own: that of a wrapped client gives a wrapped one.
+    return _wrapped(type(client).with_options(client), _Managers(manager), session_id)  # type: ignore[attr-defined,no-any-return]
+
+
+def _wrapped(copy: Any, managers: _Managers, session_id: SessionId) -> Any:
+    """This client itself, and whatever copies are made of it."""
+    is_async = type(copy).__name__.startswith("Async")
+    for path in _DOORS:
         door = _door(copy, path)
         for name in _METHODS:
             if callable(method := getattr(door, name, None)):
                 wire = _Wire(managers, session_id, _DOORS[path])
                 setattr(door, name, _fitting(method, name, is_async, wire))
-    return copy  # type: ignore[no-any-return]
+    for name in _COPYING:
+        setattr(copy, name, _copying(getattr(copy, name), managers, session_id))
+    return copy
+
+
+def _copying(method: Callable[..., Any], managers: _Managers, session_id: SessionId) -> Callable[..., Any]:
+    @wraps(method)
+    def copied(*args: Any, **options: Any) -> Any:
+        return _wrapped(method(*args, **options), managers, session_id)
+
+    return copied
 
 
 def _door(client: Any, path: str) -> Any:
@@ -103,8 +118,7 @@ class _Wire:
             return None
         if any(_given(arguments.get(key)) for key in _KEPT_THERE):
             return None
-        first = [one for one in messages if _role(one) not in ("system", "developer")]
-        session = session_of(self._session_id, arguments, first)
+        session = session_of(self._session_id, arguments, messages, _owner(arguments))
         manager = self._managers.of(str(arguments.get("model")), self.format)
         tools = _given(arguments.get("tools"))
         system = _given(arguments.get(self._system)) if self._system else None
@@ -148,8 +162,12 @@ def _given(value: Any) -> Any:
     return None if type(value).__name__ in ("Omit", "NotGiven") else value
 
 
-def _role(message: Any) -> Any:
-    return message.get("role") if isinstance(message, Mapping) else getattr(message, "role", None)
+def _owner(arguments: Mapping[str, Any]) -> str:
+    """The end user, where the caller names one to the provider."""
+    metadata = arguments.get("metadata")
+    named = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    found = _given(arguments.get("safety_identifier")) or _given(arguments.get("user")) or named
+    return str(found or "")
 
 
 def _fitting(method: Callable[..., Any], name: str, is_async: bool, wire: _Wire) -> Callable[..., Any]:

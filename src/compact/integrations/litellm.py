@@ -78,7 +78,7 @@ def wrap_completion(
 
 def _session(given: SessionId, call: Mapping[str, Any]) -> str:
     metadata = call.get("metadata")
-    first = [
-        one for one in call["messages"] if not (isinstance(one, Mapping) and one.get("role") == "system")
-    ]
-    return session_of(given, metadata if isinstance(metadata, Mapping) else None, first)
+    known = metadata if isinstance(metadata, Mapping) else {}
+    # The proxy puts the hash of the caller's key there.
+    owner = call.get("user") or known.get("user_api_key_hash") or known.get("user_api_key") or ""
+    return session_of(given, known, call["messages"], str(owner))

@@ -13,11 +13,13 @@ from typing import Any
 from compact.errors import CompactError
 from compact.formats import by_name, recognize
 from compact.manager import CompactManager
+from compact.model.message import Role
 from compact.ports import Format
 from compact.server.siblings import Siblings
 from compact.server.studio import schemas
 
 _WAIT_SECONDS = 20.0
+_LEADING = (Role.SYSTEM, Role.DEVELOPER)
 
 
 class MessageLists:
@@ -33,7 +35,7 @@ class MessageLists:
         format = by_name(asked.format) if asked.format else recognize(messages)
         model = asked.model or self._manager.config.model
         manager = self._siblings.of(model, asked.preset or "", format.name, asked.window)
-        session = asked.session or _named_after(messages[:1], format)
+        session = asked.session or _named_after(messages, format)
         known = (asked.tools, asked.system)
         if (seen := asked.observed) is not None and seen.messages <= len(messages):
             usage = {"input_tokens": seen.input_tokens}
@@ -59,8 +61,14 @@ class MessageLists:
 
 
 def _named_after(messages: Sequence[Any], format: Format) -> str:
-    """A session's name where the caller gives none: of its first message, which every call repeats."""
-    first = "".join(message.text for source in messages for message in format.decode(source, 0))
+    """A session's name where the caller gives none: of its first message, which every call repeats.
+
+    The system prompt is no such message: all users of an application share it.
+    """
+    decoded = (message for source in messages for message in format.decode(source, 0))
+    first = next((message.text for message in decoded if message.role not in _LEADING), None)
+    if first is None:
+        first = "".join(message.text for message in format.decode(messages[0], 0))
     return f"run-{blake2b(first.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 

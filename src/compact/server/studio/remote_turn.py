@@ -7,14 +7,19 @@ is, and the end when the turn is over.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from compact.chat.turns import Turn
+from compact.errors import HistoryGone
+from compact.model.chat import FinishReason
+from compact.server.http.problems import Problem
 from compact.server.studio.messages import grouped, parts_of
 from compact.server.studio.presence import Work
 from compact.server.studio.ui_stream import DONE, encoded
 from compact.server.studio.workspace import Workspace
+
+_REASONS = {FinishReason.LENGTH.value: "length", FinishReason.REFUSAL.value: "content-filter"}
 
 
 async def followed_elsewhere(
@@ -27,16 +32,41 @@ async def followed_elsewhere(
     while not here.events.closed:
         # Asked first: what is stored between the two questions belongs to the turn.
         over = await here.is_over(session_id, running)
-        turns = await here.look(session_id, lambda found: list(found.turns))
+        try:
+            turns = await here.look(session_id, lambda found: list(found.turns))
+        except (Problem, HistoryGone):
+            yield encoded({"type": "abort", "reason": "deleted"})
+            break
         groups = grouped(turns[seen:])
         for group in groups:
             seen += len(group.turns)
             yield b"".join(encoded(chunk) for chunk in _step(group.turns, group.position))
         if over:
-            yield encoded({"type": "finish", "finishReason": "stop"})
+            yield b"".join(encoded(chunk) for chunk in _end(turns[first:]))
             break
         await asyncio.sleep(poll / 2)
     yield DONE
+
+
+def _end(turns: list[Turn]) -> Iterator[dict[str, Any]]:
+    """How the reply ended, by what is stored of it."""
+    last = next((turn for turn in reversed(turns) if turn.get("role") == "assistant"), {})
+    if last.get("finish_reason") == "interrupted":
+        yield {"type": "abort", "reason": "stopped"}
+        return
+    if last.get("error"):
+        yield {"type": "error", "errorText": str(last["error"])}
+    yield {"type": "finish", "finishReason": _reason(last)}
+
+
+def _reason(last: Mapping[str, Any]) -> str:
+    if not last:
+        return "other"  # nothing came: the question went back to its writer
+    if last.get("error"):
+        return "error"
+    if last.get("tool_calls"):
+        return "tool-calls"
+    return _REASONS.get(str(last.get("finish_reason")), "stop")
 
 
 def _step(turns: list[Turn], number: int) -> Iterator[dict[str, Any]]:

@@ -265,7 +265,8 @@ class Workspace:
         return _reply_in(await self.thread(session_id))
 
     async def is_over(self, session_id: str, reply: Work) -> bool:
-        now = await self.elsewhere(session_id)
+        thread = await asyncio.to_thread(self.store.session, session_id)
+        now = _reply_in(thread) if thread is not None else None
         return now is None or now.id != reply.id
 
     async def stop(self, session_id: str) -> bool:

@@ -114,3 +114,11 @@ def test_tenants_do_not_meet(tmp_path: Path) -> None:
             made.append(answer.json()["compacted"])
         assert made == [True, True], "neither finds the other's record"
         assert client.post("/api/compact", json=body).status_code == 401
+
+
+def test_users_of_one_application_have_sessions_of_their_own(client: httpx2.Client) -> None:
+    leading = {"role": "system", "content": "You are a shop bot."}
+    ada = asked(client, [leading, {"role": "user", "content": "I am Ada."}])["session"]
+    bob = asked(client, [leading, {"role": "user", "content": "I am Bob."}])["session"]
+    again = asked(client, [{**leading, "content": "It is noon."}, {"role": "user", "content": "I am Ada."}])
+    assert ada == again["session"] != bob

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from compact.model.chat import FinishReason
 from support.studio import RuleModel, body_of, chunks, new_session, said, studio
 
 Reply = Future[list[dict[str, Any]]]
@@ -116,3 +117,30 @@ def test_a_changed_space_reaches_sessions_that_other_processes_hold_open(new_dat
             if system_sent(model) == ["New rule."]:
                 break
         assert system_sent(model) == ["New rule."]
+
+
+@pytest.mark.parametrize("how", ["stopped", "cut short", "deleted"])
+def test_a_reader_in_another_process_learns_how_the_reply_ended(how: str, new_database: Any) -> None:
+    url, model = new_database("postgresql"), RuleModel()
+    with studio(url, model) as here, studio(url, poll_seconds=0.1) as there, ThreadPoolExecutor(1) as pool:
+        session = new_session(here)
+        path = f"/api/chat/{session}/stream"
+        if how == "cut short":
+            model.end = FinishReason.LENGTH
+        with replying(here, model, session, "hello"), there.stream("GET", path) as response:
+            lines = response.iter_lines()
+            assert '"start"' in next(line for line in lines if line)
+            following = pool.submit(lambda: [line for line in lines if line])
+            if how == "stopped":
+                there.post(f"/api/sessions/{session}/stop")
+            elif how == "deleted":
+                there.delete(f"/api/sessions/{session}")
+            else:
+                assert model.gate is not None
+                model.gate.set()
+            ended = chunks("\n".join(following.result(20)))
+        if how == "cut short":
+            assert ended[-1] == {"type": "finish", "finishReason": "length"}
+        else:
+            # One that is deleted is stopped first; the reader may see either.
+            assert ended[-1]["type"] == "abort" and ended[-1]["reason"] in ("stopped", how)
