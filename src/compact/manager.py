@@ -205,7 +205,11 @@ class CompactManager:
         run(self._engine.append(call), self._ports(session_id))
 
     def clear(self, session_id: str, messages: Sequence[Any]) -> Record:
-        """Start afresh: nothing said so far goes out any more. It stays stored; `restore` undoes it."""
+        """Start afresh: nothing said so far goes out any more. It stays stored; `restore` undoes it.
+
+        Keep sending the full list. What comes back bears no sign of what was cleared: a list that goes on
+        from it begins another history, where the cleared messages are neither recalled nor restored.
+        """
         call = self._engine.reader.with_known_fixed(Call(session_id, messages))
         return undo.clear(self._engine, call, self._ports(session_id).archive)
 

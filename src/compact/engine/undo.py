@@ -115,6 +115,11 @@ def _why_not(session_id: str, chosen: Record, records: Sequence[Record]) -> str:
             "the session began with a list that another session's compaction had shortened, and what stood "
             "behind it is not in the store"
         )
+    elif chosen.kind is RecordKind.CLEAR:
+        why = (
+            "a list without the cleared messages came since, and began another history. Send the full list "
+            "once, with the cleared messages and what followed them, and restore again"
+        )
     else:
         why = (
             "the history was rewound or edited since, so the messages that it replaced are not part of the "

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compact import CompactConfig, CompactManager
+from compact import CompactConfig, CompactError, CompactManager
 from compact.model.record import RecordKind
 from compact.stores import open_store
 
@@ -75,3 +75,15 @@ def test_a_view_never_compacts(store: Any) -> None:
     assert small.records("talk") == ()
     assert len(small.prepare("talk", said).messages) == 13
     assert len(small.view("talk", said).messages) == 13
+
+
+def test_a_list_without_what_was_cleared_begins_another_history(store: Any) -> None:
+    cleared = manager(store)
+    step = cleared.clear("talk", SAID).step
+    returned = cleared.preflight("talk", [*SAID, NEXT])
+    answer = {"role": "assistant", "content": "yes"}
+    assert cleared.preflight("talk", [*returned, answer]) == [SAID[0], NEXT, answer]
+    with pytest.raises(CompactError, match="Send the full list once"):
+        cleared.restore("talk", step)
+    assert cleared.preflight("talk", [*SAID, NEXT, answer]) == [SAID[0], NEXT, answer]
+    assert cleared.restore("talk", step) == [*SAID, NEXT, answer]
