@@ -9,6 +9,7 @@ from .secret_corpus import Case
 WORD = "horse" + "staple"
 TYPED = "Tr0ub" + "adour&3"
 MIXED = "k7Qp" + "2vXw9Lm4"
+SMALL = "otter" + "5521"
 
 
 def _below() -> list[tuple[str, str, str]]:
@@ -173,6 +174,48 @@ def _pins() -> list[tuple[str, str, str]]:
     ]
 
 
+def _weak_separators() -> list[tuple[str, str, str]]:
+    return [
+        ("arrow", f"password -> {SMALL}", SMALL),
+        ("arrow", f"Das Kennwort → {TYPED}", TYPED),
+        ("dash", f"Password - {SMALL}", SMALL),
+        ("dash", f"db password — {TYPED}", TYPED),
+        ("bar", f"passwd | {SMALL}", SMALL),
+        ("note", f"Password (new): {SMALL}", SMALL),
+        ("note", f"Password [staging]: {SMALL}", SMALL),
+        ("note", f"password (old) {SMALL}", SMALL),
+        ("blank", f"root password {SMALL} for db1", SMALL),
+        ("blank", f"user bob, pw {SMALL}", SMALL),
+        ("blank", f"username bob, pass {SMALL}", SMALL),
+        ("comma", f"the new password, {SMALL}, works", SMALL),
+        ("blank", f"aws_secret_access_key {MIXED}{MIXED}", MIXED + MIXED),
+        ("blank", f"ENV SECRET_KEY_BASE {MIXED.lower()}", MIXED.lower()),
+        ("blank", f"api-key {MIXED} works", MIXED),
+        ("pair", f"creds: bob/{SMALL}", SMALL),
+        ("pair", f"credentials bob:{SMALL}", SMALL),
+        ("pair", f"login bob / {SMALL}", SMALL),
+        ("store", f"vault kv put secret/x user=bob value={SMALL}", SMALL),
+        ("store", f"heroku config:set STUFF={SMALL}", SMALL),
+        ("codes", "recovery codes: a1b2-c3d4 e5f6-g7h8", "a1b2-c3d4 e5f6-g7h8"),
+        ("codes", "Backup codes:\na1b2c-3d4e5\nf6g7h-8i9j0\n", "f6g7h-8i9j0"),
+        ("codes", "scratch codes 11223344 55667788", "11223344 55667788"),
+        ("codes", "the access code 12345678", "12345678"),
+    ]
+
+
+def _look_alike_letters() -> list[tuple[str, str, str]]:
+    return [
+        ("full-width", f"ｐａｓｓｗｏｒｄ: {SMALL}", SMALL),
+        ("full-width", f"ａｐｉ＿ｋｅｙ＝{MIXED}", MIXED),
+        ("full-width", "ｐａｓｓｗｏｒｄ: ｏｔｔｅｒ５５２１ｘｙｚｑｒ", "ｏｔｔｅｒ５５２１ｘｙｚｑｒ"),
+        ("mathematics", f"𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝: {SMALL}", SMALL),
+        ("circles", f"ⓟⓐⓢⓢⓦⓞⓡⓓ: {SMALL}", SMALL),
+        ("cyrillic", f"p\u0430ssw\u043erd: {SMALL}", SMALL),
+        ("cyrillic", f"\u0420ASSWORD = {SMALL}", SMALL),
+        ("greek", f"t\u03bfken: '{MIXED}'", MIXED),
+    ]
+
+
 PLACED: tuple[Case, ...] = tuple(
     Case(*row)
     for row in (
@@ -184,6 +227,8 @@ PLACED: tuple[Case, ...] = tuple(
         *_commands(),
         *_appliances(),
         *_pins(),
+        *_weak_separators(),
+        *_look_alike_letters(),
     )
 )
 
@@ -244,4 +289,40 @@ PLACED_LOOK_ALIKES: tuple[str, ...] = (
     "the snmp community is active",
     "set -euo pipefail",
     "The article is 20240517abcdef99 in the archive",
+    "The password rotates weekly.",
+    "a password manager such as KeePass2",
+    "password - at least 12 characters",
+    "the password policy - 8 characters or more",
+    "password -> hash -> store",
+    "password → see 1Password",
+    "cat password.txt | sha256sum",
+    'echo "$password" | base64',
+    "username, password, oauth2",
+    "password, sha256, salt",
+    "password bcrypt, cost 12",
+    "password reset flow2024",
+    "password form step2",
+    "password ticket ABC-1234",
+    "Password (8+ chars)",
+    "Password (optional): leave empty",
+    "pwd /home/user12",
+    "cd src; pwd | tee log20240517.txt",
+    "| password | VARCHAR(64) | no |",
+    "The password was reset by user4711 on 2024-05-17",
+    "password for db01 is in the vault",
+    "api key rotation 2024-05",
+    "access token lifetime 15min",
+    "signing key ES256",
+    "private key id_rsa",
+    "webhook secret docs https://docs.example.com/hooks/v2/a1b2c3",
+    "cache key 9f86d081884c7d659a2feaa0c55ad015",
+    "credentials: config/credentials.yml",
+    "login page / home2",
+    "login at 10:30",
+    "backup codes: 10 left",
+    "vault kv put secret/x value=$VALUE",
+    "heroku config:set NODE_ENV=production",
+    "password: !vault",
+    "Пароль - обязательное поле",
+    "Пароль должен быть не короче 12 символов",
 )

@@ -16,13 +16,16 @@ INVISIBLE = (
 )
 """Characters that take no room, as the inside of a regular expression's set."""
 _UNSEEN = re.compile(f"[{INVISIBLE}\u0300-\u036f\u20d0-\u20ff]+")
-_LOOK_ALIKE = str.maketrans(
+LETTERS = (
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u043a\u0442\u043c\u0432\u043d\u0501\u04bb"
     "\u03b1\u03bf\u03c1\u03c4\u03c5\u03bd\u03ba\u03bc\u03b9\u03b5\u03c7"
-    "\u2010\u2011\u2012\u2013\u2014\u2212\u2044\u2215\u2223",
+)
+"""Letters of Cyrillic and Greek that look like Latin ones."""
+_LOOK_ALIKE = str.maketrans(
+    LETTERS + "\u2010\u2011\u2012\u2013\u2014\u2212\u2044\u2215\u2223",
     "aeopcyxisjktmbhdhaoptuvkmiex------//|",
 )
-"""Letters of Cyrillic and Greek, dashes, slashes and bars."""
+"""These, and dashes, slashes and bars."""
 
 
 def plain(text: str) -> str:

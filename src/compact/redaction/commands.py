@@ -18,6 +18,8 @@ _OPEN = r"[\"'`]?"
 _WORD = r"[^\s\"'`|;&]+"
 _LINE = r"[^\n|;&]*?"
 _VALUE = r"[^\s\"'`|;&-][^\s\"'`]*"
+# What looks typed has one of these, so that `user=bob` is passed over on the way to it.
+_TYPED_VALUE = r"(?:[^\s\"'`|;&-][^\s\"'`]*)?[0-9!@#%^*+~][^\s\"'`]*"
 # A number or a word that says how the password of an appliance is written down.
 _KIND = (
     r"(?:(?:[0-9]{1,2}|plain|plaintext|cipher|simple|clear|encrypted|hash|sha\d*|md5|ENC|ro|rw|read|write)"
@@ -37,15 +39,12 @@ _PROSE = re.compile(
     rb"prompt|required|set|setting|settings|should|so|stdin|that|the|then|this|to|unless|used|user|value|via|was|when|"
     rb"where|which|will|with|without|you|your|und|oder|ist|est|et|pour|es|para|con)[.,:;)]*"
 )
-_PATH = re.compile(
-    rb"~?\.{0,2}/.*|.*\.(?:pem|key|txt|json|ya?ml|crt|cer|p12|pfx|gpg|env|jks|pub|ini|conf|toml)|(?:id|src|env|type)=.*"
-)
 
 
 def _argument(value: bytes, before: bytes, after: bytes) -> bool:
     if len(value) < 3 or plausible.is_placeholder(value) or plausible.is_code(value):
         return False
-    return _PROSE.fullmatch(value) is None and _PATH.fullmatch(value) is None
+    return _PROSE.fullmatch(value) is None and not plausible.names_file(value)
 
 
 def _short(value: bytes, before: bytes, after: bytes) -> bool:
@@ -80,7 +79,9 @@ def _client(entry: dict[str, Any]) -> list[Rule]:
     needs = rf"\b(?:{name})(?:\.exe)?[ \t]"
 
     def rule(head: str, check: Check, value: str = _VALUE) -> Rule:
-        return Rule("command-line", start + head, value, needs, _typed if entry.get("typed") else check)
+        if entry.get("typed"):
+            value, check = _TYPED_VALUE, _typed
+        return Rule("command-line", start + head, value, needs, check)
 
     made = []
     if "option" in entry:

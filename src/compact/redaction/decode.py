@@ -1,7 +1,8 @@
-"""A text as its reader sees it: escapes undone, colors and invisible characters gone, with the way back.
+"""A text as its reader sees it: escapes and disguises undone, with the way back.
 
-`pass\\u0077ord`, a color code or a zero-width space inside a name hide it from every pattern. So the rules
-also read a decoded copy, and what they find there is mapped back to where it stands in the text.
+`pass\\u0077ord`, a full-width or Cyrillic letter, a color code or a zero-width space inside a name hide it
+from every pattern. So the rules also read a decoded copy, and what they find there is mapped back to where it
+stands in the text.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from compact.core import seeming
 from compact.redaction.engine import Span, matcher, unanchored
 
 _UNIT = "u[0-9A-Fa-f]{4}"
@@ -26,6 +28,15 @@ _HIDDEN = (
     r"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad|\xcd\x8f|\xe1\xa0\x8e|"
     r"\xef\xb8[\x80-\x8f]|\xe1\x85[\x9f\xa0]|\xe3\x85\xa4)+"
 )
+# Latin letters and digits in other forms: full-width, of mathematics, in circles.
+_FORMS = (
+    r"(?:\xef(?:\xbc[\x90-\x99\xa1-\xba\xbf]|\xbd[\x81-\x9a]))+|(?:\xf0\x9d[\x90-\x9f][\x80-\xbf])+|"
+    r"(?:\xe2\x92[\xb6-\xbf]|\xe2\x93[\x80-\xa9])+|(?:\xed\xa0\xb5\xed[\xb0-\xbf][\x80-\xbf])+"
+)
+_LETTERS = seeming.LETTERS + seeming.LETTERS.upper()
+_ALIKE = f"(?:{'|'.join(letter.encode().decode('latin-1') for letter in _LETTERS)})+"
+# Another script's letters count inside a Latin word only: "пароль" is a word of its own.
+_MIXED = rf"[A-Za-z_]{_ALIKE}|{_ALIKE}[A-Za-z_]"
 _DEPTH = re.compile(rb"\\+u")
 _CONTINUATION = bytes(range(0x80, 0xC0))
 # Same length, so no map is needed: the backslash becomes a blank, which every rule allows there.
@@ -122,6 +133,8 @@ class Decoded:
             data = self._edited(data, _Edits(data, _escapes(data), _unescaped))
         if b"\x1b" in data or not data.isascii():
             data = self._edited(data, _Edits(data, _hidden(data)))
+        if not data.isascii():
+            data = self._edited(data, _Edits(data, _disguised(data), _folded))
         self.plain = data
         self.data = _laid_out(data) if has_backslash else data
 
@@ -157,10 +170,27 @@ def _hidden(data: bytes) -> Iterator[Span]:
     return _every(_HIDDEN, data)
 
 
-def _every(pattern: str, data: bytes) -> Iterator[Span]:
-    """re2 says faster that there is nothing, the standard engine lists many faster."""
+def _disguised(data: bytes) -> Iterator[Span]:
+    return _every(f"{_FORMS}|{_MIXED}", data, f"{_FORMS}|(?<=[A-Za-z_]){_ALIKE}|{_ALIKE}(?=[A-Za-z_])")
+
+
+def _every(pattern: str, data: bytes, listed: str = "") -> Iterator[Span]:
+    """re2 says faster that there is nothing, the standard engine lists many faster, and may look around."""
     first = _matcher(pattern)(unanchored(), data, 0, len(data))[0][0]
-    return iter(()) if first < 0 else (match.span() for match in _standard(pattern).finditer(data, first))
+    if first < 0:
+        return iter(())
+    return (match.span() for match in _standard(listed or pattern).finditer(data, first))
+
+
+@functools.lru_cache(maxsize=1024)
+def _folded(run: bytes) -> bytes:
+    """As many characters as before, so that each has its place; a sign that is none of ours stays.
+
+    JSON escapes a letter of mathematics as two halves.
+    """
+    letters = seeming.whole(run.decode("utf-8", "surrogatepass"))
+    folded = seeming.plain(letters)
+    return folded.encode() if len(folded) == len(letters) else run
 
 
 @functools.cache

@@ -171,15 +171,6 @@ NAMED: tuple[Rule, ...] = (
         lambda value, before, after: len(value) >= 16 and plausible.has_key_run(value),
     ),
     Rule(
-        "prose",
-        r"(?i)password\s+",
-        r"[^\s\"'`,;:=][^\s\"'`,;]+",
-        "password",
-        value_only(plausible.is_typed_password),
-        retry_inside=True,
-        holds=r"[0-9]|\S{24}",
-    ),
-    Rule(
         "assignment",
         rf"(?i)\b(?:key|auth|session){CLOSE}{SEP}(?:\\*[\"'])?",
         BARE,

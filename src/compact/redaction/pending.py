@@ -10,6 +10,7 @@ from compact.redaction.engine import Span, compile_bytes
 from compact.redaction.grammar import API_KEY, PASSWORD, WS
 from compact.redaction.prose import foreign_passwords
 from compact.redaction.scan import decoded_rules, line_finders
+from compact.redaction.separators import CODES, CODES_LIST
 from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
 
 
@@ -81,6 +82,7 @@ def _waiting(pii: frozenset[str]) -> Any:
         r"(?:authorization|cookie|bearer|basic|sshpass|identified|login)\s*(?:[^\n]*|[^\n]*\n\s*)"
         r"|(?:curl|mysql|openssl|htpasswd|ldap|redis-cli|convertto|define|unseal|mnemonic|seed phrase|"
         r"recovery phrase|https?\s|echo\s|printf\s|sudo\s)[^\n]*|"
+        rf"{CODES}(?:{CODES_LIST})*[A-Za-z0-9-]*|"
         r"(?:otp|one-time \w*|code)(?: is)?[ \t]*[:=]?[ \t]*[\"']?[0-9]*|"
         r"auth(?:\s*=\s*)?\([^)\n]*|\s--?[a-z-]+[ \t]*[\"']?"
     )

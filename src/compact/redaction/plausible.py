@@ -23,7 +23,7 @@ _PART_OF_A_PROGRAM = re.compile(
 )
 # Where a secret is, not what it is: a variable, a template, a setting of the environment, a path of a vault.
 _REFERENCE = re.compile(
-    rb"\$\{\{?[^{}\n]*\}?\}?|\$\([^()\n]*\)?|\$[A-Za-z_]\w*|\$env:\w+|%[A-Za-z_]\w*%|\{\{.*|<%.*|"
+    rb"!(?:vault|secret|env|env_var|Ref|Sub|GetAtt|ImportValue)|\$\{\{?[^{}\n]*\}?\}?|\$\([^()\n]*\)?|\$[A-Za-z_]\w*|\$env:\w+|%[A-Za-z_]\w*%|\{\{.*|<%.*|"
     rb"[!&(]*(?:[A-Za-z_]\w*(?:\.|::|->))*(?:environ|env|secrets|ENV|GetEnvironmentVariable|getpass|keyring|config|settings|"
     rb"(?:get|load|read|fetch|find|lookup|generate|prompt|ask|input|random|decrypt|require|resolve|from|access)\w*)(?:\.[\w.]+)?[\[(].*|"
     rb"(?:[A-Za-z_$]\w*\.)*process\.env\.\w+\S*|(?:import\.meta\.env|Deno\.env|os\.environ|secrets|vars|var|local|data|each|self|this|"
@@ -48,8 +48,12 @@ _STATEMENT = re.compile(
 _REFERENCE_STARTS = frozenset(bytes([byte]) for byte in b"$%{<!&(abcdefgikoprstvADEGPS/")
 _PLACEHOLDER_FIRST = frozenset(bytes([byte]) for byte in b"<[{yYmMiIeErRxX*._")
 _ALGORITHM = re.compile(
-    rb"(?i)(?:sha|md|aes|des|rsa|ed|hs|rs|es|base|utf|iso|pbkdf|argon|rot|crc|blake|tls|ssl|http|oauth|ip|ipv|rfc|cve|"
+    rb"(?i)(?:sha|md|(?:b|s|yes)crypt|aes|des|rsa|ed|hs|rs|es|base|utf|iso|pbkdf|argon|rot|crc|blake|tls|ssl|http|oauth|ip|ipv|rfc|cve|"
     rb"python|node|php|java|v)[-_/]?\d"
+)
+_FILE = re.compile(
+    rb"~?\.{0,2}/.*|.*\.(?:pem|key|txt|json|ya?ml|crt|cer|p12|pfx|gpg|env|jks|pub|ini|conf|toml|csv|md|py|js|ts)|"
+    rb"(?:id|src|env|type)=.*"
 )
 _SIGN = re.compile(rb"[!@#$%^&*+~]")
 # Words and numbers in one; a version or an encoding is mostly numbers.
@@ -88,13 +92,24 @@ def is_surely_random(value: bytes) -> bool:
 
 def is_typed_password(value: bytes) -> bool:
     """What people type as a password, as against the words that follow "password" in prose."""
-    if len(value) < 8 or (len(value) < 24 and _DIGIT.search(value) is None):
+    if len(value) < 8 or (len(value) < 24 and _DIGIT.search(value) is None) or not has_key_run(value):
         return False
-    mixed = not value.islower() and not value.isupper()
-    special = any(char in b"!@#$%^&*+?" for char in value)
-    if _PART_OF_A_PROGRAM.fullmatch(value):
+    if _PART_OF_A_PROGRAM.fullmatch(value) or _ALGORITHM.match(value) or names_file(value):
         return False
-    return has_key_run(value) and (mixed or special)
+    if (not value.islower() and not value.isupper()) or any(char in b"!@#$%^&*+?" for char in value):
+        return True
+    return value.isalnum() and mixes_letters_and_digits(value)
+
+
+def mixes_letters_and_digits(value: bytes) -> bool:
+    """Several digits, or one among the letters; a single one at the end numbers a thing ("step2")."""
+    if _LETTER.search(value) is None or names_file(value):
+        return False
+    return len(_DIGIT.findall(value)) > 1 or _DIGIT.search(value[:-1]) is not None
+
+
+def names_file(value: bytes) -> bool:
+    return _FILE.fullmatch(value) is not None
 
 
 def looks_typed(value: bytes) -> bool:

@@ -10,34 +10,23 @@ import re
 
 from compact.redaction import plausible
 from compact.redaction.grammar import COLON, GAP, SEED_VALUE, Rule
+from compact.redaction.separators import BLANK, CLOSE, MARK, SUFFIX, TRAILING, is_typed
 from compact.redaction.words import either, words
 
-_SUFFIX = r"(?:[a-z]|[\xc3-\xd1][\x80-\xbf]){0,5}"
-_BLANK = r"(?:[ \t]|(?-i:\xc2\xa0))"
-# A word between the name and its value: "the password *for the staging database* is".
-_FILLER = rf"{_BLANK}{{1,4}}[^\s:=,;.!?\"'`()\[\]{{}}<>|]{{1,24}}"
-_MARK = r"(?:[\"'`*]{1,3}|(?-i:\xc2\xab\s?|\xe2\x80[\x98-\x9f]|\xe3\x80[\x8c\x8e\x90]))"
-_OPENING = rf"{_MARK}?"
+# A word between the name and its value, also in parentheses: "the password *for the staging database* is".
+_WORD = r"[^\s:=,;.!?\"'`()\[\]{}<>|]{1,24}"
+_FILLER = rf"{BLANK}{{1,4}}(?:{_WORD}|[(\[]{_WORD}[)\]])"
+_OPENING = rf"{MARK}?"
 _VALUE = r"[^\s\"'`,;\xe3\xef]+"
 # A value on the line below its name, behind one empty line at most.
 _BREAK = r"[ \t]*(?:\r?\n[ \t]*){1,2}"
-_CLOSE = r"(?: {0,7}[\"'`*]){0,3}"
 _ASCII = r"[!#-&(-+.-:<-_a-~-]{4,}"
 _NO_SENTENCE = re.compile(rb"[a-z]+(?:[-./][a-z]+)*|[A-Z][a-z]+")
 _TYPED_HOLDS = "[0-9!@#$%^&*+~]"
-_TRAILING = b".,;:!?)]}*`\"'"
-
-
-def _is_typed(value: bytes) -> bool:
-    """A password someone wrote into a sentence, as against the sentence going on."""
-    value = value.rstrip(_TRAILING)
-    if len(value) < 5 or plausible.is_placeholder(value) or plausible.is_code(value):
-        return False
-    return plausible.looks_typed(value) and not plausible.is_address(value)
 
 
 def _typed(value: bytes, before: bytes, after: bytes) -> bool:
-    return after != b"(" and _is_typed(value)
+    return after != b"(" and is_typed(value)
 
 
 def _read_out(value: bytes, before: bytes, after: bytes) -> bool:
@@ -58,13 +47,11 @@ def _adverbs() -> frozenset[str]:
     return frozenset(words("between", False))
 
 
-def _alone(value: bytes, before: bytes, after: bytes) -> bool:
-    return plausible.is_typed_password(value.rstrip(_TRAILING))
-
-
 def _random(value: bytes, before: bytes, after: bytes) -> bool:
-    value = value.rstrip(_TRAILING)
-    return len(value) >= 10 and after != b"(" and plausible.is_random(value) and plausible.has_key_run(value)
+    value = value.rstrip(TRAILING)
+    if len(value) < 10 or after == b"(" or value.startswith(b"//"):
+        return False
+    return plausible.is_random(value) and plausible.has_key_run(value)
 
 
 def _stated(value: bytes, before: bytes, after: bytes) -> bool:
@@ -100,39 +87,39 @@ def _sentences() -> tuple[Rule, ...]:
         either(words("key", False)),
         either(_only_foreign("key")),
     )
-    said = rf",?{_BLANK}+(?:{either(words('is', False))}){_BLANK}*(?:{COLON}|{_BLANK})"
+    said = rf",?{BLANK}+(?:{either(words('is', False))}){BLANK}*(?:{COLON}|{BLANK})"
     says = rf"(?:{said}|{GAP}{COLON})"
     # At the end of a line "is" needs no colon.
-    announced = rf"(?:(?:{said})?{GAP}{COLON}|,?{_BLANK}+(?:{either(words('is', False))}))"
+    announced = rf"(?:(?:{said})?{GAP}{COLON}|,?{BLANK}+(?:{either(words('is', False))}))"
     some, fillers = rf"(?:{_FILLER}){{0,6}}?", rf"(?:{_FILLER}){{1,4}}?"
-    named = rf"(?i)(?:{password}){_SUFFIX}{_CLOSE}"
+    named = rf"(?i)(?:{password}){SUFFIX}{CLOSE}"
     # Simple patterns: what finds the rules that a text needs reads every text.
-    goes_on = r"[\"'`* ]*,?[ \t]+[a-z0-9(#\x80-\xff]"
+    goes_on = r"[\"'`* ]*,?[ \t]+[a-z0-9([#\x80-\xff]"
     english, english_key = either(words("password", False, "en")), either(words("key", False, "en"))
     needs = rf"(?:{english})s?(?:{goes_on}|[\"'`* ]*[:=\xef])|{either(_only_foreign('password'))}"
     needs_key = rf"(?:{english_key})s?{goes_on}|{foreign_key}"
     random = "[0-9]|[A-Za-z]{20}"
-    between = rf"(?:{_BLANK}+(?:{either(words('between', False))}))*"
-    reads = rf"{_BLANK}+(?:{either(words('reads', False))}){between}"
+    between = rf"(?:{BLANK}+(?:{either(words('between', False))}))*"
+    reads = rf"{BLANK}+(?:{either(words('reads', False))}){between}"
     return (
         Rule(
             "prose",
-            rf"{named}{some}{reads}{GAP}(?:{COLON}{GAP}{_OPENING}|{_MARK})",
+            rf"{named}{some}{reads}{GAP}(?:{COLON}{GAP}{_OPENING}|{MARK})",
             _VALUE,
             needs,
             _read_out,
         ),
-        Rule("prose", rf"{named}{some}{reads}{_BLANK}+", _VALUE, needs, _read_on),
+        Rule("prose", rf"{named}{some}{reads}{BLANK}+", _VALUE, needs, _read_on),
         Rule(
             "password",
-            rf"(?i)(?:{foreign_passwords()}){_CLOSE}{GAP}{COLON}{GAP}{_OPENING}",
+            rf"(?i)(?:{foreign_passwords()}){CLOSE}{GAP}{COLON}{GAP}{_OPENING}",
             SEED_VALUE,
             foreign_passwords(),
             _given,
         ),
         Rule(
             "prose",
-            rf"{named}{_BLANK}+(?:{either(words('to', False))}){_BLANK}+{_OPENING}",
+            rf"{named}{BLANK}+(?:{either(words('to', False))}){BLANK}+{_OPENING}",
             _VALUE,
             needs,
             _typed,
@@ -142,15 +129,7 @@ def _sentences() -> tuple[Rule, ...]:
         Rule("prose", rf"{named}{some}{announced}{_BREAK}{_OPENING}", _VALUE, needs, _typed),
         Rule(
             "prose",
-            rf"(?i)(?:{foreign_passwords()}){_SUFFIX}{_CLOSE}{_BLANK}+{_OPENING}",
-            _VALUE,
-            foreign_passwords(),
-            _alone,
-            holds="[0-9]|[^ ]{24}",
-        ),
-        Rule(
-            "prose",
-            rf"(?i)(?:{key}){_SUFFIX}{_CLOSE}(?:{fillers}{says}|{said}){GAP}{_OPENING}",
+            rf"(?i)(?:{key}){SUFFIX}{CLOSE}(?:{fillers}{says}|{said}){GAP}{_OPENING}",
             _VALUE,
             needs_key,
             _random,
@@ -158,7 +137,7 @@ def _sentences() -> tuple[Rule, ...]:
         ),
         Rule(
             "prose",
-            rf"(?i)(?:{foreign_key}){_SUFFIX}{_CLOSE}{GAP}{COLON}{GAP}{_OPENING}",
+            rf"(?i)(?:{foreign_key}){SUFFIX}{CLOSE}{GAP}{COLON}{GAP}{_OPENING}",
             _VALUE,
             foreign_key,
             _random,
@@ -191,13 +170,13 @@ def _joined() -> tuple[Rule, ...]:
 
 def _pins() -> tuple[Rule, ...]:
     pin, joined = either(words("pin", False)), either(words("pin", True))
-    says = rf"(?:{_BLANK}+(?:{either(words('is', False))}){_BLANK}*{COLON}?|{GAP}{COLON})"
-    long_name = rf"\b(?:{pin}|(?-i:PIN|Pin))\b{_CLOSE}(?:{_FILLER}){{0,5}}?"
+    says = rf"(?:{BLANK}+(?:{either(words('is', False))}){BLANK}*{COLON}?|{GAP}{COLON})"
+    long_name = rf"\b(?:{pin}|(?-i:PIN|Pin))\b{CLOSE}(?:{_FILLER}){{0,5}}?"
     digits = "[0-9]{4,8}"
     return (
         Rule(
             "pin",
-            rf"(?i)(?:{long_name}|\bpin\b{_CLOSE}){says}{GAP}{_OPENING}",
+            rf"(?i)(?:{long_name}|\bpin\b{CLOSE}){says}{GAP}{_OPENING}",
             digits,
             rf"\bpin\b|{pin}",
             _digits,
@@ -205,7 +184,7 @@ def _pins() -> tuple[Rule, ...]:
             # "Pin the version: 1234": before an article it is a verb.
             unless=rf"(?i)pin[ \t]+(?:{either(words('article', False))})\b",
         ),
-        Rule("pin", rf"\bPIN{_BLANK}", "[0-9]{4,6}", r"\bpin[ \t]", _digits),
+        Rule("pin", rf"(?:\bPIN|(?i:{pin})){BLANK}", "[0-9]{4,8}", rf"\bpin[ \t]|{pin}", _digits),
         Rule("pin", rf"(?i)(?:{joined})[\x80-\xff]{{0,12}}[ \t:=\"'`]{{0,4}}", digits, joined, _digits),
     )
 

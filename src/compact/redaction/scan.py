@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from compact.errors import ConfigError
-from compact.redaction import blocks, commands, prose
+from compact.redaction import blocks, commands, prose, separators
 from compact.redaction.calls import CALLS
 from compact.redaction.decode import Decoded
 from compact.redaction.engine import (
@@ -253,7 +253,7 @@ def line_finders() -> tuple[blocks.BlockScalars, blocks.Tables]:
 
 
 def _decoded_rules() -> tuple[Rule, ...]:
-    return prose.rules() + commands.rules() + CALLS
+    return prose.rules() + separators.rules() + commands.rules() + CALLS
 
 
 def builtin_rules(pii: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
