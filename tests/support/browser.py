@@ -31,6 +31,7 @@ addEventListener("securitypolicyviolation", e => policyRefused(`${e.violatedDire
 
 
 # Scrolls through the whole list in 60 steps, one a frame: how many elements there were, how long frames took.
+# A step is a sixtieth of the list: it replaces every row of a long list, and a few rows of a short one.
 SCROLL = """async selector => {
   const box = document.querySelector(selector), times = [];
   let elements = 0;
@@ -46,6 +47,40 @@ SCROLL = """async selector => {
   times.sort((a, b) => a - b);
   const memory = performance.memory ? Math.round(performance.memory.usedJSHeapSize / 1e6) : 0;
   return {elements, median: Math.round(times[30]), worst: Math.round(times.at(-1)), megabytes: memory};
+}"""
+# Runs before a page's own scripts: counts reads of spans and of maps, which hold messages and row sizes.
+COUNT_READS = """
+window.reads = 0;
+const parse = JSON.parse, get = Map.prototype.get;
+const counted = {get: (span, name) => { window.reads += 1; return span[name]; }};
+JSON.parse = (...given) => {
+  const value = parse(...given);
+  if (Array.isArray(value?.spans)) value.spans = value.spans.map(span => new Proxy(span, counted));
+  return value;
+};
+Map.prototype.get = function (key) { window.reads += 1; return get.call(this, key); };
+"""
+# Forty jumps near the end of a list, as far in a short list as in a long one: how many reads and new elements
+# they took. The first rounds load and measure the rows; they are not counted.
+LEAPS = """async selector => {
+  const box = document.querySelector(selector);
+  const frame = () => new Promise(requestAnimationFrame);
+  const round = async () => {
+    for (const away of [1, 2.5, 4, 2.5]) {
+      box.scrollTop = box.scrollHeight - away * box.clientHeight;
+      await frame(); await frame();
+    }
+  };
+  let built = 0;
+  const watcher = new MutationObserver(all => all.forEach(one => one.addedNodes.forEach(node => {
+    if (node.querySelectorAll) built += 1 + node.querySelectorAll("*").length;
+  })));
+  await round(); await round();
+  watcher.observe(box, {subtree: true, childList: true});
+  const before = window.reads;
+  for (let turn = 0; turn < 10; turn += 1) await round();
+  watcher.disconnect();
+  return {built, reads: window.reads - before};
 }"""
 _TALKS = itertools.count()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import SCROLL, Stage, talk, watched, work
+from support.browser import COUNT_READS, LEAPS, SCROLL, Stage, talk, watched, work
 from support.studio import said
 from support.trace_service import span, trace_service
 
@@ -223,8 +223,9 @@ def RULE(messages: Any) -> str:
 
 
 def test_ten_thousand_messages_scroll(page: Page, stage: Stage) -> None:
-    """A frame has as much to draw as with 200 messages: only those on the screen exist."""
-    frames = {}
+    """A frame has as much to read, build and draw as with 200 messages: only those on the screen count."""
+    page.add_init_script(COUNT_READS)
+    frames, leaps = {}, {}
     for turns in (100, 5_000):
         session = stage.session(talk(turns, 12))
         start = time.monotonic()
@@ -232,10 +233,13 @@ def test_ten_thousand_messages_scroll(page: Page, stage: Stage) -> None:
         newest = page.get_by_role("article", name=f"Assistant, m{2 * turns - 1}")
         expect(newest).to_be_visible(timeout=20_000)
         painted = time.monotonic() - start
+        leaps[turns] = page.evaluate(LEAPS, '[role="log"]')
         frames[turns] = page.evaluate(SCROLL, '[role="log"]')
         assert page.get_by_role("article").count() < 80
-        print(f"\n{2 * turns} messages: newest after {painted:.2f} s, {frames[turns]}")
+        print(f"\n{2 * turns} messages: newest after {painted:.2f} s, {frames[turns]}, {leaps[turns]}")
     assert frames[5_000]["elements"] < 1.5 * frames[100]["elements"]
+    assert leaps[5_000]["built"] < 1.5 * leaps[100]["built"]
+    assert leaps[5_000]["reads"] < 1.5 * leaps[100]["reads"]
     page.goto(f"/s/{session}?m=4321")
     expect(page.get_by_role("article", name="m4321")).to_be_in_viewport(timeout=20_000)
 

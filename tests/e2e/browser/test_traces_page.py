@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from compact import CompactConfig, CompactManager
-from support.browser import SCROLL, talk, watched
+from support.browser import COUNT_READS, LEAPS, SCROLL, talk, watched
 from support.trace_service import span, trace_service
 
 
@@ -236,10 +236,11 @@ def test_scrolling_pauses_the_tail_and_resume_shows_what_waited(page: Page, serv
 
 
 def test_five_thousand_spans_stay_fluid(page: Page, service: httpx2.Client) -> None:
-    """A frame has as much to draw as with 300 spans: only the rows on the screen exist."""
+    """A frame has as much to read, build and draw as with 300 spans: only the rows on the screen count."""
+    page.add_init_script(COUNT_READS)
     ingest(service, [{**one, "trace_id": "few"} for one in many(300)])
     ingest(service, many(5_000))
-    frames = {}
+    frames, leaps, zooms = {}, {}, {}
     for name in ("few", "many"):
         start = time.monotonic()
         page.goto(f"/traces/{name}")
@@ -248,5 +249,18 @@ def test_five_thousand_spans_stay_fluid(page: Page, service: httpx2.Client) -> N
         painted = time.monotonic() - start
         assert tree.get_by_role("row").count() < 120
         frames[name] = page.evaluate(SCROLL, '[role="treegrid"]')
-        print(f"\n{name} spans: first rows after {painted:.2f} s, {frames[name]}")
+        leaps[name] = page.evaluate(LEAPS, '[role="treegrid"]')
+        tree.get_by_role("row").last.click()
+        expect(page.get_by_role("complementary", name="Inspector")).to_be_visible()
+        before = page.evaluate("window.reads")
+        for key in "wdsawdsa":
+            page.keyboard.press(key)
+        page.wait_for_url(lambda url: "t1=" not in url)
+        zooms[name] = page.evaluate("window.reads") - before
+        print(
+            f"\n{name} spans: first rows after {painted:.2f} s, {frames[name]}, {leaps[name]}, {zooms[name]}"
+        )
     assert frames["many"]["elements"] < 1.5 * frames["few"]["elements"]
+    assert leaps["many"]["built"] < 1.5 * leaps["few"]["built"]
+    assert leaps["many"]["reads"] < 1.5 * leaps["few"]["reads"]
+    assert zooms["many"] < 1.5 * zooms["few"]

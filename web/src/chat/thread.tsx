@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useKeys } from "../lib/keys";
 import type { CompactionRecord, Message, MessagePart } from "../lib/types";
 import { Button } from "../ui/button";
@@ -40,18 +40,24 @@ export function Thread(props: Props) {
   // A reply on its way is shown from the stream, not from what is stored of it so far.
   const upTo = Math.min(history.last, chat.storedUpTo ?? history.last, ...chat.messages.map(lastBefore));
   const stored = Math.max(0, upTo - history.first + 1);
-  const live = withQuestion(chat.messages, upTo).filter(
-    (message) => message.role !== "user" || positionOf(message.id) === null || (positionOf(message.id) as number) > upTo,
+  const live = useMemo(
+    () => withQuestion(chat.messages, upTo).filter((message) => message.role !== "user" || positionOf(message.id) === null || (positionOf(message.id) as number) > upTo),
+    [chat.messages, upTo],
   );
   const busy = chat.status === "submitted" || chat.status === "streaming";
   const rows = stored + live.length;
 
+  // The virtualizer lays out all rows again for another function: a scroll must not bring one, what was loaded must.
+  const getItemKey = useCallback(
+    // The same key for a message that streams and for what is stored of it: the row stays, with its size.
+    (index: number) => (index < stored ? history.first + index : keyOf(live[index - stored]?.id ?? `row ${index}`)),
+    [history, stored, live],
+  );
   const virtual = useVirtualizer({
     count: rows,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => (index < stored && history.known.get(history.first + index) === null ? 0 : GUESS),
-    // The same key for a message that streams and for what is stored of it: the row stays, with its size.
-    getItemKey: (index) => (index < stored ? history.first + index : keyOf(live[index - stored]?.id ?? `row ${index}`)),
+    getItemKey,
     overscan: 6,
     paddingStart: 18,
     paddingEnd: 24,

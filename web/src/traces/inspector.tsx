@@ -1,5 +1,5 @@
 import { Copy, X } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { count, plural } from "../lib/format";
 import { Button, LinkButton } from "../ui/button";
@@ -112,7 +112,7 @@ interface Props {
 
 export function Inspector({ trace, span, sessionId, onClose }: Props) {
   const [tab, setTab] = useState<Tab>("summary");
-  const facts = factsOf(trace.spans, span);
+  const facts = useMemo(() => factsOf(trace.spans, span), [trace, span]);
   const { summary, ...plain } = span.data ?? {};
   const raw = JSON.stringify(span, null, 2);
   const showAll = tab === "summary";

@@ -1,11 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, CircleAlert } from "lucide-react";
-import { memo, useEffect, useRef, type KeyboardEvent } from "react";
+import { memo, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { spanLook } from "./kind-style";
+import { rowKeys } from "./row-keys";
 import { badge, kindOf, type Span } from "./spans";
-import { isHit, ms, tickLabels, ticks, type Range } from "./timeline";
+import { ms, tickLabels, ticks, type Range } from "./timeline";
 
 const ROW = 28;
+/** Rows beyond each edge: what a turn of the wheel brings in. More would only make a jump dearer. */
+const OVERSCAN = 4;
 
 interface Props {
   rows: Span[];
@@ -14,6 +17,7 @@ interface Props {
   collapsed: Set<string>;
   selected: string;
   query: string;
+  hits: Set<string>;
   onSelect: (id: string) => void;
   onToggle: (id: string) => void;
   onZoom: (factor: number, center: number) => void;
@@ -96,10 +100,13 @@ const Row = memo(function Row({ span, range, open, selected, hit, query, onSelec
   );
 });
 
-export function SpanTree({ rows, all, range, collapsed, selected, query, onSelect, onToggle, onZoom, onPan, onScrolled }: Props) {
+export function SpanTree({ rows, all, range, collapsed, selected, query, hits, onSelect, onToggle, onZoom, onPan, onScrolled }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: 12, scrollMargin: 0 });
-  const at = rows.findIndex((row) => row.span_id === selected);
+  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: OVERSCAN, scrollMargin: 0 });
+  const [keysFor] = useState(rowKeys);
+  const items = virtual.getVirtualItems();
+  const shift = keysFor(items[0]?.index ?? 0, items.at(-1)?.index ?? -1);
+  const at = useMemo(() => (selected ? rows.findIndex((row) => row.span_id === selected) : -1), [rows, selected]);
   useEffect(() => {
     if (at >= 0) virtual.scrollToIndex(at, { align: "auto" });
     // Only a new selection scrolls; new rows of a live trace do not.
@@ -184,18 +191,18 @@ export function SpanTree({ rows, all, range, collapsed, selected, query, onSelec
           </span>
         </div>
         <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
-          {virtual.getVirtualItems().map((item) => {
+          {items.map((item) => {
             const span = rows[item.index];
             return (
               span && (
                 <Row
-                  key={span.span_id}
+                  key={item.index + shift}
                   span={span}
                   range={range}
                   top={item.start}
                   open={!collapsed.has(span.span_id)}
                   selected={span.span_id === selected}
-                  hit={query !== "" && isHit(span, query)}
+                  hit={hits.has(span.span_id)}
                   query={query}
                   onSelect={onSelect}
                   onToggle={onToggle}

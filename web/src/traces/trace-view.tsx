@@ -10,7 +10,7 @@ import { Select } from "../ui/select";
 import { showToast } from "../ui/toasts";
 import { Inspector } from "./inspector";
 import { Overview } from "./overview";
-import { KINDS, tokenCounts, traceTitle, type Trace } from "./spans";
+import { KINDS, tokenCounts, traceTitle, type Span, type Trace } from "./spans";
 import { SpanTree } from "./span-tree";
 import { ancestors, isHit, ms, pan, readKinds, slowFrom, traceLength, visibleRows, zoom, type Range } from "./timeline";
 
@@ -29,8 +29,14 @@ function listHref(params: URLSearchParams): string {
   return `/traces?${kept.toString()}`;
 }
 
-function inputTokens(trace: Trace): number {
-  return trace.spans.reduce((sum, span) => sum + (tokenCounts(span.data).input ?? 0), 0);
+function traceCounts(spans: Span[]) {
+  const slowMs = slowFrom(spans);
+  return {
+    errorCount: spans.filter((span) => span.status === "error").length,
+    tokens: spans.reduce((sum, span) => sum + (tokenCounts(span.data).input ?? 0), 0),
+    slowMs,
+    slowCount: spans.filter((span) => (span.duration_ms ?? 0) >= slowMs).length,
+  };
 }
 
 export function TraceView({ trace, params, onParams, onPause }: Props) {
@@ -57,7 +63,8 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
     [trace, collapsed, errors, slow, kindKey],
   );
   const hits = useMemo(() => (query ? trace.spans.filter((span) => isHit(span, query)).map((span) => span.span_id) : []), [trace, query]);
-  const hitAt = hits.indexOf(selected);
+  const hitSet = useMemo(() => new Set(hits), [hits]);
+  const hitAt = useMemo(() => hits.indexOf(selected), [hits, selected]);
 
   const setRange = (next: Range) => onParams({ t0: next.t0 <= 0 ? null : next.t0.toFixed(1), t1: next.t1 >= total ? null : next.t1.toFixed(1) });
   const select = (id: string) => {
@@ -88,11 +95,9 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
     "shift+n": () => nextHit(-1),
   });
 
-  const span = trace.spans.find((entry) => entry.span_id === selected);
-  const errorCount = trace.spans.filter((entry) => entry.status === "error").length;
-  const tokens = useMemo(() => inputTokens(trace), [trace]);
-  const slowMs = useMemo(() => slowFrom(trace.spans), [trace]);
-  const slowCount = trace.spans.filter((entry) => (entry.duration_ms ?? 0) >= slowMs).length;
+  // A zoom renders all of this again, many times a second: what reads every span is kept as long as the trace is.
+  const span = useMemo(() => (selected ? trace.spans.find((entry) => entry.span_id === selected) : undefined), [trace, selected]);
+  const { errorCount, tokens, slowMs, slowCount } = useMemo(() => traceCounts(trace.spans), [trace]);
   const title = traceTitle(trace, sessions);
   const session = sessions.find((entry) => entry.id === trace.group_id);
   const chip = (on: boolean) => `h-[26px] rounded-[7px] border px-2.5 text-meta font-medium ${on ? "border-transparent bg-accent-soft text-accent" : "border-line bg-surface"}`;
@@ -147,7 +152,7 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
           </span>
         </div>
         <Overview spans={trace.spans} total={total} range={range} onRange={setRange} />
-        <SpanTree rows={rows} all={trace.spans.length} range={range} collapsed={collapsed} selected={selected} query={query} onSelect={select} onToggle={toggle} onZoom={(factor, center) => setRange(zoom(range, factor, total, center))} onPan={(share) => setRange(pan(range, share, total))} onScrolled={onPause} />
+        <SpanTree rows={rows} all={trace.spans.length} range={range} collapsed={collapsed} selected={selected} query={query} hits={hitSet} onSelect={select} onToggle={toggle} onZoom={(factor, center) => setRange(zoom(range, factor, total, center))} onPan={(share) => setRange(pan(range, share, total))} onScrolled={onPause} />
       </section>
       {span && (
         <aside aria-label="Inspector" className="h-[46dvh] flex-none border-t border-line lg:h-auto lg:w-[356px] lg:border-t-0 lg:border-l">
