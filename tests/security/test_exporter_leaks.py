@@ -15,6 +15,7 @@ from agents import trace
 
 from compact import CompactConfig, CompactManager
 from compact.model.event import Event, EventName
+from compact.ports import DoorStore
 from compact.redaction import Redactor
 from compact.stores import open_store
 from compact.tracing.agents_sdk import AgentsSdkSpans
@@ -67,6 +68,17 @@ def carrying(case: Case, dice: random.Random) -> Iterator[tuple[EventName, dict[
     yield EventName.RECALL, {"query": text, "found": [1]}
 
 
+class Begun:
+    """A store that holds the session of each event: an event does not make one."""
+
+    def __init__(self, store: DoorStore) -> None:
+        self._store = store
+
+    def add_event(self, session_id: str, name: EventName, data: Any) -> int:
+        self._store.put_session(session_id)
+        return self._store.add_event(session_id, name, data)
+
+
 @pytest.fixture
 def spans() -> Iterator[Collected]:
     processor = Collected()
@@ -98,7 +110,7 @@ def test_no_fragment_through_any_exporter(
             ConsoleExporter(screen),
             telemetry.exporter,
             AgentsSdkSpans(),
-            StoredEvents(store),
+            StoredEvents(Begun(store)),
             heard.append,
         ]
         with CompactManager(config, exporters=exporters) as manager:
