@@ -19,6 +19,7 @@ from compact.server.studio.presence import Work
 from compact.server.studio.ui_stream import DONE, encoded
 from compact.server.studio.workspace import Workspace
 
+_DELETED = {"type": "abort", "reason": "deleted"}
 _REASONS = {FinishReason.LENGTH.value: "length", FinishReason.REFUSAL.value: "content-filter"}
 
 
@@ -35,14 +36,17 @@ async def followed_elsewhere(
         try:
             turns = await here.look(session_id, lambda found: list(found.turns))
         except (Problem, HistoryGone):
-            yield encoded({"type": "abort", "reason": "deleted"})
+            yield encoded(_DELETED)
             break
         groups = grouped(turns[seen:])
         for group in groups:
             seen += len(group.turns)
             yield b"".join(encoded(chunk) for chunk in _step(group.turns, group.position))
         if over:
-            yield b"".join(encoded(chunk) for chunk in _end(turns[first:]))
+            if await asyncio.to_thread(here.store.session, session_id) is None:
+                yield encoded(_DELETED)
+            else:
+                yield b"".join(encoded(chunk) for chunk in _end(turns[first:]))
             break
         await asyncio.sleep(poll / 2)
     yield DONE

@@ -109,10 +109,9 @@ def test_a_changed_space_reaches_sessions_that_other_processes_hold_open(new_dat
         here.put("/api/spaces/work", json={"title": "Work", "custom_instructions": "Old rule."})
         session = new_session(here, space="work")
         said(here, session, "hello")
-        there.put("/api/spaces/work", json={"title": "Work", "custom_instructions": "New rule."})
-        # Notifications come in order: when this one is there, so is the one before it.
-        there.patch(f"/api/sessions/{session}", json={"title": "Renamed"})
         for _ in range(200):
+            # Again and again: a server that is not listening yet hears nothing.
+            there.put("/api/spaces/work", json={"title": "Work", "custom_instructions": "New rule."})
             said(here, session, "again")
             if system_sent(model) == ["New rule."]:
                 break
@@ -132,7 +131,8 @@ def test_a_reader_in_another_process_learns_how_the_reply_ended(how: str, new_da
             assert '"start"' in next(line for line in lines if line)
             following = pool.submit(lambda: [line for line in lines if line])
             if how == "stopped":
-                there.post(f"/api/sessions/{session}/stop")
+                while not there.post(f"/api/sessions/{session}/stop").json()["stopped"]:
+                    pass  # it was not listening yet
             elif how == "deleted":
                 there.delete(f"/api/sessions/{session}")
             else:
