@@ -215,5 +215,5 @@ def totals(all_rows: Sequence[Row], plan: Plan) -> str:
     pinned_head = sum(row.tokens for row in all_rows) - sum(step.tokens for step in plan.steps)
     apart = plan.limits.fixed - pinned_head - PRIMING
     if apart > 0:
-        parts.append(f"tools and system prompt apart {apart:,}")
+        parts.append(f"plus tools and system prompt {apart:,}")
     return "tokens (messages): " + (", ".join(parts) or "none")

@@ -25,7 +25,7 @@ from compact.model.message import json_kind
 MAX_BYTES = 512 * 1024 * 1024
 """More than this, also unpacked, is refused: a small gzip file can hold a disk full."""
 
-_EXPECTED = 'Expected is an array of messages, an object with "messages", or one of them a line.'
+_EXPECTED = 'Expected an array of messages, an object with "messages", or one JSON object per line.'
 _MESSAGES = ("messages", "input", "contents")
 _SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
 

@@ -86,7 +86,7 @@ class Chain:
             self._on_failure(self._given[number], error)
         if request.on_skipped is not None and number + 1 < len(self.links):
             reason = error.reason if isinstance(error, SummaryRefused) else type(error).__name__
-            request.on_skipped(reason, f"{_name(self.links[number])} was passed over. {_explained(error)}")
+            request.on_skipped(reason, f"{_name(self.links[number])} was skipped. {_explained(error)}")
 
     def _counted(self, failures: list[Exception]) -> Exception:
         mendable = [error for error in failures if getattr(error, "reason", "") in _MENDED_BY_THE_LADDER]

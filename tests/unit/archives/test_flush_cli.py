@@ -43,7 +43,7 @@ def test_what_waits_goes_when_the_archive_is_back(blocked: Path) -> None:
     assert done.code == 0 and done.out.startswith("2 files sent to ")
     assert f"sent demo/{TRANSCRIPT}" in done.err and f"sent demo/{SUMMARY}" in done.err
     assert (blocked / "demo" / TRANSCRIPT).exists() and verify(blocked) == []
-    assert flush().out == "nothing waits\n"
+    assert flush().out == "nothing to send\n"
 
 
 def test_files_of_another_archive_stay(blocked: Path) -> None:
@@ -55,3 +55,14 @@ def test_files_of_another_archive_stay(blocked: Path) -> None:
 def test_without_an_archive_it_is_told(blocked: Path) -> None:
     ended = flush("--set", "archive.adapter=none")
     assert ended.code == 2 and "no archive to send to" in ended.err
+
+
+def test_an_archive_that_no_compaction_has_begun_is_sound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out, err = io.StringIO(), io.StringIO()
+    assert main(["verify"], stdin=io.StringIO(), stdout=out, stderr=err, environ={}) == 0
+    assert "nothing was archived yet" in err.getvalue()
+    # A path that somebody names has to be there.
+    assert main(["verify", "elsewhere"], stdin=io.StringIO(), stdout=out, stderr=err, environ={}) == 1

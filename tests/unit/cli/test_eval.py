@@ -128,7 +128,7 @@ def test_a_picture_without_probes_is_said_to_be_empty(compact: Compact, tmp_path
 
 def test_conversations_too_short_for_a_smaller_window_are_said(compact: Compact, runs: Path) -> None:
     ended = compact("eval", runs, "--presets", "tail", "--windows", "10%,20%,80%", "--counter", "chars4")
-    assert "no smaller window at 10% than at 20% for 2 (too short)" in ended.out
+    assert "2 too short for a smaller window at 10% than at 20%" in ended.out
     assert "than at 80%" not in ended.out
 
 

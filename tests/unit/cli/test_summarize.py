@@ -120,7 +120,7 @@ def test_several_are_asked_in_turn_and_the_one_passed_over_is_told(compact: Comp
     with serving(OpenAIWire().answer("I'm sorry, but I can't help with that.")) as server:
         ended = compact("summarize", sample, "--summarizer", "openai,extractive", "--base-url", server.url)
     assert ended.code == ExitCode.OK
-    assert "gpt-4o-mini was passed over. The summary was refused (refusal)" in ended.err
+    assert "gpt-4o-mini was skipped. The summary was refused (refusal)" in ended.err
     assert "## Goals" in ended.out
 
 

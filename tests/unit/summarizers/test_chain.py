@@ -79,7 +79,7 @@ async def test_whatever_a_link_raises_leads_to_the_next_and_is_told() -> None:
         answer = ask(chain)
         assert (answer if isinstance(answer, Summary) else await answer).text == GOOD
         assert [reason for reason, _ in told] == ["ZeroDivisionError", "SummarizerError"]
-        assert "was passed over. ZeroDivisionError: at the mill" in told[0][1]
+        assert "was skipped. ZeroDivisionError: at the mill" in told[0][1]
         with pytest.raises(SummarizerError, match="at the mill"):
             Chain([lambda request: "", Ours(ZeroDivisionError("at the mill"))]).summarize(request)
 

@@ -218,7 +218,7 @@ def _scope(found: Found, trial: Trial, dot: str) -> str:
         fitting = ", ".join(f"{count:,} at {window}" for window, count in found.fitting.items())
         said.append(f"left out because they fit: {fitting}")
     for (smaller, larger), count in _alike(found.outcomes).items():
-        said.append(f"no smaller window at {smaller} than at {larger} for {count:,} (too short)")
+        said.append(f"{count:,} too short for a smaller window at {smaller} than at {larger}")
     if found.interrupted:
         said.append("interrupted")
     return dot.join(said)

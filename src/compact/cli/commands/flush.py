@@ -46,7 +46,7 @@ def run(context: Context) -> ExitCode:
         }
         context.print_json(report | ({"problem": problem} if problem else {}))
     else:
-        context.out.line(f"{plural(sent, 'file')} sent to {where}" if before else "nothing waits")
+        context.out.line(f"{plural(sent, 'file')} sent to {where}" if before else "nothing to send")
     if others:
         context.warn(
             f"{plural(others, 'file')} of other archives stay in {settings.spool}; name theirs to send"

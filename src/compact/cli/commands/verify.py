@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from dataclasses import asdict
+from pathlib import Path
 
 from compact.console.context import Context
 from compact.console.exits import ExitCode
@@ -25,6 +26,12 @@ def run(context: Context) -> ExitCode:
     from compact.archives.verify import verify
 
     path = context.args.path or context.config().archive.path
+    if not context.args.path and not Path(path).exists():
+        # The default folder comes with the first compaction.
+        if context.args.json:
+            context.print_json({"path": str(path), "problems": []})
+        context.note(f"{path}: nothing was archived yet")
+        return ExitCode.OK
     problems = verify(path)
     if context.args.json:
         context.print_json({"path": str(path), "problems": [asdict(problem) for problem in problems]})
