@@ -196,6 +196,15 @@ class Stage:
         return answer.json()
 
 
+def until_half(page: Page, model: RuleModel) -> None:
+    """Wait for half a reply. Requests pass this thread's Playwright, so it may not simply block."""
+    for _ in range(1_000):
+        if model.half.is_set():
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError("no reply was begun")
+
+
 def talk(turns: int, words: int = 80, start: int = 0) -> list[dict[str, Any]]:
     """User and assistant in turn, about `words` words each; no two calls say the same.
 

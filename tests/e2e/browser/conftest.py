@@ -1,4 +1,4 @@
-"""One server and one browser for all pages; a page of its own for every test."""
+"""One server and one browser for the tests of a file; a page of its own for every test."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from support.providers import providing
 from support.studio import RuleModel, config, studio
 
 
-# Not for the whole session: while Playwright runs, this thread has an event loop, and async tests start one.
-@pytest.fixture(scope="package")
+# Not for the whole run: while Playwright runs, this thread has an event loop, and async tests start one.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def _server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Stage]:
     writer = Writer()
     with providing(writer) as provider:

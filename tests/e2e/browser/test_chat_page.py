@@ -8,7 +8,7 @@ import threading
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.browser import Stage, talk, watched, work
+from support.browser import Stage, talk, until_half, watched, work
 from support.studio import said
 
 
@@ -41,7 +41,7 @@ def test_a_reload_in_the_middle_of_a_reply_goes_on_with_it(page: Page, stage: St
     page.goto(f"/s/{session}")
     send(page, "Name the harbor, the ferry and the last boat.")
     expect(page.get_by_role("log")).to_contain_text("You said")
-    assert stage.model.half.wait(10)
+    until_half(page, stage.model)
     page.reload()
     expect(page.get_by_role("log")).to_contain_text("You said")
     expect(page.get_by_role("article")).to_have_count(2)

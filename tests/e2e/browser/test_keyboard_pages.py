@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import Stage, talk, watched
+from support.browser import Stage, talk, until_half, watched
 from support.studio import said
 from support.trace_service import span, trace_service
 
@@ -68,7 +68,7 @@ def test_a_conversation_from_the_first_word_to_its_end(page: Page, stage: Stage)
     stage.model.gate = threading.Event()
     page.keyboard.type("Name every price of the winter season.")
     page.keyboard.press("Enter")
-    assert stage.model.half.wait(10)
+    until_half(page, stage.model)
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     page.keyboard.press("Escape")
     stage.model.gate.set()

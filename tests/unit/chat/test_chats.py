@@ -37,7 +37,8 @@ def test_many_conversations_cost_no_thread_and_no_file_more() -> None:
     opened = [chats.open(f"talk {n}", preset=("chat", "window", "budget")[n % 3]) for n in range(100)]
     assert {talk.manager.config.preset for talk in opened} == {"chat", "window", "budget"}
     assert len({id(talk.manager) for talk in opened}) == 3
-    assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == (threads, files)
+    # Fewer is as good: what an earlier test left behind may end meanwhile.
+    assert threading.active_count() <= threads and len(os.listdir("/proc/self/fd")) <= files
     chats.close()
 
 
