@@ -397,6 +397,7 @@ def test_start_new_session_is_offered_where_nothing_else_helps(page: Page, stage
     banner = page.get_by_role("alert")
     expect(banner).to_contain_text("This conversation no longer fits")
     expect(banner.get_by_role("button", name="Retry")).to_have_count(0)
+    expect(page.get_by_role("tabpanel")).to_contain_text("Overflow")
     banner.get_by_role("button", name="Start New Session").click()
     page.wait_for_url(lambda url: session not in url)
     expect(page.get_by_label("Message Compact")).to_be_visible()
