@@ -55,13 +55,17 @@ class Sizes:
 
 def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
     """The limits of a window in our tokens, where the provider counts `scale` of its own for one of ours."""
-    budget = int((window - policy.reserve(window)) / scale)
+    room = window - policy.reserve(window)
+    ours, budget, trigger = int(window / scale), int(room / scale), _trigger(policy, window, room, scale)
+    marks = ((ours, window), (budget, room), (trigger, _trigger(policy, window, room)))
+    return Limits(ours, budget, trigger, fixed, policy.summary_tokens(ours), scale, marks)
+
+
+def _trigger(policy: Policy, window: int, room: int, scale: float = 1.0) -> int:
     # "At" the share begins with the first whole token that reaches it, "above" after the last that does not
     # pass it. Rounded, because 0.29 * 100 is a hair below 29.
     share = round(window * policy.trigger_pct / scale, 6)
-    trigger = min(floor(share) if policy.trigger_above else ceil(share), budget)
-    ours = int(window / scale)
-    return Limits(ours, budget, trigger, fixed, policy.summary_tokens(ours), scale)
+    return min(floor(share) if policy.trigger_above else ceil(share), int(room / scale))
 
 
 def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:

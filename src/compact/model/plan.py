@@ -55,10 +55,14 @@ class Limits:
     """The most a summary may take, evidence included."""
     scale: float = 1.0
     """The provider's count over ours, as it reported."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Window, budget and trigger: ours, and as they were set. There and back, rounding would miss those."""
 
     def real(self, tokens: int) -> int:
         """Tokens as the provider counts them: what people are shown."""
-        return tokens if self.scale == 1.0 else round(tokens * self.scale)
+        if self.scale == 1.0:
+            return tokens
+        return next((real for ours, real in self.marks if ours == tokens), round(tokens * self.scale))
 
     def ours(self, real: int) -> int:
         """Tokens as the provider counts them, in our own."""

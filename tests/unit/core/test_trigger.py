@@ -107,3 +107,11 @@ def test_how_many_turns_may_live() -> None:
     assert live_turns(literal, 2) == 4
     # Right after the first fold 6 turns live: the window shrinks with the next user message, not at once.
     assert live_turns(literal, 1) == 6
+
+
+def test_the_marks_are_shown_as_they_were_set() -> None:
+    for scale in (0.83, 1.0, 1.37, 2.9, 3.3):
+        limits = limits_for(policy(hard_cap_buffer=200), 20_000, 300, scale)
+        shown = [limits.real(mark) for mark in (limits.window, limits.budget, limits.trigger)]
+        assert shown == [20_000, 19_800, 17_000]
+        assert limits.real(limits.budget - 1) <= 19_800 <= limits.real(limits.budget + 1)
