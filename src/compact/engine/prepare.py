@@ -323,9 +323,8 @@ class Engine:
     def _adopt(self, now: Situation, job: Job, done: Compacted) -> None:
         session, history = now.session, now.history
         with session.lock:
+            # This session's own: where another session's won, the flow committed beside it.
             record = done.record
-            if record.session_id != session.id:
-                record = self.store.commit(session.own_copy(record, history, self.ledgers.of(record)))
             session.learn(record)
             if history.base is job.base:
                 # What arrived while the summary was made follows it.
