@@ -12,7 +12,7 @@ from compact.chat.exchange import Exchange
 from compact.chat.listening import listening
 from compact.chat.tools import Tool, Toolbox, ToolRunner
 from compact.chat.turn_log import TurnLog
-from compact.chat.turns import Turn, context_of
+from compact.chat.turns import Turn, context_of, number_in
 from compact.chat.window import WARNINGS, Level, landed, trimmed
 from compact.engine.queries import Recalled
 from compact.errors import CompactError, HistoryGone, NotFound
@@ -74,7 +74,7 @@ class Conversation:
         """What is to be said about how it was opened."""
         with listening(self.hear):
             log.usage()
-            self.cost = sum(_number(turn.get("cost")) for turn in log.turns)
+            self.cost = sum(number_in(turn, "cost") or 0.0 for turn in log.turns)
             self.reset()
 
     # -- what it is ----------------------------------------------------------------------------------------
@@ -364,7 +364,3 @@ class Conversation:
         self.log.remember(**changed)
         self.state = trimmed()
         self.recount()
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

@@ -21,6 +21,8 @@ from compact.model.message import (
 )
 
 Turn = dict[str, Any]
+_LARGEST = 1e15
+"""Of a number in a turn; more is no cost and no duration."""
 
 
 def stamp(at: float) -> str:
@@ -52,11 +54,34 @@ def reply_turn(
 
 def context_of(turn: Mapping[str, Any]) -> int | None:
     """How large the context was when this reply was finished, where the provider said so."""
-    usage = turn.get("usage")
-    if not isinstance(usage, Mapping):
+    usage = usage_of(turn)
+    return (usage.input + usage.output or None) if usage is not None else None
+
+
+# An imported turn may hold anything in the fields that are no part of its format.
+
+
+def usage_of(turn: Mapping[str, Any]) -> Usage | None:
+    """What the provider reported for this reply."""
+    reported = turn.get("usage")
+    if not isinstance(reported, Mapping):
         return None
-    sizes = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    return sum(size for size in sizes if isinstance(size, int)) or None
+    details = reported.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
+    given = (reported.get("prompt_tokens"), reported.get("completion_tokens"), cached)
+    sent, received, read = (size if isinstance(size, int) else 0 for size in given)
+    return Usage(input=sent, output=received, cache_read=read)
+
+
+def number_in(turn: Mapping[str, Any], name: str) -> float | None:
+    """A number that the turn holds, such as its `cost`; None where it is none."""
+    found = turn.get(name)
+    return float(found) if isinstance(found, int | float) and abs(found) <= _LARGEST else None
+
+
+def text_in(turn: Mapping[str, Any], name: str) -> str | None:
+    found = turn.get(name)
+    return found if isinstance(found, str) else None
 
 
 def is_said(turn: Mapping[str, Any]) -> bool:

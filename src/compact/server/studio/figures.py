@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Any
 
 from compact.chat.conversation import Conversation
+from compact.chat.turns import number_in, usage_of
 from compact.functions import count_tokens
 from compact.model.message import Usage
 from compact.model.record import Record, RecordKind
@@ -52,7 +51,7 @@ def figures_of(conversation: Conversation) -> schemas.Figures:
     records = [r for r in conversation.log.standing_records() if r.kind in _COMPACTIONS]
     turns = _turns(conversation, records)
     contents = PromptContents(conversation)
-    reported = [_usage(turn.get("usage")) for turn in conversation.turns]
+    reported = map(usage_of, conversation.turns)
     known = [usage for usage in reported if usage is not None]
     prices = cost(conversation.agent, Usage(input=1_000)) is not None
     saved = sum(max(0, one.tokens_without - one.tokens) for one in turns)
@@ -97,7 +96,7 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
     whole = _fixed(conversation)
     for group in grouped(conversation.turns):
         turn = group.turns[0]
-        usage = _usage(turn.get("usage"))
+        usage = usage_of(turn)
         if turn.get("role") == "assistant":
             compactions = _compactions_before(records, seconds_of(turn.get("timestamp")), figures)
             missing += sum(record.tokens_before - record.tokens_after for record in compactions)
@@ -110,7 +109,7 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
                     at=seconds_of(turn.get("timestamp")),
                     tokens=sent,
                     tokens_without=max(whole, sent),
-                    cost=turn.get("cost"),
+                    cost=number_in(turn, "cost"),
                     cached_tokens=usage.cache_read if usage is not None else 0,
                     compaction=compactions[-1].step if compactions else None,
                 )
@@ -133,22 +132,6 @@ def _compactions_before(
         return []
     since = next((one.at for one in reversed(earlier) if one.at is not None), 0.0)
     return [record for record in records if since < record.created_at <= at]
-
-
-def _usage(reported: Any) -> Usage | None:
-    if not isinstance(reported, Mapping):
-        return None
-    details = reported.get("prompt_tokens_details")
-    cached = details.get("cached_tokens", 0) if isinstance(details, Mapping) else 0
-    return Usage(
-        input=_number(reported.get("prompt_tokens")),
-        output=_number(reported.get("completion_tokens")),
-        cache_read=_number(cached),
-    )
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _price(model: str, tokens: int) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from compact.chat.conversation import Conversation
 from compact.chat.turn_log import is_pinned
-from compact.chat.turns import Turn
+from compact.chat.turns import Turn, number_in, text_in, usage_of
 from compact.functions import count_tokens
 from compact.model.record import Cleared, Injected, Record, RecordKind
 from compact.server.studio import schemas
@@ -86,12 +86,12 @@ def _shown(group: _Group, conversation: Conversation, record: Record | None) -> 
         tokens=sum(count(_counted(one)) + 4 for one in group.turns),
         state=_state(group.position, record),
         pinned=is_pinned(turn),
-        finish_reason=turn.get("finish_reason"),
-        error=turn.get("error"),
-        model=turn.get("agent") if turn.get("role") == "assistant" else None,
-        usage=_usage(turn.get("usage")),
-        cost=turn.get("cost"),
-        duration=turn.get("duration"),
+        finish_reason=text_in(turn, "finish_reason"),
+        error=text_in(turn, "error"),
+        model=text_in(turn, "agent") if turn.get("role") == "assistant" else None,
+        usage=_usage(turn),
+        cost=number_in(turn, "cost"),
+        duration=number_in(turn, "duration"),
         parts=_parts(group, record, count),
     )
 
@@ -128,7 +128,8 @@ def _parts(group: _Group, record: Record | None, count: Callable[[str], int]) ->
     parts += _content_parts(turn.get("content"))
     results = {str(one.get("tool_call_id")): one for one in group.turns[1:]}
     places = {str(one.get("tool_call_id")): group.position + n for n, one in enumerate(group.turns)}
-    for call in turn.get("tool_calls") or ():
+    calls = turn.get("tool_calls")
+    for call in calls if isinstance(calls, Sequence) else ():
         if isinstance(call, Mapping):
             own_id = str(call.get("id"))
             part = _tool_part(call, results.get(own_id))
@@ -226,16 +227,11 @@ def _json_or_text(arguments: Any) -> Any:
         return arguments
 
 
-def _usage(reported: Any) -> dict[str, Any] | None:
-    if not isinstance(reported, Mapping):
+def _usage(turn: Turn) -> dict[str, Any] | None:
+    usage = usage_of(turn)
+    if usage is None:
         return None
-    details = reported.get("prompt_tokens_details")
-    cached = details.get("cached_tokens", 0) if isinstance(details, Mapping) else 0
-    return {
-        "input": reported.get("prompt_tokens", 0),
-        "output": reported.get("completion_tokens", 0),
-        "cache_read": cached,
-    }
+    return {"input": usage.input, "output": usage.output, "cache_read": usage.cache_read}
 
 
 def seconds_of(stamp: Any) -> float | None:

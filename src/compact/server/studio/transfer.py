@@ -9,6 +9,7 @@ from compact.chat import transfer
 from compact.chat.conversation import Conversation
 from compact.chat.turn_log import AlreadyThere
 from compact.server.http.problems import Problem
+from compact.server.http.sound_text import sound_text
 from compact.server.studio import schemas
 from compact.server.studio.showing import shown_usage
 from compact.wiring import redactor_for
@@ -17,7 +18,8 @@ from compact.wiring import redactor_for
 def exported(conversation: Conversation) -> str:
     """The turns since the last clear, redacted; what is ours alone stays out."""
     redact = redactor_for(conversation.manager.config).value
-    return json.dumps(transfer.exported(conversation.current, redact), ensure_ascii=False, indent=2) + "\n"
+    turns = transfer.exported(conversation.current, redact)
+    return sound_text(json.dumps(turns, ensure_ascii=False, indent=2) + "\n")
 
 
 def imported(conversation: Conversation, messages: list[dict[str, Any]], again: bool) -> schemas.Imported:

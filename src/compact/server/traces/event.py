@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compact.redaction import Redactor
+from compact.server.http.sound_text import sound_text
 from compact.server.traces.moments import iso
 
 # Ids as tracers make them hold no secret, and looking costs more than the rest of an event.
@@ -102,15 +103,6 @@ def to_json(value: Any) -> str:
         text = json.dumps(_sound(value), ensure_ascii=False, separators=(",", ":"))
     for end, escape in _LINE_ENDS:
         text = text.replace(end, escape)
-    return text
-
-
-def sound_text(text: str) -> str:
-    """The text, with a replacement character where half a surrogate pair stood."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compact.server.traces.event import sound_text
+from compact.server.http.sound_text import sound_text
 from compact.server.traces.moments import micros
 
 MAX_ID = 512

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -180,3 +181,55 @@ def test_the_demo_session_is_about_to_be_compacted(client: httpx2.Client) -> Non
     session = new_session(client, demo=True, preset="budget")
     shown = client.get(f"/api/sessions/{session}").json()
     assert shown["message_count"] > 50 and shown["usage"]["compacts_next"]
+
+
+@pytest.mark.parametrize(
+    ("field", "held"),
+    [
+        ("finish_reason", 5),
+        ("error", {"code": 1}),
+        ("agent", ["a"]),
+        ("cost", "free"),
+        ("cost", 10**400),
+        ("duration", []),
+        ("timestamp", 5),
+        ("usage", {"prompt_tokens": "many", "prompt_tokens_details": {"cached_tokens": None}}),
+        ("reasoning_content", {"a": 1}),
+        ("content", "half a pair: \ud83d"),
+        ("content", [{"type": "text", "text": "half a pair: \ud83d"}]),
+    ],
+    ids=lambda held: str(held)[:20].encode("ascii", "replace").decode(),
+)
+def test_an_imported_message_is_shown_whatever_its_fields_hold(
+    client: httpx2.Client, field: str, held: Any
+) -> None:
+    session = new_session(client)
+    reply = {"role": "assistant", "content": "a reply", field: held}
+    body = json.dumps({"messages": [{"role": "user", "content": "a question"}, reply]})
+    headers = {"content-type": "application/json"}
+    imported = client.post(f"/api/sessions/{session}/import", content=body, headers=headers)
+    assert imported.status_code == 200, imported.text
+    for look in ("", "/messages", "/figures", "/export", "/usage"):
+        answer = client.get(f"/api/sessions/{session}{look}")
+        assert answer.status_code == 200, (look, answer.text)
+    shown = client.get(f"/api/sessions/{session}/messages").json()["messages"]
+    assert [one["role"] for one in shown] == ["user", "assistant"]
+
+
+def test_half_a_surrogate_pair_in_a_message_and_its_reply_is_shown(client: httpx2.Client) -> None:
+    session = new_session(client)
+    asked = {"id": session, "message": {"role": "user", "content": "half \ud83d"}}
+    headers = {"content-type": "application/json"}
+    assert client.post("/api/chat", content=json.dumps(asked), headers=headers).status_code == 200
+    shown = client.get(f"/api/sessions/{session}/messages").json()["messages"]
+    assert [one["parts"][-1]["text"] for one in shown] == ["half \ufffd", "You said: half \ufffd"]
+    listed = client.get("/api/sessions").json()["sessions"]
+    assert [one["title"] for one in listed if one["id"] == session] == ["half \ufffd"]
+
+
+def test_tool_calls_that_are_no_list_are_shown_as_none(client: httpx2.Client) -> None:
+    session = new_session(client)
+    messages = [{"role": "user", "content": "a question", "tool_calls": 5}]
+    client.post(f"/api/sessions/{session}/import", json={"messages": messages})
+    shown = client.get(f"/api/sessions/{session}/messages").json()["messages"]
+    assert [part["type"] for part in shown[0]["parts"]] == ["text"]
