@@ -41,10 +41,11 @@ Known = tuple[Any, int]
 class SystemPrompt:
     """Reads the head of each list of a session, and knows what the last call that counted was sent with."""
 
-    def __init__(self, sizes: SizeCache, records: Callable[[], Sequence[Record]]) -> None:
+    def __init__(self, sizes: SizeCache, records_after: Callable[[str | None], Sequence[Record]]) -> None:
         self._sizes = sizes
-        self._records = records
-        self._all_excluded = False
+        self._records_after = records_after
+        self._newest: str | None = None
+        """The newest record that was looked at."""
         self.head = Head()
         """Of the last call that stored; looking leaves it as it is."""
         self.system: Known | None = None
@@ -53,6 +54,8 @@ class SystemPrompt:
         self._not_leading: Any = None
         """A system message of ours, known not to belong to the head."""
         self._injected: set[bytes] = set()
+        self._not_injected: set[bytes] = set()
+        """What begins like a summary of ours and is none."""
 
     def exclude(self, record: Record) -> None:
         """What this record put in belongs to the conversation, wherever it stands."""
@@ -124,13 +127,22 @@ class SystemPrompt:
     def _leads(self, message: Message) -> bool:
         if message.role not in (Role.SYSTEM, Role.DEVELOPER):
             return False
-        if not self._all_excluded and message.text.startswith(f"<{TAG} "):
-            # It may be ours: only then it pays to look at all records.
-            self._all_excluded = True
-            for record in self._records():
-                self.exclude(record)
         # A summary of ours that stands among the system messages belongs to the conversation.
-        return message.digest not in self._injected
+        return not self._is_injected(message)
+
+    def _is_injected(self, message: Message) -> bool:
+        digest = message.digest
+        if digest in self._injected:
+            return True
+        if not message.text.startswith(f"<{TAG} ") or digest in self._not_injected:
+            return False
+        # It may be ours: only then it pays to look at records, those of other processes too.
+        for record in self._records_after(self._newest):
+            self._newest = record.id
+            self.exclude(record)
+        if digest not in self._injected:
+            self._not_injected.add(digest)
+        return digest in self._injected
 
 
 def _digests(messages: Sequence[Message]) -> list[bytes]:

@@ -196,3 +196,27 @@ def test_an_archive_goes_on_after_an_undo_and_a_restart(either_store: Store) -> 
     said = [message.text for transcript in archive.written for message in transcript.messages]
     assert said == [message["content"] for message in longer]
     assert (second.first, second.follows) == (len(first.messages), 1)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_summary_in_a_system_message_is_known_to_every_manager(kind: str, tmp_path: Path) -> None:
+    """With `rolling`, and with the list that came back: each manager meets summaries that another made."""
+    store = MemoryStore() if kind == "memory" else open_store(f"sqlite:///{tmp_path}/sessions.db")
+    config = CompactConfig(
+        model="gpt-4o", max_context_tokens=4_000, preset="rolling", archive={"adapter": "none"}
+    )
+
+    def summarize(request: SummaryRequest) -> str:
+        return f"The {len(request.messages)} messages were about a booking service. " + "It is built. " * 20
+
+    managers = [CompactManager(config, store=store, summarizer=summarize) for _ in range(2)]
+    going_on, said = list[dict[str, Any]](), list[str]()
+    for turn in range(24):
+        question = user(f"question {turn}")
+        prepared = managers[turn % 2].prepare("s", [*going_on, question])
+        answer = assistant(f"answer {turn}")
+        going_on = [*prepared.messages, answer]
+        said += [question["content"], answer["content"]]
+        assert [message.text for message in store.originals("s")] == said[:-1]
+        assert sum("COMPACT-SUMMARY" in message["content"] for message in going_on) <= 1
+    assert len(store.records("s")) > 2
