@@ -2,8 +2,9 @@
 
     python benchmarks/summary_speed.py [PATH ...] [--tokens 100000] [--share 0.1]
 
-PATH is a .jsonl or .jsonl.gz file of conversations, joined until there are enough tokens, or a folder of such
-files; without one an agent's session is made up. Two figures each, in processor time, as multiples of the pass:
+PATH is a .jsonl or .jsonl.gz file of conversations, joined until there are enough tokens, or a folder of
+such files; without one an agent's session is made up. Two figures each, in processor time, as multiples of
+the pass:
 
 - cold: the first summary of a new process, of messages that it never read. What a process loads once (the
   vocabulary, the word lists) is loaded before. The best of five processes.

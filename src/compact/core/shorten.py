@@ -108,4 +108,4 @@ def _task_words(items: Sequence[Item]) -> frozenset[str]:
         for item in items
         if item.message.role is Role.USER and item.message.kind is MessageKind.ORIGINAL
     ]
-    return frozenset(word.lower() for word in content_words(tasks[-1][:2_000])) if tasks else frozenset()
+    return frozenset(content_words(tasks[-1][:2_000])) if tasks else frozenset()

@@ -61,7 +61,7 @@ def lexrank(request: SummaryRequest) -> str:
     said = _spoken(request)
     step = max(1, -(-len(said) // _MOST_RANKED))
     said = said[::step]
-    links = _cosines([Counter(word.lower() for word in content_words(one)) for one in said])
+    links = _cosines([Counter(content_words(one)) for one in said])
     ranks = [1.0] * len(said)
     for _ in range(_ROUNDS):
         flow = [0.0] * len(said)

@@ -23,7 +23,7 @@ def phrases_of(texts: Iterable[str]) -> set[Phrase]:
     found: set[Phrase] = set()
     for text in texts:
         for sentence in sentences(without_code(text)):
-            found.update(pairwise(word.lower() for word in content_words(sentence)))
+            found.update(pairwise(content_words(sentence)))
     return found
 
 

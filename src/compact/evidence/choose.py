@@ -7,29 +7,22 @@ line of its own (monotone submodular coverage after Lin and Bilmes 2011, where g
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 from heapq import heapify, heappop, heappush
-from itertools import chain, pairwise
-from math import fsum, log
+from math import fsum
 
+from compact.evidence.features import NOTHING, Features, features_of, weights_of, worth_of_names
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN
 from compact.evidence.survival import Holder
-from compact.evidence.values import values_in
 from compact.evidence.words import content_words
 from compact.model.summary import Evidence, EvidenceKind
-from compact.model.value import value
 
 _AGAIN = 0.1
 """What a feature is worth that is covered already, of what it was worth before."""
-_PAIR = 0.8
-_REPEATED_PAIR = 4.0
-"""Two words said together in several messages are the matter at hand."""
 _VALUE = 24
 """A value's rank against the weight of words, set by hand on the benchmark's conversations. Higher keeps more
 identifiers and fewer phrases; how much of each was not measured apart."""
@@ -40,12 +33,10 @@ _FEW_SAYINGS = 4
 _FOCUS = 4.0
 _SAYING = 12.0
 """What a saying is worth apart from its words, if it says something new: many short ones count most."""
-_NAME = 2.0
 _HANDED_ON = 0.42
 """Of the room that the user's words leave over, what goes to conclusions before all kinds compete for it."""
 _FRAGMENT, _ONE_MORE = 24, 2
 """Characters that every sentence costs on top, or shreds would look cheap, and every value of a list."""
-_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,58 +69,16 @@ class Group(Enum):
     __hash__ = object.__hash__  # the enum's own is a call of Python, and a choice counts by group
 
 
-@value
-class Features:
-    """What a text covers, read once and kept: most units of a ledger go from one choice to the next."""
-
-    words: tuple[str, ...] = ()
-    """Content words and pairs of neighbors, in small letters."""
-    names: tuple[str, ...] = ()
-    capitals: tuple[str, ...] = ()
-    """Words that are written with a capital."""
-    single: frozenset[str] = frozenset()
-    """Words alone, without pairs."""
-    letters: frozenset[str] = frozenset()
-    """Those made of letters only."""
-    numbered: tuple[tuple[str, str], ...] = ()
-    """Numbers with the word before them."""
-    on_top: int = _FRAGMENT
-
-
 @dataclass(slots=True, eq=False)
 class Candidate:
     unit: Evidence
     order: int
     cost: int
-    features: Features
     group: Group
-    weight: float = 1.0
+    names: tuple[str, ...] = ()
+    """Values that its text names."""
     later: Candidate | None = None
     """What the user said later on the same matter: this one may stay only where that one does."""
-    most: float = 0.0
-    """What it was worth when last looked at; less now, if anything."""
-    fresh: frozenset[str] = frozenset()
-    """Words of a saying that were not covered then."""
-
-
-@lru_cache(maxsize=20_000)
-def _features(text: str) -> Features:
-    written = content_words(text)
-    words = [word.lower() for word in written]
-    pairs = [f"{first} {second}" for first, second in pairwise(words)]
-    single = frozenset(words)
-    return Features(
-        words=tuple(dict.fromkeys([*words, *pairs])),
-        names=tuple(values_in(text)),
-        capitals=tuple(low for low, word in zip(words, written, strict=True) if low != word),
-        single=single,
-        letters=frozenset(filter(str.isalpha, single)),
-        numbered=tuple((before, word) for before, word in pairwise(words) if word[0].isdigit()),
-    )
-
-
-VALUE_ALONE = Features(on_top=_ONE_MORE)
-"""Of a unit that is one value: it covers itself."""
 
 
 def _group_of(unit: Evidence) -> Group:
@@ -142,7 +91,7 @@ _GROUPS = {EvidenceKind.CONCLUDED: Group.CONCLUDED, EvidenceKind.DONE: Group.DON
 
 
 class Choice:
-    """Candidates of a ledger, and which of them were taken so far."""
+    """Units of a ledger, and which of them were taken so far. They are known by their number here."""
 
     def __init__(
         self,
@@ -152,39 +101,53 @@ class Choice:
         among: Iterable[int] | None = None,
     ) -> None:
         """`before` is text that stands already: what it covers is covered. `among`: places in the ledger."""
-        places = range(len(ledger)) if among is None else among
-        self.candidates = [_candidate(place, ledger[place]) for place in places]
+        self._places = list(range(len(ledger)) if among is None else among)
+        self._units = units = [ledger[place] for place in self._places]
+        self._groups = [_group_of(unit) for unit in units]
+        # A unit that is one value covers itself.
+        self._features = [
+            NOTHING if unit.kind in _SINGLE_VALUES else features_of(unit.value) for unit in units
+        ]
+        self._costs = list(map(_cost, units))
         self._ranks = {unit.value: unit.rank for unit in ledger if unit.kind in VALUES}
-        self._weights = _weights(self.candidates)
-        self._series = _series(self.candidates)
+        self._said = [unit.kind in WORDS for unit in units]
+        spoken = [(unit.message, one) for unit, one in zip(units, self._features, strict=True) if one.words]
+        self._weights = weights_of(spoken)
+        self._naming = worth_of_names(
+            [one.names for one, said in zip(self._features, self._said, strict=True) if said]
+        )
         self._left = self._weights.copy()
         """What covering a feature adds now."""
         self._covered: set[str] = set()
+        self._fresh: dict[int, set[str]] = {}
+        """Words of a saying that were not covered when last looked at."""
         if before:
-            self._cover(before, _features(before))
+            self._cover(before, features_of(before))
         self.picked: list[Candidate] = []
-        self._taken: set[int] = set()
+        self._taken: dict[int, Candidate | None] = {}
+        """What needs no choice any more, with the candidate where it was picked."""
         self._used = 0
         self._spent: Counter[Group] = Counter()
-        self._of: dict[Group, list[Candidate]] = {group: [] for group in Group}
-        for one in self.candidates:
-            self._of[one.group].append(one)
-        self._standing(frozenset(map(str.lower, content_words(focus))))
-        for one in self.candidates:
-            one.most = self._most_worth(one)
+        self._of: dict[Group, list[int]] = {group: [] for group in Group}
+        for number, group in enumerate(self._groups):
+            self._of[group].append(number)
+        self._standing = self._standings(frozenset(content_words(focus)))
+        self._rates = list(map(self._highest_rate, range(len(units))))
+        """What each was worth for its size when last looked at, negative; less now, if anything."""
         if before:
             flat = " ".join(before.split())
-            self._taken.update(
-                id(one) for one in self.candidates if one.features.words and one.unit.value in flat
-            )
+            for number, one in enumerate(self._features):
+                if one.words and units[number].value in flat:
+                    self._taken[number] = None
         self._answered()
-        _link(self.candidates, self._weights)
+        self._later = self._links()
 
     def _answered(self) -> None:
         """A question stands with its answer: it needs no line of its own."""
-        asked = Holder("\n".join(one.unit.context for one in self._of[Group.OWN] if one.unit.context))
+        asked = [self._units[number].context for number in self._of[Group.OWN]]
         stated = self._of[Group.CONCLUDED]
-        self._taken.update(id(stated[place]) for place in asked.among([one.unit for one in stated]))
+        held = Holder("\n".join(filter(None, asked))).among([self._units[number] for number in stated])
+        self._taken.update(dict.fromkeys([stated[place] for place in held]))
 
     def take(self, room: int, shares: Shares) -> list[Candidate]:
         """The choice for `room` characters, in the order in which it was made: the last may go first.
@@ -192,11 +155,14 @@ class Choice:
         Asked again for a larger room, it goes on from where it stopped.
         """
         own = self._of[Group.OWN]
-        first = min((one.unit.message for one in (*own, *self._of[Group.SHOWN])), default=-1)
-        opening = [one for one in (*own, *self._of[Group.SHOWN]) if one.unit.message == first]
-        self._fill(opening, room, dict.fromkeys((Group.OWN, Group.SHOWN), room // 4), in_order=True)
-        words = room if shares.rest_chars < room else int(room * self._share_of_words(room, shares))
-        self._fill(own, room, {Group.OWN: words})
+        words = sorted([*own, *self._of[Group.SHOWN]])
+        first = min((self._units[number].message for number in words), default=-1)
+        most = dict.fromkeys((Group.OWN, Group.SHOWN), room // 4)
+        for number in words:
+            if self._units[number].message == first and self._fits(number, room, most):
+                self._pick(number, room, most)
+        share = 1.0 if shares.rest_chars < room else self._share_of_words(room, shares)
+        self._fill(own, room, {Group.OWN: int(room * share)})
         room = min(room, self._spent[Group.OWN] + self._spent[Group.SHOWN] + shares.rest_chars)
         spared = max(0.0, shares.words - self._spent[Group.OWN] / max(1, room))
         for group, share in (
@@ -206,199 +172,167 @@ class Choice:
         ):
             self._fill(self._of[group], room, {group: int(room * share)})
         most = {Group.TOOL: int(room * shares.tool_values), Group.SHOWN: room // 10}
-        self._fill(self.candidates, room, most)
+        self._fill(range(len(self._units)), room, most)
         return self.picked
 
     def _share_of_words(self, room: int, shares: Shares) -> float:
         """More where that is enough for all that the user said: only what does not fit is ranked."""
-        needed = sum(one.cost for one in self._of[Group.OWN])
+        needed = sum(self._costs[number] for number in self._of[Group.OWN])
         return shares.all_words if needed <= room * shares.all_words else shares.words
 
-    def _standing(self, focus: frozenset[str]) -> None:
+    def _standings(self, focus: frozenset[str]) -> list[float]:
         """Weights by position, newest before older, and by what the user asked to keep in view."""
-        spoken = [one for one in self.candidates if one.unit.kind not in VALUES]
-        newest = max((one.unit.message for one in spoken), default=0)
-        for one in spoken:
-            age = one.unit.message / newest if newest else 1.0
+        newest = max((unit.message for unit in self._units if unit.kind not in VALUES), default=0)
+        standing: list[float] = []
+        for unit, group in zip(self._units, self._groups, strict=True):
+            age = unit.message / newest if newest else 1.0
             # What the user said first or last goes before the middle; of the rest the newest counts.
-            one.weight = one.unit.rank * (
-                1 + 0.2 * abs(2 * age - 1) if one.group is Group.OWN else 0.75 + 0.5 * age
-            )
+            if unit.kind in VALUES:
+                standing.append(1.0)
+            elif group is Group.OWN:
+                standing.append(unit.rank * (1 + 0.2 * abs(2 * age - 1)))
+            else:
+                standing.append(unit.rank * (0.75 + 0.5 * age))
         if focus:
-            about = {one.unit.message for one in spoken if not focus.isdisjoint(one.features.words)}
-            for one in self.candidates:
-                if one.unit.message in about:
-                    one.weight *= _FOCUS
+            about = {
+                unit.message
+                for unit, one in zip(self._units, self._features, strict=True)
+                if unit.kind not in VALUES and not focus.isdisjoint(one.words)
+            }
+            for number, unit in enumerate(self._units):
+                if unit.message in about:
+                    standing[number] *= _FOCUS
+        return standing
 
-    def _most_worth(self, one: Candidate) -> float:
-        """What a unit would be worth with nothing covered: no less than it ever is."""
-        features = one.features
-        if features is VALUE_ALONE:
-            return _VALUE * self._ranks[one.unit.value] * one.weight
-        gain = sum(map(self._weights.__getitem__, features.words)) + self._naming(one, features.names)
-        return (gain + _SAYING if one.unit.kind in WORDS else gain) * one.weight
+    def _highest_rate(self, number: int) -> float:
+        """What a unit would be worth for its size with nothing covered: no less than it ever is."""
+        one, size = self._features[number], self._costs[number]
+        if one is NOTHING:
+            gain = _VALUE * self._ranks[self._units[number].value]
+            return -gain * self._standing[number] / (size + _ONE_MORE)
+        gain = sum(map(self._weights.__getitem__, one.words))
+        if one.names:
+            gain += self._worth_of_names(number, one.names)
+        if self._said[number]:
+            gain += _SAYING
+        return -gain * self._standing[number] / (size + _FRAGMENT)
 
-    def _worth(self, one: Candidate) -> float:
-        features, covered = one.features, self._covered
-        if features is VALUE_ALONE:
-            return 0.0 if one.unit.value in covered else one.most
-        gain = sum(map(self._left.__getitem__, features.words))
-        gain += self._naming(one, [name for name in features.names if name not in covered])
-        if one.unit.kind in WORDS:
-            one.fresh -= covered
-            gain += _SAYING * min(1.0, len(one.fresh) / 3)
-        worth = one.most = gain * one.weight
-        return worth
+    def _rate(self, number: int) -> float:
+        """The same with what is covered by now."""
+        one, covered = self._features[number], self._covered
+        if one is NOTHING:
+            return 0.0 if self._units[number].value in covered else self._rates[number]
+        gain = sum(map(self._left.__getitem__, one.words))
+        if one.names:
+            gain += self._worth_of_names(number, [name for name in one.names if name not in covered])
+        if self._said[number]:
+            fresh = self._fresh.get(number)
+            if fresh is None:
+                fresh = self._fresh[number] = set(filter(str.isalpha, one.single))
+            fresh -= covered
+            gain += _SAYING * min(1.0, len(fresh) / 3)
+        rate = self._rates[number] = -gain * self._standing[number] / (self._costs[number] + _FRAGMENT)
+        return rate
 
-    def _naming(self, one: Candidate, names: Sequence[str]) -> float:
+    def _worth_of_names(self, number: int, names: Sequence[str]) -> float:
         """Names have cheap lines of their own: among sayings each counts like a word."""
-        if not names:
-            return 0.0
-        if one.unit.kind in WORDS:
-            return sum(map(self._series.__getitem__, names))
-        ranks = self._ranks
-        return _VALUE * sum(ranks.get(name, 0.3) for name in names)
+        if self._said[number]:
+            return sum(map(self._naming.__getitem__, names))
+        return _VALUE * sum([self._ranks.get(name, 0.3) for name in names])
 
     def _cover(self, text: str, features: Features) -> None:
         left = self._left
-        covered = (text,) if features is VALUE_ALONE else (*features.words, *features.names)
+        covered = (text,) if features is NOTHING else (*features.words, *features.names)
         for feature in covered:
             if feature in left:
                 left[feature] *= _AGAIN
         self._covered.update(covered)
 
-    def _fill(
-        self,
-        units: Iterable[Candidate],
-        room: int,
-        most: Mapping[Group, int],
-        *,
-        in_order: bool = False,
-    ) -> None:
+    def _fill(self, numbers: Iterable[int], room: int, most: Mapping[Group, int]) -> None:
         """Take the best of the units while there is room; `most` says what groups may take in all.
 
         A unit's worth only ever falls, so what it was worth when last looked at is a bound, and only what
         comes to the top of the heap and would fit is looked at again.
         """
+        costs, groups, taken, rates = self._costs, self._groups, self._taken, self._rates
         left_for = {
             group: min(room - self._used, most.get(group, room) - self._spent[group]) for group in Group
         }
         heap = [
-            (0.0 if in_order else -one.most / (one.cost + one.features.on_top), one.order, one)
-            for one in units
-            if one.cost <= left_for[one.group] and id(one) not in self._taken
+            (rates[number], number)
+            for number in numbers
+            if costs[number] <= left_for[groups[number]] and number not in taken
         ]
         heapify(heap)
         while heap:
-            ratio, order, one = heappop(heap)
-            left = min(room - self._used, most.get(one.group, room) - self._spent[one.group])
-            if id(one) in self._taken or one.cost > left:
+            rate, number = heappop(heap)
+            if not self._fits(number, room, most):
                 continue
-            now = 0.0 if in_order else -self._worth(one) / (one.cost + one.features.on_top)
-            if now > ratio + 1e-9 and heap and now > heap[0][0]:
-                heappush(heap, (now, order, one))
-            elif now < -1e-9 or one.unit.kind in WORDS:  # words are kept though they say nothing new
-                self._pick(one, room, most)
+            now = self._rate(number)
+            if now > rate + 1e-9 and heap and now > heap[0][0]:
+                heappush(heap, (now, number))
+            elif now < -1e-9 or self._said[number]:  # words are kept though they say nothing new
+                self._pick(number, room, most)
 
-    def _pick(self, one: Candidate, room: int, most: Mapping[Group, int]) -> bool:
-        later = one.later
-        if later is not None and id(later) not in self._taken and not self._pick(later, room, most):
+    def _fits(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
+        group = self._groups[number]
+        left = min(room - self._used, most.get(group, room) - self._spent[group])
+        return self._costs[number] <= left and number not in self._taken
+
+    def _pick(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
+        later = self._later.get(number)
+        if later is not None and later not in self._taken and not self._pick(later, room, most):
             return False
-        spent = self._spent[one.group] + one.cost
-        if self._used + one.cost > room or spent > most.get(one.group, room):
+        unit, cost, group = self._units[number], self._costs[number], self._groups[number]
+        spent = self._spent[group] + cost
+        if self._used + cost > room or spent > most.get(group, room):
             return False
-        self._taken.add(id(one))
+        after = self._taken[later] if later is not None else None
+        one = Candidate(unit, self._places[number], cost, group, self._features[number].names, after)
+        self._taken[number] = one
         self.picked.append(one)
-        self._used += one.cost
-        self._spent[one.group] = spent
-        self._cover(one.unit.value, one.features)
+        self._used += cost
+        self._spent[group] = spent
+        self._cover(unit.value, self._features[number])
         return True
 
-
-def _candidate(order: int, unit: Evidence) -> Candidate:
-    size = len(unit.value)
-    if unit.kind in VALUES and unit.kind not in (EvidenceKind.ERROR, EvidenceKind.COMMAND):
-        return Candidate(unit, order, size + 2 + len(unit.context), VALUE_ALONE, _group_of(unit))
-    extra = len(unit.context) if unit.kind in WORDS else 6
-    features = _features(unit.value)
-    return Candidate(unit, order, size + extra + 8, features, _group_of(unit), fresh=features.letters)
-
-
-def _weights(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """What covering a word or a pair is worth: most for the matter that several messages are about."""
-    within: dict[int, list[tuple[str, ...]]] = {}
-    spoken = [one for one in candidates if one.features.words]
-    for one in spoken:
-        within.setdefault(one.unit.message, []).append(one.features.words)
-    said = (features[0] if len(features) == 1 else set().union(*features) for features in within.values())
-    counts = Counter(chain.from_iterable(said))
-    total = len(spoken) + 1
-    capitals = Counter(chain.from_iterable(one.features.capitals for one in spoken))
-    numbered = _numbered(spoken)
-    weights: dict[str, float] = {}
-    for feature, count in counts.items():
-        if " " in feature:
-            weights[feature] = _PAIR if count == 1 else _REPEATED_PAIR
-        else:
-            is_number = feature[0].isdigit()
-            # A word said once may be a slip; said twice it counts as much as a word can.
-            weights[feature] = log(1 + total / max(2, numbered.get(feature, count) if is_number else count))
-            if is_number or capitals[feature] >= count:
-                weights[feature] *= _NAME
-    return weights
+    def _links(self) -> dict[int, int]:
+        """For sayings what was said later on the same matter."""
+        said = self._of[Group.OWN]
+        features, weights = self._features, self._weights
+        found: dict[int, int] = {}
+        holding: dict[str, list[int]] = {}
+        common: set[str] = set()  # words that too many sayings have
+        for number in said:
+            shared: dict[int, int] = {}
+            words = set(features[number].single)
+            for word in words - common:
+                before = holding.setdefault(word, [])
+                for other in before:
+                    shared[other] = shared.get(other, 0) + 1
+                before.append(number)
+                if len(before) >= _FEW_SAYINGS:
+                    common.add(word)
+            best, score = -1, _SAME_MATTER
+            # Sets have no order of their own: sums that do not depend on it, and the newest of equals.
+            for other in sorted((other for other, count in shared.items() if count > 1), reverse=True):
+                least = min(fsum(map(weights.__getitem__, features[one].single)) for one in (number, other))
+                if self._units[other].message == self._units[number].message or not least:
+                    continue
+                both = words.intersection(features[other].single)
+                alike = fsum(map(weights.__getitem__, both)) / least
+                if alike > score:
+                    best, score = other, alike
+            if best >= 0 and best not in found:
+                found[best] = number
+        return found
 
 
-def series_of(name: str) -> str:
-    return _DIGITS.sub("#", name)
+def _cost(unit: Evidence) -> int:
+    """Characters of a unit with what stands around it."""
+    if unit.kind in _SINGLE_VALUES:
+        return len(unit.value) + 2 + len(unit.context)
+    return len(unit.value) + 8 + (len(unit.context) if unit.kind in WORDS else 6)
 
 
-def _series(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """What naming a value is worth in a saying: little for one of a series, `part_12.py` of `part_#.py`."""
-    said = [one.features.names for one in candidates if one.unit.kind in WORDS]
-    series = {name: series_of(name) for names in said for name in names}
-    counts = Counter(one for names in said if names for one in {series[name] for name in names})
-    return {name: _NAME * log(1 + (len(said) + 1) / max(2, counts[one])) for name, one in series.items()}
-
-
-def _numbered(spoken: Sequence[Candidate]) -> dict[str, int]:
-    """For each number, in how many messages one has its place: "step 12" says little after "step 11"."""
-    within: dict[tuple[str, str], set[int]] = {}
-    for one in spoken:
-        for pair in one.features.numbered:
-            within.setdefault(pair, set()).add(one.unit.message)
-    places: dict[str, set[int]] = {}
-    stands: dict[str, str] = {}
-    for (before, number), messages in within.items():
-        places.setdefault(before, set()).update(messages)
-        if len(places[before]) >= len(places.get(stands.get(number, ""), ())):
-            stands[number] = before
-    return {number: len(places[before]) for number, before in stands.items()}
-
-
-def _link(candidates: Sequence[Candidate], weights: dict[str, float]) -> None:
-    """Give each saying what was said later on the same matter."""
-    said = [one for one in candidates if one.group is Group.OWN]
-    # Sets have no order of their own: sums that do not depend on it, and the newest of equals.
-    sums = [fsum(map(weights.__getitem__, one.features.single)) for one in said]
-    holding: dict[str, list[int]] = {}
-    common: set[str] = set()  # words that too many sayings have
-    for number, one in enumerate(said):
-        shared: dict[int, int] = {}
-        for word in one.features.single - common:
-            before = holding.setdefault(word, [])
-            for other in before:
-                shared[other] = shared.get(other, 0) + 1
-            before.append(number)
-            if len(before) >= _FEW_SAYINGS:
-                common.add(word)
-        best, score = -1, _SAME_MATTER
-        for other in sorted((other for other, count in shared.items() if count > 1), reverse=True):
-            least = min(sums[other], sums[number])
-            if said[other].unit.message == one.unit.message or not least:
-                continue
-            words = one.features.single & said[other].features.single
-            alike = fsum(map(weights.__getitem__, words)) / least
-            if alike > score:
-                best, score = other, alike
-        if best >= 0 and said[best].later is None:
-            said[best].later = one
+_SINGLE_VALUES = VALUES - {EvidenceKind.ERROR, EvidenceKind.COMMAND}

@@ -15,9 +15,11 @@ _NO_END = "".join(
 )
 """After "Dr.", "Mrs." or the "2." of a list the sentence goes on; after "part XB-7-C." it does not."""
 _END = re.compile(
-    rf"(?<=[.!?…]){_NO_END}[\"”»)*_`]*[ \t]+(?=[\"“«(*`\[¿¡]?[^\Wa-z_])"
-    r"|(?<=[。！？])(?=[^」』”\"])|(?<![ \t])[ \t]*\n\s*"
+    rf"[.!?…。！？](?:(?<![。！？]){_NO_END}[\"”»)*_`]*[ \t]+(?=[\"“«(*`\[¿¡]?[^\Wa-z_])"
+    r"|(?<=[。！？])(?=[^」』”\"]))"
 )
+"""It begins with the mark itself, which stays, since nothing is found faster than one of a few characters."""
+_MAY_WRAP = re.compile(r"\n(?=[^\W\d_])(?=[^\WA-Z])")
 _WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n(?=[^\W\d_])(?=[^\WA-Z])")
 BULLET = re.compile(r"[ \t]*(?:[-*•–+]|\d{1,3}[.)]|\(?[a-z]\)|#{1,6})[ \t]+")
 _FENCE = re.compile(r"[ \t]*(```|~~~|\"\"\"|''')")
@@ -44,9 +46,8 @@ _INLINE = re.compile(
     r"|‹[^‹›\n]+›|›[^‹›\n]+‹|‚[^‚‘’\n]+[‘’]|「[^「」\n]+」|『[^『』\n]+』|《[^《》\n]+》|【[^【】\n]+】"
     r"|‘[^‘’\n]{20,}’|(?<!\w)'{1,2}[^'\n]+'{1,2}(?!\w)"
 )
-_MAY_QUOTE = re.compile(r"[“\"«»”„‹›‚「『《【‘]|(?<!\w)'")
-_MAY_END = re.compile(r"[.!?…][\"”»)*_`]*[ \t]|[。！？\n]")
-"""What every quotation, and every end of a sentence before the last, has: most short texts have neither."""
+_MAY_QUOTE = re.compile(r"[“\"«»”„‹›‚「『《【‘'](?<!\w')")
+"""What every quotation has: most short texts have none."""
 LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
 _QUOTED_WORDS = 5
 """A quotation of at least this many words is somebody's sentence."""
@@ -69,13 +70,31 @@ class Piece:
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a text, without bullets; a line break ends one unless the next line goes on small."""
-    if "\n" in text:
+    if "\n" not in text:
+        yield from _in_line(text)
+        return
+    if _MAY_WRAP.search(text):
         text = _WRAPPED.sub(" ", text)
-    for sentence in _END.split(text) if _MAY_END.search(text) else (text,):
-        bullet = BULLET.match(sentence)
-        sentence = sentence[bullet.end() :].strip() if bullet else sentence.strip()
-        if sentence:
+    for line in text.split("\n"):
+        yield from _in_line(line.strip())
+
+
+def _in_line(line: str) -> Iterator[str]:
+    start = 0
+    for end in _END.finditer(line):
+        if sentence := _bare(line[start : end.start() + 1]):
             yield sentence
+        start = end.end()
+    if sentence := _bare(line[start:] if start else line):
+        yield sentence
+
+
+def _bare(sentence: str) -> str:
+    """Without its bullet."""
+    if not sentence[:1].isalpha() or sentence[1:2] == ")":
+        bullet = BULLET.match(sentence)
+        sentence = sentence[bullet.end() :] if bullet else sentence
+    return sentence.strip()
 
 
 def without_code(text: str) -> str:

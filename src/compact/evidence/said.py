@@ -58,9 +58,9 @@ def _sayings(text: str, opens: bool) -> tuple[bool, tuple[tuple[str, Whose, floa
     blocks = _blocks(text, WHOLE if len(text) <= WHOLE else _JOINED)
     own = sum(len(block) for whose, block in blocks if whose is not Whose.SHOWN)
     if len(blocks) > _MOST_PIECES:
-        spoken = [block for block in blocks[20:-20] if is_about("orders", block[1].lower())]
+        spoken = [block for block in blocks[20:-20] if is_about(block[1], "orders")]
         blocks = [*blocks[:20], *spoken[: _MOST_PIECES - 40], *blocks[-20:]]
-    answers = own <= WHOLE or (own <= _ANSWER and is_about("ack", text[:_BEGINS].lower()))
+    answers = own <= WHOLE or (own <= _ANSWER and is_about(text[:_BEGINS], "ack"))
     units: list[tuple[str, Whose, float]] = []
     for whose, block in blocks:
         flat = " ".join(block.split())
@@ -91,10 +91,9 @@ def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
 
 def _standing(text: str) -> float:
     """How much it matters where not all words fit: orders and corrections before wishes, thanks last."""
-    lowered = text.lower()
-    if is_about("orders", lowered) or is_about("corrects", lowered):
+    if is_about(text, "orders", "corrects"):
         return 1.6
-    if len(text) < 40 and is_about("ack", lowered) and len(content_words(text)) < _FEW_WORDS:
+    if len(text) < 40 and is_about(text, "ack") and len(content_words(text)) < _FEW_WORDS:
         return 0.3
     if not _ASKS.search(text):
         return STATED
@@ -137,9 +136,8 @@ def _statements(text: str, closes: bool) -> tuple[tuple[str, float], ...]:
         if len(sentence) < 12 or sentence[0] == "|":
             continue
         flat = " ".join(sentence.split())
-        lowered = flat.lower()
         rank = 1.3 if closes else 1.0
-        if is_about("concludes", lowered):
+        if is_about(flat, "concludes"):
             rank *= 1.5
         if _QUESTION.search(flat):
             rank *= 0.7

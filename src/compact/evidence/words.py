@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d")
 _ANY_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Thai, kana, Chinese characters, Hangul: no blanks part the words, so pairs of characters stand for them."""
+_MARKS = ".,:;!?()\"'"
+_MOST_RUNS, _LONG_RUN = 50_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,11 @@ class Cue:
     eastern: tuple[str, ...]
     """Words of scripts where no blanks part them."""
 
-    def found(self, words: Collection[str], lowered: str) -> bool:
+    def found(self, words: Collection[str], text: str) -> bool:
         """True when one of the words is there; a phrase is looked for in the text itself."""
         if not self.words.isdisjoint(words):
             return True
+        lowered = text.lower()
         for first in self.phrases.keys() & words:
             if any(phrase in lowered for phrase in self.phrases[first]):
                 return True
@@ -38,6 +43,8 @@ class Cue:
 class Tongues:
     stop: frozenset[str]
     cues: Mapping[str, Cue]
+    cues_of: Mapping[str, tuple[str, ...]]
+    """Names of the cues that a word belongs to, by itself or as the first of a phrase."""
 
 
 @cache
@@ -50,7 +57,12 @@ def tongues() -> Tongues:
             if separator and not line.startswith("#"):
                 found.setdefault(name, set()).update(word.replace("_", " ") for word in words.split())
     stop = frozenset(found.pop("stop", ()))
-    return Tongues(stop, {name: _cue(words) for name, words in found.items()})
+    cues = {name: _cue(words) for name, words in found.items()}
+    cues_of: dict[str, tuple[str, ...]] = {}
+    for name, cue in cues.items():
+        for word in (*cue.words, *cue.phrases):
+            cues_of[word] = (*cues_of.get(word, ()), name)
+    return Tongues(stop, cues, cues_of)
 
 
 def _cue(words: set[str]) -> Cue:
@@ -64,35 +76,87 @@ def _cue(words: set[str]) -> Cue:
     return Cue(frozenset(single), phrases, tuple(eastern))
 
 
+class Lexicon(dict[str, tuple[str, ...]]):
+    """The content words of each run of characters between blanks. Each run is looked into once."""
+
+    def __init__(self) -> None:
+        self.cued: dict[str, set[str]] = {name: set() for name in tongues().cues}
+        """For each cue the runs that may belong to it."""
+        self.capitals: dict[str, tuple[str, ...]] = {}
+        """The content words that are written with a capital, of runs that have any."""
+        self.numbers: set[str] = set()
+        """Runs with a word that is a number."""
+
+    def __missing__(self, run: str) -> tuple[str, ...]:
+        known = tongues()
+        bare = run.strip(_MARKS)
+        if bare.isalpha() and bare.isascii():
+            written = [bare] if len(bare) > 1 else []
+            every = [bare.lower()]
+        else:
+            written = _WORD.findall(run)
+            every = _ANY_WORD.findall(run.lower())
+            if any(word[0].isdigit() for word in written):
+                self.numbers.add(run)
+            if not run.isascii() and EASTERN.search(run):
+                for runs in self.cued.values():
+                    runs.add(run)
+        for word in every:
+            for name in known.cues_of.get(word, ()):
+                self.cued[name].add(run)
+        found = tuple([low for word in written if (low := word.lower()) not in known.stop])
+        if found and not run.islower():
+            capitals = tuple([low for word in written if (low := word.lower()) != word and low in found])
+            if capitals:
+                self.capitals[run] = capitals
+        if len(run) <= _LONG_RUN:
+            self[run] = found
+        return found
+
+
+_lexicon: Lexicon | None = None
+
+
+def lexicon() -> Lexicon:
+    """That of the process; a new one where it has grown too large."""
+    global _lexicon
+    found = _lexicon
+    if found is None or len(found) > _MOST_RUNS:
+        found = _lexicon = Lexicon()
+    return found
+
+
 def content_words(text: str) -> list[str]:
-    """The words of a text that say something, as they are written, in order; of eastern scripts, pairs."""
-    stop = tongues().stop
-    if text.isascii() or not EASTERN.search(text):
-        return [word for word in _WORD.findall(text) if word.lower() not in stop]
-    words = [word for word in _WORD.findall(EASTERN.sub(" ", text)) if word.lower() not in stop]
-    for run in EASTERN.findall(text):
-        words += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+    """The words of a text that say something, in small letters, in order; of eastern scripts, pairs."""
+    words = list(chain.from_iterable(map(lexicon().__getitem__, western_runs(text))))
+    if not text.isascii():
+        for run in EASTERN.findall(text):
+            words += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
     return words
+
+
+def western_runs(text: str) -> list[str]:
+    """What stands between blanks, or between runs of eastern scripts."""
+    return text.split() if text.isascii() else EASTERN.sub(" ", text).split()
 
 
 def says_something(text: str) -> bool:
     """Whether there is any content word."""
-    if not text.isascii():
-        return bool(content_words(text))
-    stop = tongues().stop
-    return any(word.group().lower() not in stop for word in _WORD.finditer(text))
+    return any(map(lexicon().__getitem__, text.split())) or (not text.isascii() and bool(content_words(text)))
 
 
-@lru_cache(maxsize=8)
-def all_words(lowered: str) -> frozenset[str]:
-    """Every word in small letters, small words included. Several sorts are asked for of one text in a row."""
-    return frozenset(_ANY_WORD.findall(lowered))
-
-
-def is_about(cue: str, lowered: str) -> bool:
-    """True when a text in small letters has a word of this sort, in any language that has a file."""
-    found = tongues().cues.get(cue)
-    return found is not None and found.found(all_words(lowered), lowered)
+def is_about(text: str, *cues: str) -> bool:
+    """True when a text has a word of one of these sorts, in any language that has a file."""
+    known = lexicon()
+    runs = text.split()
+    deque(map(known.__getitem__, runs), maxlen=0)
+    for name in cues:
+        cued = known.cued.get(name)
+        if cued and not cued.isdisjoint(runs):
+            words = _ANY_WORD.findall(" ".join(cued.intersection(runs)).lower())
+            if tongues().cues[name].found(frozenset(words), text):
+                return True
+    return False
 
 
 def clip(text: str, limit: int) -> str:

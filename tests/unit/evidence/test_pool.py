@@ -67,17 +67,17 @@ def test_few_units_are_looked_at_again(monkeypatch) -> None:
     """Worth falls only, so what does not come to the top is not looked at: less than twice each."""
     ledger = ledger_of(40)
     looks = 0
-    worth = Choice._worth
+    rate = Choice._rate
 
-    def counted(self, one):
+    def counted(self, number):
         nonlocal looks
         looks += 1
-        return worth(self, one)
+        return rate(self, number)
 
-    monkeypatch.setattr(Choice, "_worth", counted)
+    monkeypatch.setattr(Choice, "_rate", counted)
     choice = Choice(ledger)
     assert choice.take(ROOM, Shares())
-    assert looks < 2 * len(choice.candidates)
+    assert looks < 2 * len(ledger)
 
 
 def test_a_ledger_stops_growing() -> None:

@@ -9,7 +9,7 @@ from itertools import compress, islice
 from compact.core.render import UNTRUSTED_HEADING, is_empty_failure, neutralize, request_positions
 from compact.core.seeming import whole
 from compact.evidence import Choice, extract, fold
-from compact.evidence.choose import VALUE_ALONE, Candidate, Group
+from compact.evidence.choose import Candidate, Group
 from compact.evidence.pool import pool
 from compact.evidence.reading import sentences
 from compact.evidence.said import SHOWN
@@ -159,7 +159,7 @@ def _at_least_something(
         return Draft("", ""), 0
     for chars in (3 * limit, 2 * limit, limit):
         shown = replace(said, value=clip(said.value, max(chars - 30, 8)), context="")
-        one = Candidate(shown, 0, 0, VALUE_ALONE, Group.OWN)
+        one = Candidate(shown, 0, 0, Group.OWN)
         made = draft([one], strategy, material.newest)
         if made.text and (tokens := count(made.text)) <= limit:
             return made, tokens

@@ -78,7 +78,7 @@ def _once(picked: Sequence[Candidate]) -> list[Candidate]:
     """
     listed = [one for one in picked if one.unit.kind in _LABELS]
     listed.sort(key=lambda one: (one.unit.untrusted, -len(one.unit.value)))
-    held = " ".join(name for one in picked if one.unit.kind not in _LABELS for name in one.features.names)
+    held = " ".join(name for one in picked if one.unit.kind not in _LABELS for name in one.names)
     inside: set[int] = set()
     for one in listed:
         if one.unit.value in held:

@@ -1,0 +1,120 @@
+"""What a unit covers: content words, pairs of them, and values; and what covering each is worth."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, pairwise
+from math import log
+
+from compact.evidence.values import values_in
+from compact.evidence.words import content_words, lexicon, western_runs
+from compact.model.value import value
+
+_PAIR = 0.8
+_REPEATED_PAIR = 4.0
+"""Two words said together in several messages are the matter at hand."""
+_NAME = 2.0
+_DIGITS = re.compile(r"\d+")
+
+
+@value
+class Features:
+    """What a text covers, read once and kept: most units of a ledger go from one choice to the next."""
+
+    words: tuple[str, ...] = ()
+    """Content words, then pairs of neighbors, each once."""
+    alone: int = 0
+    """How many of them are words."""
+    names: tuple[str, ...] = ()
+    capitals: tuple[str, ...] = ()
+    """Words that are written with a capital."""
+    numbered: tuple[tuple[str, str], ...] = ()
+    """Numbers with the word before them."""
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        return self.words[: self.alone]
+
+
+NOTHING = Features()
+
+
+@lru_cache(maxsize=20_000)
+def features_of(text: str) -> Features:
+    words = content_words(text)
+    known = lexicon()
+    runs = western_runs(text)
+    pairs = map(" ".join, pairwise(words))
+    single = dict.fromkeys(words)
+    has_numbers = not known.numbers.isdisjoint(runs)
+    return Features(
+        (*words, *pairs) if len(single) == len(words) else (*single, *dict.fromkeys(pairs)),
+        len(single),
+        tuple(values_in(text)),
+        tuple(chain.from_iterable([known.capitals[run] for run in runs if run in known.capitals])),
+        tuple((a, b) for a, b in pairwise(words) if b[0].isdigit()) if has_numbers else (),
+    )
+
+
+def weights_of(spoken: Sequence[tuple[int, Features]]) -> dict[str, float]:
+    """What covering a word or a pair is worth: most for the matter that several messages are about.
+
+    Given are units with words, each with the number of its message.
+    """
+    within: dict[int, list[Features]] = {}
+    for at, features in spoken:
+        within.setdefault(at, []).append(features)
+    words = Counter(chain.from_iterable(map(_words_of, within.values())))
+    pairs = Counter(chain.from_iterable(map(_pairs_of, within.values())))
+    weights = dict.fromkeys(pairs, _PAIR)
+    weights.update(dict.fromkeys([pair for pair, count in pairs.items() if count > 1], _REPEATED_PAIR))
+    capitals = Counter(chain.from_iterable([features.capitals for _, features in spoken]))
+    numbered = _numbered(spoken)
+    total = len(spoken) + 1
+    # A word said once may be a slip; said twice it counts as much as a word can.
+    worth = [log(1 + total / max(2, count)) for count in range(len(within) + 1)]
+    for word, count in words.items():
+        if word[0].isdigit():
+            weights[word] = worth[numbered.get(word, count)] * _NAME
+        else:
+            weights[word] = worth[count] * _NAME if capitals[word] >= count else worth[count]
+    return weights
+
+
+def _words_of(units: Sequence[Features]) -> Sequence[str] | set[str]:
+    return units[0].single if len(units) == 1 else set().union(*[one.single for one in units])
+
+
+def _pairs_of(units: Sequence[Features]) -> Sequence[str] | set[str]:
+    if len(units) == 1:
+        return units[0].words[units[0].alone :]
+    return set().union(*[one.words[one.alone :] for one in units])
+
+
+def _numbered(spoken: Sequence[tuple[int, Features]]) -> Mapping[str, int]:
+    """For each number, in how many messages one has its place: "step 12" says little after "step 11"."""
+    within: dict[tuple[str, str], set[int]] = {}
+    for at, features in spoken:
+        for pair in features.numbered:
+            within.setdefault(pair, set()).add(at)
+    places: dict[str, set[int]] = {}
+    stands: dict[str, str] = {}
+    for (before, number), messages in within.items():
+        places.setdefault(before, set()).update(messages)
+        if len(places[before]) >= len(places.get(stands.get(number, ""), ())):
+            stands[number] = before
+    return {number: len(places[before]) for number, before in stands.items()}
+
+
+def series_of(name: str) -> str:
+    return _DIGITS.sub("#", name)
+
+
+def worth_of_names(said: Sequence[Sequence[str]]) -> dict[str, float]:
+    """What naming a value is worth in a saying: little for one of a series, `part_12.py` of `part_#.py`."""
+    series = {name: series_of(name) for names in said for name in names}
+    counts = Counter(one for names in said if names for one in {series[name] for name in names})
+    return {name: _NAME * log(1 + (len(said) + 1) / max(2, counts[one])) for name, one in series.items()}
