@@ -86,7 +86,7 @@ class Chats:
         """
         remembered = self.settings_of(session_id)
         settings = {**remembered, **wanted}
-        model, problem = self._model_for(settings, remembered)
+        model, problem = self.model_for(settings, remembered)
         early: list[Event] = []
         with listening(early.append):
             manager = self.manager(settings, model.model)
@@ -102,7 +102,7 @@ class Chats:
     async def aopen(self, session_id: str, **wanted: Any) -> Conversation:
         return await asyncio.to_thread(self.open, session_id, **wanted)
 
-    def _model_for(
+    def model_for(
         self, settings: Mapping[str, Any], remembered: Mapping[str, Any]
     ) -> tuple[ChatModel, Notice | None]:
         """The model of the settings; where a remembered one cannot be had now, the default answers."""

@@ -216,10 +216,12 @@ class Conversation:
         """Compactions that stand; asked of the store only when there may be another one."""
         self.compactions = sum(r.kind in _COMPACTIONS for r in self.log.standing_records())
 
-    def catch_up(self) -> list[Notice]:
-        """Take in what another door has added to this session meanwhile; HistoryGone where it was deleted."""
+    def catch_up(self, turns_only: bool = False) -> list[Notice]:
+        """Take in what another door has added or set meanwhile; HistoryGone where the session was deleted."""
         try:
             self.log.catch_up()
+            if not turns_only:
+                self.log.catch_up_settings()
         except HistoryGone:
             raise
         except CompactError:
@@ -231,12 +233,26 @@ class Conversation:
         if not self.log.changed:
             return []
         with suppress(CompactError):
+            self._follow_settings()
             self.reset()
             came, self.log.came_in, self.log.changed = self.log.came_in, 0, False
             if came:
                 text = f"The session went on elsewhere: {came:,} message{'s' * (came != 1)} came in."
                 return [Notice(Severity.INFO, Topic.CAME_IN, text)]
         return []
+
+    def _follow_settings(self) -> None:
+        """Another door may have chosen another model, preset or policy."""
+        settings = self._in_force(self.settings)
+        self.model, problem = self.chats.model_for(settings, settings)
+        self.manager = self.log.manager = self.chats.manager(settings, self.model.model)
+        if problem is not None:
+            self.problems.append(problem)
+
+    def _in_force(self, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the session has not set for itself is as its space says."""
+        given = {name: value for name, value in own.items() if value is not None}
+        return {**self.chats.space_settings(self.id), **given}
 
     def compacted(self, before: int, after: int) -> list[Notice]:
         """What a compaction that was just made says: the engine's own words where it has any (S1.11)."""
@@ -353,14 +369,13 @@ class Conversation:
 
         Where that cannot be had, the error says why and all is as it was.
         """
-        changed = {**self.settings, **settings, **({"model": model} if model else {})}
-        own = {name: value for name, value in changed.items() if value is not None}
+        chosen = {**settings, **({"model": model} if model else {})}
         with listening(self.hear):
             answering = self.chats.model(model) if model else self.model
-            # What the session has not set for itself is as its space says.
-            manager = self.chats.manager({**self.chats.space_settings(self.id), **own}, answering.model)
-            self.usage = manager.usage(self.id, self.history)
-        self.model, self.manager, self.log.manager = answering, manager, manager
-        self.log.remember(**changed)
+            wanted = self._in_force({**self.settings, **chosen})
+            manager = self.chats.manager(wanted, answering.model)
+            usage = manager.usage(self.id, self.history)
+        self.log.remember(**chosen)
+        self.model, self.manager, self.log.manager, self.usage = answering, manager, manager, usage
         self.state = trimmed()
         self.recount()

@@ -261,7 +261,7 @@ class Exchange:
     def _stored(self, answer: Turn, fresh: Sequence[Turn]) -> list[Notice]:
         conversation, log = self.conversation, self.conversation.log
         # Another chat may have been answered meanwhile: these turns come after its, not in their place.
-        notices = conversation.catch_up()
+        notices = conversation.catch_up(turns_only=True)
         log.draft = ""
         at = self._at if fresh[0] is self.question else None
         try:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from compact.chat.session_settings import SessionSettings
 from compact.chat.turns import Turn, from_message, stamp, text_of, user_turn, with_results
 from compact.engine.caller_list import objects_of
 from compact.errors import FormatError, HistoryGone, NotFound
 from compact.formats import recognize
 from compact.manager import CompactManager
-from compact.model.event import EventName
 from compact.model.message import Message
 from compact.model.outcome import ContextUsage
 from compact.model.record import Record, RecordKind, standing
@@ -56,9 +56,7 @@ class TurnLog:
         self.space: str | None = None
         self.instructions: list[Turn] = []
         """The custom instructions of the space that the session lives in, as a system turn."""
-        self.settings: dict[str, Any] = {}
-        self._unsaved: dict[str, Any] = {}
-        """Settings that are stored with the first message: a session that was only looked at is none."""
+        self._remembered = SessionSettings(store, session_id)
         self.came_in = 0
         """Turns that other doors added and that no notice has reported yet."""
         self.changed = False
@@ -75,8 +73,7 @@ class TurnLog:
             return
         self._known = True
         self.title = thread.title
-        found = self.store.last_event(self.id, EventName.SETTINGS)
-        self.settings = {**(dict(found.data) if found is not None else {}), **self._unsaved}
+        self._remembered.read(thread)
         self.head = list(self.settings.get("head", []))
         self.space = thread.space
         self.instructions = self._space_instructions(thread.space)
@@ -120,6 +117,18 @@ class TurnLog:
         self.draft = draft  # a question that waits there is the other's
         return True
 
+    def catch_up_settings(self) -> None:
+        """Take in what another door has set meanwhile, such as a pin or a preset."""
+        before = set(self.settings.get("pins", ()))
+        if not self._remembered.catch_up():
+            return
+        self.head = list(self.settings.get("head", []))
+        pinned = set(self.settings.get("pins", ()))
+        for position in before ^ pinned:
+            if position < len(self.turns):
+                self.turns[position] = _pinned(self.turns[position], position in pinned)
+        self.changed = True
+
     @property
     def is_deleted(self) -> bool:
         """Whether another door has deleted the session."""
@@ -134,10 +143,11 @@ class TurnLog:
         try:
             with self.store.exclusively(self.id):
                 self.catch_up()
+                self.catch_up_settings()
                 if not self._known:
                     self.store.put_session(self.id)
-                if self.settings.pop("cut", None) or self._unsaved:
-                    self.store.add_event(self.id, EventName.SETTINGS, self.settings)
+                if self.settings.pop("cut", None) or self._remembered.has_unsaved:
+                    self._remembered.put(self.settings)
                 yield
                 end = self.store.end(self.id)
         except HistoryGone:
@@ -146,9 +156,15 @@ class TurnLog:
             # The engine may hold for stored what is not.
             self.manager.reload(self.id)
             raise
-        self._end, self._stored, self._unsaved, self._known = end, len(self.turns), {}, True
+        self._end, self._stored, self._known = end, len(self.turns), True
+        self._remembered.saved()
 
     # -- looking -------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is remembered with the session."""
+        return self._remembered.values
 
     @property
     def history(self) -> list[Turn]:
@@ -202,6 +218,9 @@ class TurnLog:
         if at is not None:
             del self.turns[at:]
             self._stored = min(self._stored, at)
+            if self.settings.get("pins"):
+                # Stored with the turns: what comes in their place was never pinned.
+                self.suggest(pins=self._remembered.pins_before(at))
         self.turns += turns
         return self.usage()
 
@@ -242,9 +261,10 @@ class TurnLog:
             settings |= {"head": leads} if leading else {}
             settings.pop("cut", None)
             self._store([*self.instructions, *leads, *all_turns])
-            self.store.add_event(self.id, EventName.SETTINGS, settings)
+            self._remembered.put(settings)
             self.store.put_session(self.id, title=title)
-        self.head, self.turns, self.title, self.settings = leads, all_turns, title, settings
+        self.head, self.turns, self.title = leads, all_turns, title
+        self._remembered.values = settings
         self._stored = len(all_turns)
         return self.usage()
 
@@ -272,7 +292,8 @@ class TurnLog:
         head = list(self.settings["import"]["head"])
         end = self.store.end(self.id)
         cut = {"at": start, "end": [end[0], end[1].hex()]}
-        self.remember(**{"cut": cut, "head": head, "imported": 0, "import": None})
+        pins = self._remembered.pins_before(start)
+        self.remember(**{"cut": cut, "head": head, "imported": 0, "import": None, "pins": pins})
         self.head, self.turns = head, self.turns[:start]
         self._stored = start
         self.manager.reload(self.id)
@@ -280,9 +301,7 @@ class TurnLog:
 
     def suggest(self, **settings: Any) -> None:
         """Settings to remember with the next message; nothing is stored for them alone."""
-        fresh = {name: value for name, value in settings.items() if self.settings.get(name) != value}
-        self._unsaved |= fresh
-        self.settings |= fresh
+        self._remembered.suggest(settings)
 
     def set_head(self, head: Sequence[Turn]) -> None:
         self.head = list(head)
@@ -300,8 +319,11 @@ class TurnLog:
 
     def pin(self, position: int, pinned: bool) -> None:
         """Protect the turn at this position, or no longer; a turn with tool results keeps them."""
+        with self.store.exclusively(self.id):
+            self.catch_up_settings()
+            pins = {n for n, turn in enumerate(self.turns) if is_pinned(turn)} - {position}
+            self.remember(pins=sorted(pins | {position} if pinned else pins))
         self.turns[position] = _pinned(self.turns[position], pinned)
-        self.remember(pins=[n for n, turn in enumerate(self.turns) if is_pinned(turn)])
 
     def name(self, text: str) -> None:
         title = _titled(text)
@@ -327,14 +349,16 @@ class TurnLog:
 
     def remember(self, **settings: Any) -> None:
         """Keep settings; the newest count. A new session stores them with its first message."""
-        changed = {**self.settings, **settings}
-        if changed == self.settings:
+        if {**self.settings, **settings} == self.settings:
             return
         if self._end[0] == 0 and self.store.session(self.id) is None:
-            self._unsaved |= settings
-        else:
-            self.store.add_event(self.id, EventName.SETTINGS, changed)
-        self.settings = changed
+            self._remembered.suggest(settings)
+            return
+        with self.store.exclusively(self.id):
+            self.catch_up_settings()
+            changed = {**self.settings, **settings}
+            self._remembered.put(changed)
+        self._remembered.values = changed
 
 
 def _titled(text: str) -> str:

@@ -1,0 +1,65 @@
+"""What is remembered with a session: preset, policy, model, pins, system prompt, the last import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compact.model.event import EventName
+from compact.ports import Thread, Threads
+
+_NEWEST = "settings_event"
+"""On the session's row: the number of the event with its newest settings."""
+
+
+class SessionSettings:
+    """Kept as events of the session, of which the newest counts; several doors may change them.
+
+    A mark on the session's row shows that there is a newer one: quicker to ask than the events.
+    """
+
+    def __init__(self, store: Threads, session_id: str) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._event: int | None = None
+        """The number of the event that `values` come from."""
+        self.values: dict[str, Any] = {}
+        self._unsaved: dict[str, Any] = {}
+        """Stored with the first message: a session that was only looked at is none."""
+
+    @property
+    def has_unsaved(self) -> bool:
+        return bool(self._unsaved)
+
+    def saved(self) -> None:
+        """Nothing waits any more: the transaction that stored it is over."""
+        self._unsaved = {}
+
+    def read(self, thread: Thread) -> None:
+        self._event = thread.settings.get(_NEWEST)
+        found = self._store.last_event(self._session_id, EventName.SETTINGS)
+        self.values = {**(dict(found.data) if found is not None else {}), **self._unsaved}
+
+    def catch_up(self) -> bool:
+        """Whether another door has set something meanwhile; it is taken in."""
+        thread = self._store.session(self._session_id)
+        if thread is None or thread.settings.get(_NEWEST) == self._event:
+            return False
+        self.read(thread)
+        return True
+
+    def put(self, values: Mapping[str, Any]) -> None:
+        """Store all of them. Call it where nobody else writes to the session."""
+        self._event = self._store.add_event(self._session_id, EventName.SETTINGS, values)
+        thread = self._store.session(self._session_id)
+        if thread is not None:
+            self._store.put_session(self._session_id, settings={**thread.settings, _NEWEST: self._event})
+
+    def suggest(self, changes: Mapping[str, Any]) -> None:
+        """Settings to store with the next message; nothing is stored for them alone."""
+        fresh = {name: value for name, value in changes.items() if self.values.get(name) != value}
+        self._unsaved |= fresh
+        self.values |= fresh
+
+    def pins_before(self, position: int) -> list[int]:
+        return [pin for pin in self.values.get("pins", ()) if pin < position]

@@ -1,0 +1,90 @@
+"""Settings and pins of a session that two doors hold open, or that goes on from an earlier message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from compact.chat import Chats, Conversation
+from compact.chat.turn_log import is_pinned
+from compact.errors import StoreError
+from compact.stores.memory import MemoryStore
+
+MakeChats = Callable[..., Chats]
+
+
+def begun(chats: Chats, questions: int = 1) -> Conversation:
+    conversation = chats.open("s")
+    for number in range(questions):
+        list(conversation.send(f"question {number}"))
+    return conversation
+
+
+def pins(conversation: Conversation) -> list[int]:
+    return [position for position, turn in enumerate(conversation.turns) if is_pinned(turn)]
+
+
+def replies(count: int) -> Sequence[str]:
+    return [f"reply {number}" for number in range(count)]
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {} if request.param == "sqlite" else {"store": MemoryStore()}
+
+
+def test_a_pin_and_a_preset_set_at_two_doors_both_stay(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    one, other = begun(make_chats(replies(1), **options)), make_chats(**options).open("s")
+    one.pin(0)
+    other.use(preset="chat")
+    other.pin(1)
+    again = make_chats(**options).open("s")
+    assert pins(again) == pins(other) == [0, 1] and again.settings["preset"] == "chat"
+
+
+def test_a_pin_and_a_preset_of_another_door_hold_for_the_next_message(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    one = begun(make_chats(replies(1), **options))
+    other = make_chats(replies(2), **options).open("s")
+    one.pin(0)
+    one.use(preset="rolling")
+    list(other.send("more"))
+    assert pins(other) == [0] and other.manager.config.preset == "rolling"
+    one.pin(0, False)
+    other.catch_up()
+    assert pins(other) == []
+
+
+@pytest.mark.parametrize("how", ["edit", "retry"])
+def test_what_takes_the_place_of_a_pinned_message_is_not_pinned(
+    how: str, make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats(replies(6), **options), questions=3)
+    conversation.pin(0)
+    conversation.pin(3)
+    list(conversation.edit(2, "another question") if how == "edit" else conversation.retry(3))
+    list(conversation.send("and then"))
+    assert pins(conversation) == [0]
+    assert pins(make_chats(**options).open("s")) == [0]
+
+
+def test_settings_that_cannot_be_stored_are_not_in_force(
+    make_chats: MakeChats, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = begun(make_chats(replies(1), **options))
+
+    def full(*_: Any) -> int:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(conversation.log.store, "add_event", full)
+    with pytest.raises(StoreError, match="full"):
+        conversation.use(preset="chat")
+    assert conversation.settings["preset"] == conversation.manager.config.preset == "budget"
+    with pytest.raises(StoreError, match="full"):
+        conversation.pin(0)
+    assert pins(conversation) == []
