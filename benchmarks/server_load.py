@@ -370,6 +370,8 @@ def _report(
     print(f"overhead          {alone / direct:.1f} x; at a model of 1 s {(alone - direct + 1):.3f} x")
     print(f"compactions       {load.compactions:,}")
     print(f"memory            {' → '.join(f'{size:.0f}' for size in load.memory)} MB")
+    half, grown = load.memory[len(load.memory) // 2], load.memory[-1] - load.memory[len(load.memory) // 2]
+    print(f"in the last half  {grown / half:+.1%}, {grown * 2 * 1024 / len(times):+.1f} kB a turn")
     if options.kill:
         print(
             f"killed            {options.kill} x; longest refused {load.longest_refusal:.1f} s of {LEASE} s"

@@ -21,7 +21,8 @@ from compact.formats.tools import tool_list
 from compact.model.message import Message
 from compact.ports import TokenCounter
 
-_SIZES_KEPT = 200_000
+_SIZES_KEPT = 10_000
+"""At most twice that: more than one prompt holds. A server sees a new message at every turn, for ever."""
 # All that may stand around a summary's text.
 _FRAME = "\n".join((tagged("", 99, span_handle(())), TRIGGER_LINE, FIRST_LINE, CONTINUE_LINE))
 _FRAME_MESSAGES = 5
@@ -33,13 +34,16 @@ class SizeCache:
     def __init__(self, counter: TokenCounter) -> None:
         self.counter = counter
         self._sizes: dict[bytes, int] = {}
+        self._older: dict[bytes, int] = {}
 
     def of_message(self, message: Message) -> int:
         size = self._sizes.get(message.digest)
         if size is None:
-            size = with_margin(measure_message(message, self.counter.count), self.counter)
+            size = self._older.get(message.digest)
+            if size is None:
+                size = with_margin(measure_message(message, self.counter.count), self.counter)
             if len(self._sizes) >= _SIZES_KEPT:
-                self._sizes.clear()
+                self._sizes, self._older = {}, self._sizes
             self._sizes[message.digest] = size
         return size
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import chain, pairwise
 from math import log
 
+from compact.evidence.remembered import remembered
 from compact.evidence.values import values_in
 from compact.evidence.words import content_words, lexicon, western_runs
 from compact.model.value import value
@@ -42,8 +42,7 @@ class Features:
 NOTHING = Features()
 
 
-@lru_cache(maxsize=20_000)
-def features_of(text: str) -> Features:
+def _read_features(text: str, _: bool) -> Features:
     words = content_words(text)
     known = lexicon()
     runs = western_runs(text)
@@ -57,6 +56,10 @@ def features_of(text: str) -> Features:
         tuple(chain.from_iterable([known.capitals[run] for run in runs if run in known.capitals])),
         tuple((a, b) for a, b in pairwise(words) if b[0].isdigit()) if has_numbers else (),
     )
+
+
+# Several times the text in bytes; a quarter of the usual is what two full ledgers say.
+features_of = remembered(_read_features, share=0.25)
 
 
 def weights_of(spoken: Sequence[tuple[int, Features]]) -> dict[str, float]:

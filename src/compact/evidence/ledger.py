@@ -234,7 +234,7 @@ def _rank(one: _Seen, first: int, last: int) -> float:
     return round(rank * _ALONE.get((sources[0], one.kind), 1.0) if len(sources) == 1 else rank, 3)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=20_000)
 def _parts(value: str) -> tuple[str, ...]:
     """The words that a name is made of."""
     return tuple(part.lower() for part in _PART.findall(value) if len(part) > 3)

@@ -8,16 +8,22 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-_CHARS = 4_000_000
-"""Characters of text whose readings are kept, at most twice that: a million tokens."""
+_CHARS = 2_000_000
+"""Characters of text whose readings are kept, at most twice that: a million tokens, as one session may have.
+
+A server of many sessions fills it, and a reading takes about twice its text.
+"""
 
 
 class Reader(Protocol[T_co]):
     def __call__(self, text: str, how: bool = False, /) -> T_co: ...
 
 
-def remembered(read: Callable[[str, bool], T]) -> Reader[T]:
-    """`read`, once a text. Bounded by characters, not by the number of texts: one may have megabytes."""
+def remembered(read: Callable[[str, bool], T], share: float = 1.0) -> Reader[T]:
+    """`read`, once a text. Bounded by characters, not by the number of texts: one may have megabytes.
+
+    `share` of those characters, where a reading takes more room than others.
+    """
     newer: dict[tuple[str, bool], T] = {}
     older: dict[tuple[str, bool], T] = {}
     size = 0
@@ -30,7 +36,7 @@ def remembered(read: Callable[[str, bool], T]) -> Reader[T]:
             found = older.get(key)
             if found is None:
                 found = read(text, how)
-            if size > _CHARS:
+            if size > _CHARS * share:
                 newer, older, size = {}, newer, 0
             newer[key] = found
             size += len(text)

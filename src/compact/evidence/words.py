@@ -86,6 +86,8 @@ class Lexicon(dict[str, tuple[str, ...]]):
         """The content words that are written with a capital, of runs that have any."""
         self.numbers: set[str] = set()
         """Runs with a word that is a number."""
+        self.size = 0
+        """How many runs it knows; a long one counts as several, and is looked into each time."""
 
     def __missing__(self, run: str) -> tuple[str, ...]:
         known = tongues()
@@ -109,6 +111,7 @@ class Lexicon(dict[str, tuple[str, ...]]):
             capitals = tuple([low for word in written if (low := word.lower()) != word and low in found])
             if capitals:
                 self.capitals[run] = capitals
+        self.size += 1 + len(run) // _LONG_RUN
         if len(run) <= _LONG_RUN:
             self[run] = found
         return found
@@ -121,7 +124,7 @@ def lexicon() -> Lexicon:
     """That of the process; a new one where it has grown too large."""
     global _lexicon
     found = _lexicon
-    if found is None or len(found) > _MOST_RUNS:
+    if found is None or found.size > _MOST_RUNS:
         found = _lexicon = Lexicon()
     return found
 

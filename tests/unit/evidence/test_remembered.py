@@ -41,3 +41,17 @@ def test_units_of_a_text_that_comes_again_have_their_own_message_and_question() 
         (2, "asked in [m1]: Shall I book the van for Monday?"),
         (4, "asked in [m3]: Shall I tell the landlord as well?"),
     ]
+
+
+def test_a_large_reading_has_a_share_of_the_characters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remembered, "_CHARS", 400)
+    read: list[str] = []
+    reader = once(lambda text, how: bool(read.append(text)) or text, share=0.25)
+    for number in range(12):
+        reader(f"{number:02} " * 10)
+    reader("11 " * 10)
+    assert len(read) == 12
+    reader("00 " * 10)
+    assert len(read) == 13

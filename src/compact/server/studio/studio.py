@@ -23,6 +23,7 @@ from compact.server.studio.notifying import News, Notifier, notifier_for
 from compact.server.studio.presence import Presence
 from compact.server.studio.session_events import SessionEvents
 from compact.server.studio.settings import StudioSettings
+from compact.server.studio.weighing import Room
 from compact.server.studio.workspace import Workspace
 from compact.stores import open_store
 
@@ -87,7 +88,8 @@ class Studio:
         def notify(news: News, session_id: str) -> None:
             self._notifier.notify(news, tenant, session_id)
 
-        return Workspace(tenant, chats, events, self.metrics, presence, notify, settings.max_conversations)
+        room = Room(settings.max_conversations, settings.max_history_bytes)
+        return Workspace(tenant, chats, events, self.metrics, presence, notify, room)
 
     async def message_lists(self, tenant: str) -> MessageLists:
         """For programs that keep their conversations themselves."""

@@ -31,6 +31,7 @@ from compact.server.studio.session_events import SessionEvents
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.turn import Turn
 from compact.server.studio.ui_stream import usage_part
+from compact.server.studio.weighing import Room, Weight
 
 T = TypeVar("T")
 # Of the trigger. A turn adds a few per cent of the window, so that the summary is there a turn or two ahead.
@@ -51,6 +52,7 @@ class OpenSession:
     """The summary of its coming compaction is being made."""
     stale: bool = False
     """The session or its settings were changed since: it is opened again once nobody works on it."""
+    weight: Weight = field(default_factory=Weight)
 
     @property
     def streaming(self) -> bool:
@@ -70,7 +72,7 @@ class Workspace:
         metrics: Metrics,
         presence: Presence,
         notify: Callable[[News, str], None],
-        max_open: int,
+        room: Room,
     ) -> None:
         self.tenant = tenant
         self.chats = chats
@@ -81,7 +83,7 @@ class Workspace:
         self.figures = KnownFigures()
         self._notify = notify
         """Notifies other processes."""
-        self._max_open = max_open
+        self._room = room
         self._open: OrderedDict[str, OpenSession] = OrderedDict()
         self._opening = NamedLocks()
         self._changing = NamedLocks()
@@ -118,14 +120,23 @@ class Workspace:
         await self.thread(session_id)
         entry = OpenSession(await self.chats.aopen(session_id))
         self._open[session_id] = entry
-        for old in list(self._open):
-            if len(self._open) <= self._max_open:
-                break
-            if old != session_id and not self._open[old].busy and not self._open[old].ahead:
-                del self._open[old]
-                # The engine would hold the history of thousands of sessions.
-                self.chats.reload(old)
+        self._make_room(entry)
         return entry
+
+    def _make_room(self, newest: OpenSession) -> None:
+        """Close conversations that nobody uses, oldest first, while there are too many or they are too long.
+
+        The engine forgets them too, or it would hold the history of thousands of sessions.
+        """
+        newest.weight.take(newest.conversation.turns)
+        held = sum(entry.weight.bytes for entry in self._open.values())
+        for old, entry in list(self._open.items()):
+            if len(self._open) <= self._room.conversations and held <= self._room.bytes:
+                return
+            if entry is not newest and not entry.busy and not entry.ahead:
+                held -= entry.weight.bytes
+                del self._open[old]
+                self.chats.reload(old)
 
     async def _open_again(self, entry: OpenSession) -> None:
         session_id, entry.stale = entry.conversation.id, False
@@ -149,7 +160,9 @@ class Workspace:
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
-            return await asyncio.to_thread(_caught_up, entry.conversation, act)
+            found = await asyncio.to_thread(_caught_up, entry.conversation, act)
+        self._make_room(entry)
+        return found
 
     def reopen(self, session_id: str) -> None:
         """It was moved to another space: the next use reads its settings again."""
@@ -236,8 +249,12 @@ class Workspace:
             turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
             await self._claim(session_id, turn.work)
             entry.turn = turn
-            turn.start().add_done_callback(lambda _: self._background(self._ahead(entry, turn)))
+            turn.start().add_done_callback(lambda _: self._after(entry, turn))
             return turn.live
+
+    def _after(self, entry: OpenSession, turn: Turn) -> None:
+        self._make_room(entry)
+        self._background(self._ahead(entry, turn))
 
     async def _ahead(self, entry: OpenSession, turn: Turn) -> None:
         """While the user reads: make the summary of a compaction that is near (S5.13)."""
