@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from compact.core.citations import cited_positions, drop_false_citations, order_ledger
 from compact.core.cutting import look_at_most
 from compact.core.language import is_other_language
 from compact.core.quotes import (
+    LookUp,
     Said,
     denied_approval,
     invented_quotes,
@@ -88,14 +90,15 @@ def check_summary(
         cleaned = limit_sentences(cleaned, BRIEF_SENTENCES)
     elif request.strategy == "decision_log":
         cleaned = order_ledger(cleaned)
-    cleaned = drop_false_citations(cleaned, _citable(request)).strip()
+    citable = _citable(request) if cited_positions(cleaned) else set[int]()
+    cleaned = drop_false_citations(cleaned, citable).strip()
     if len(cleaned) < min_chars:
         raise _refused(RefusalReason.TOO_SHORT, f"it has {len(cleaned)} characters, {min_chars} are required")
     _refuse_size(count(cleaned), request.max_tokens, replaced_tokens)
     if is_other_language(cleaned, _spoken(request)):
         raise _refused(RefusalReason.OTHER_LANGUAGE, "it is in another language than the conversation")
-    said = _said(request)
-    invented = invented_quotes(cleaned, said)
+    look_up = LookUp(partial(_said, request))
+    invented = invented_quotes(cleaned, look_up)
     if invented:
         shown = invented[0] if len(invented[0]) <= 80 else invented[0][:80] + "…"
         raise _refused(RefusalReason.INVENTED_QUOTE, f"the user never wrote “{shown}”")
@@ -103,7 +106,7 @@ def check_summary(
         raise _refused(
             RefusalReason.INVENTED_QUOTE, f"the user turned down what it has approved: {denied[:80]}"
         )
-    return quote_others_apart(cleaned, said)
+    return quote_others_apart(cleaned, look_up)
 
 
 def clean_summary(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 _SAMPLE_CHARS = 20_000
 _MIN_UNITS = 25
@@ -37,6 +38,8 @@ _SCRIPTS: tuple[tuple[str, str, int], ...] = (
     ("han", "一-鿿㐀-䶿", 2),
 )
 _SCRIPT_PATTERNS = [(name, re.compile(f"[{chars}]+"), width) for name, chars, width in _SCRIPTS]
+_LATIN = _SCRIPT_PATTERNS[0][1]
+_WORD = re.compile(r"[^\W\d_]+")
 
 _STOPWORDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
@@ -124,19 +127,24 @@ def _other_latin_language(prose: str, known: Sequence[str]) -> bool:
 
 def _small_words(prose: str) -> tuple[int, dict[str, float], dict[str, int]]:
     """How many words there are, the share of each language's small words, and how many different ones."""
-    words = Counter(re.findall(r"[^\W\d_]+", prose.lower()))
+    words = Counter[str]()
+    for run, count in Counter(prose.lower().split()).items():
+        for word in _WORD.findall(run):
+            words[word] += count
     total = sum(words.values())
-    found = {name: len(stop & words.keys()) for name, stop in _STOPWORDS.items()}
-    scores = {
-        name: sum(words[word] for word in stop) / total if total else 0.0 for name, stop in _STOPWORDS.items()
-    }
-    return total, scores, found
+    found = {name: stop & words.keys() for name, stop in _STOPWORDS.items()}
+    scores = {name: sum(words[word] for word in small) / max(1, total) for name, small in found.items()}
+    return total, scores, {name: len(small) for name, small in found.items()}
 
 
 def _scripts(prose: str, least: int = _MIN_UNITS) -> dict[str, float]:
     """Share of each script among the words of the prose; empty when there is too little of it."""
     units = dict.fromkeys((name for name, _, _ in _SCRIPTS), 0.0)
-    for name, pattern, width in _SCRIPT_PATTERNS[:1] if prose.isascii() else _SCRIPT_PATTERNS:
+    if prose.isascii():
+        # Nothing but Latin: all there is to ask is whether there is enough of it.
+        enough = next(islice(_LATIN.finditer(prose), least - 1, None), None)
+        return {**units, "latin": 1.0} if enough else {}
+    for name, pattern, width in _SCRIPT_PATTERNS:
         runs = pattern.findall(prose)
         units[name] = sum(map(len, runs)) / width if width else float(len(runs))
     total = sum(units.values())

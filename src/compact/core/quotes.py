@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from compact.core.citations import cited_positions
 from compact.core.seeming import plain
@@ -121,13 +122,38 @@ class Said:
     """What tools returned: never the user's word, also where the assistant repeats it."""
 
 
-def invented_quotes(text: str, said: Said) -> list[str]:
+class LookUp:
+    """Reads each kind of source when it is first asked for: most summaries quote nothing."""
+
+    def __init__(self, collect: Callable[[], Said]) -> None:
+        self._collect = collect
+        self._read: dict[str, str] = {}
+
+    @cached_property
+    def said(self) -> Said:
+        return self._collect()
+
+    def is_the_users(self, quote: str, *, whole: bool = False) -> bool:
+        """`whole`: not only where the user denies it."""
+        return self._holds("user", quote) and not (whole and _only_denied(self._read["user"], quote))
+
+    def may_be_the_users(self, quote: str) -> bool:
+        if self._holds("user", quote):
+            return True
+        return self._holds("others", quote) and not self._holds("tools", quote)
+
+    def _holds(self, whose: str, quote: str) -> bool:
+        if whose not in self._read:
+            self._read[whose] = "\n".join(map(_normalize, getattr(self.said, whose)))
+        return _holds(self._read[whose], quote)
+
+
+def invented_quotes(text: str, look_up: LookUp) -> list[str]:
     """Quotes that `text` attributes to the user and that are not the user's.
 
     They have four words or more; after a word of speech two are enough. A quote that leaves out the "never"
     before it is not the user's either.
     """
-    look_up = _LookUp(said)
     quotes = [
         quote
         for quote, approved, denied in _user_quotes(text)
@@ -137,17 +163,16 @@ def invented_quotes(text: str, said: Said) -> list[str]:
     ]
     quotes += [quote for quote in _block_quotes(text) if not look_up.is_the_users(quote)]
     lines = user_lines(text)
-    spoken = vocabulary(said.user) if lines else set[str]()
+    spoken = vocabulary(look_up.said.user) if lines else set[str]()
     return quotes + [line for line in lines if share_spoken(line, spoken) < _OWN_SHARE]
 
 
-def quote_others_apart(text: str, said: Said) -> str:
+def quote_others_apart(text: str, look_up: LookUp) -> str:
     """The text with backticks for quotation marks around what nobody said in the conversation.
 
     A later summary may take the user's words from quotation marks in this one, so what tools returned, or
     nobody at all, must not stand in any.
     """
-    look_up = _LookUp(said)
 
     def marked(match: re.Match[str]) -> str:
         quote = _content(match)
@@ -183,28 +208,6 @@ def denied_approval(text: str, turned_down: Mapping[int, bool]) -> str:
 def turns_down(said: str) -> bool:
     """Whether a message is a no and nothing else; one that names another way may approve of that."""
     return _NO.match(said) is not None and not _OTHER_WAY.search(said)
-
-
-class _LookUp:
-    """Reads each kind of source when it is first asked for: most summaries quote nothing."""
-
-    def __init__(self, said: Said) -> None:
-        self._said = said
-        self._read: dict[str, str] = {}
-
-    def is_the_users(self, quote: str, *, whole: bool = False) -> bool:
-        """`whole`: not only where the user denies it."""
-        return self._holds("user", quote) and not (whole and _only_denied(self._read["user"], quote))
-
-    def may_be_the_users(self, quote: str) -> bool:
-        if self._holds("user", quote):
-            return True
-        return self._holds("others", quote) and not self._holds("tools", quote)
-
-    def _holds(self, whose: str, quote: str) -> bool:
-        if whose not in self._read:
-            self._read[whose] = "\n".join(map(_normalize, getattr(self._said, whose)))
-        return _holds(self._read[whose], quote)
 
 
 def _content(match: re.Match[str]) -> str:

@@ -259,7 +259,18 @@ def fold(
     A value that comes up again keeps its newest message and gains rank; old values lose some. A file keeps
     its newest state, a command its newest ending. Words and conclusions are only ever added.
     """
-    units = list(units)
+    global _folded_last
+    last = _folded_last
+    if last[0] is not earlier or last[1] is not units:
+        last = _folded_last = (earlier, units, _merged(earlier, list(units)))
+    return _bounded(last[2], most)
+
+
+_folded_last: tuple[Sequence[Evidence], Iterable[Evidence], list[Evidence]] = ((), (), [])
+"""A summary is chosen from the fold that its record, once committed, stands for: the same two, folded once."""
+
+
+def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evidence]:
     values, keys = {unit.value for unit in units}, {(unit.kind, unit.value) for unit in units}
     kept: list[Evidence] = []
     merged: dict[tuple[EvidenceKind, str], Evidence] = {}  # what comes up again, and what is new
@@ -283,20 +294,19 @@ def fold(
         elif before is not None and unit.kind is EvidenceKind.SAID and len(unit.value) < 40:
             unit = before if before.context else unit
         merged[key] = unit
-    return _bounded([*kept, *merged.values()], most)
+    return [*kept, *merged.values()]
 
 
 def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:
     """The whole, or where it is too much, what the user said first and last, and the best of the rest."""
     if len(units) > most:
         words = [place for place, unit in enumerate(units) if unit.kind in WORDS]
-        others = [
-            (-unit.rank, -unit.message, place) for place, unit in enumerate(units) if unit.kind not in WORDS
-        ]
-        others.sort()
+        others = [place for place, unit in enumerate(units) if unit.kind not in WORDS]
+        # Best first, of equal rank the newest: two stable sorts by numbers need no pairs.
+        others.sort(key=[unit.message for unit in units].__getitem__, reverse=True)
+        others.sort(key=[unit.rank for unit in units].__getitem__, reverse=True)
         left_out = set(words[_OPENING : _OPENING - MOST_UNITS])
-        room = max(most // 2, most - len(words) + len(left_out))
-        left_out.update(place for _, _, place in others[room:])
+        left_out.update(others[max(most // 2, most - len(words) + len(left_out)) :])
         units = [unit for place, unit in enumerate(units) if place not in left_out]
     return tuple(units)
 

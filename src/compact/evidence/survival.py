@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from operator import attrgetter
 
 from compact.evidence.ledger import MOST_UNITS, VALUES, WORDS
@@ -17,7 +18,7 @@ _MOST_MISSING = 20
 _SHOWN_CHARS = 80
 """Of something missing. The message is named beside it; a record need not hold it a second time."""
 _COUNTED_VALUES = 400
-_AROUND = str.maketrans(",“”", "   ")
+_AROUND = ",“”"
 """Marks of ours beside a unit. A sentence of a script without blanks is one word, right between them."""
 
 
@@ -26,17 +27,24 @@ class Holder:
 
     def __init__(self, text: str) -> None:
         words = text.split()
-        self._flat = " ".join(words)
-        self._words = {*words, *self._flat.translate(_AROUND).split()}
-        self._runs = set(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
+        self._flat = bare = " ".join(words)
+        for mark in _AROUND:
+            bare = bare.replace(mark, " ")
+        self._words = {*words, *bare.split()}
+        self._each = " ".join(self._words)
+        """Every word once: what has no blank stands inside one of them, or nowhere."""
+        runs = map(" ".join, zip(words, words[1:], words[2:], strict=False))
+        starts = accumulate([len(word) + 1 for word in words], initial=0)
+        self._runs = dict(zip(runs, starts, strict=False))
+        """Three words in a row, and where they stand last."""
 
     def __call__(self, unit: Evidence) -> bool:
         value = unit.value
         if value in self._words:
             return True
         if " " not in value:
-            return value in self._flat
-        return self._may_hold(value) and " ".join(value.split()).rstrip("…") in self._flat
+            return value in self._each
+        return self._holds_words(value)
 
     def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
         """Places of those that the text holds: of thousands of units, a few are looked at closely."""
@@ -47,19 +55,25 @@ class Holder:
             if value in words:
                 found.add(place)
             elif " " not in value:
-                if not roughly and value in self._flat:
+                if not roughly and value in self._each:
                     found.add(place)
-            elif ((run := _run_in(value)) in runs or not run) and self(unit):
+            elif ((run := _run_in(value)) in runs or not run) and self._holds_words(value):
                 found.add(place)
         return found
 
-    def _may_hold(self, value: str) -> bool:
-        """False where words that stand between blanks in any text that holds the whole are not there."""
+    def _holds_words(self, value: str) -> bool:
         run = _run_in(value)
         if not run:
-            return self._words.issuperset(value.split()[1:-1])
-        # Many begin alike ("The cause of …"), so the end is compared as well before the whole.
-        return run in self._runs and " ".join(value.rsplit(None, 4)[1:4]) in self._runs
+            # Words that stand between blanks in any text that holds the whole.
+            may_hold = self._words.issuperset(value.split()[1:-1])
+        elif (at := self._runs.get(run)) is None:
+            return False
+        elif self._flat.startswith(value, at - value.find(" ") - 1):
+            return True
+        else:
+            # Many begin alike ("The cause of …"), so the end is compared as well before the whole.
+            may_hold = " ".join(value.rsplit(None, 4)[1:4]) in self._runs
+        return may_hold and " ".join(value.split()).rstrip("…") in self._flat
 
 
 @lru_cache(maxsize=4)
@@ -102,11 +116,21 @@ def counted(ledger: Sequence[Evidence], text: str) -> Survival:
     Values count up to the best few hundred: nobody misses the thousandth name of a listing.
     """
     holds = holder(text)
-    values = [unit for unit in ledger if unit.kind in VALUES and not unit.untrusted]
+    words: list[Evidence] = []
+    conclusions: list[Evidence] = []
+    values: list[Evidence] = []
+    for unit in ledger:
+        if unit.kind in VALUES:
+            if not unit.untrusted:
+                values.append(unit)
+        elif unit.kind is EvidenceKind.CONCLUDED:
+            conclusions.append(unit)
+        elif unit.kind in WORDS and unit.context != SHOWN:
+            words.append(unit)
     values.sort(key=attrgetter("rank"), reverse=True)
     wanted = {
-        SectionKind.WORDS: [unit for unit in ledger if unit.kind in WORDS and unit.context != SHOWN],
-        SectionKind.CONCLUSIONS: [unit for unit in ledger if unit.kind is EvidenceKind.CONCLUDED],
+        SectionKind.WORDS: words,
+        SectionKind.CONCLUSIONS: conclusions,
         SectionKind.VALUES: values[:_COUNTED_VALUES],
     }
     counts, missing = [], []
@@ -118,5 +142,4 @@ def counted(ledger: Sequence[Evidence], text: str) -> Survival:
         lost.sort(key=attrgetter("rank"), reverse=True)
         best = lost[:_MOST_MISSING]
         missing += [Missing(kind, clip(unit.value, _SHOWN_CHARS), unit.message) for unit in best]
-    words, conclusions, named = counts
-    return Survival(words, conclusions, named, tuple(missing))
+    return Survival(*counts, tuple(missing))

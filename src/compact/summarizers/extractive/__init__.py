@@ -187,7 +187,7 @@ def kept_units(material: Material, size: int) -> tuple[Evidence, ...]:
             if room[is_value] < 0:
                 continue
         kept.append(unit)
-    return tuple(kept)
+    return material.own if len(kept) == len(material.own) else tuple(kept)
 
 
 def _chars_per_token(ledger: Sequence[Evidence], count: Callable[[str], int]) -> float:
