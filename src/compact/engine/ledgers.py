@@ -16,7 +16,8 @@ class Ledgers:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[str, tuple[Evidence, ...]] = {}
+        self._known: dict[str, tuple[tuple[Evidence, ...], str]] = {}
+        """By record: its ledger, and its parent."""
 
     def of(self, record: Record | None) -> tuple[Evidence, ...]:
         """All units up to this record. After `/clear` there are none from before."""
@@ -24,17 +25,19 @@ class Ledgers:
             return ()
         known = self._known.get(record.id)
         if known is not None:
-            return known
+            return known[0]
         chain = self._chain(record)
-        ledger = self._known.get(chain[-1].parent or "", ())
+        ledger, grandparent = self._known.get(chain[-1].parent or "", ((), ""))
         for one in reversed(chain):
             if one.kind is RecordKind.CLEAR:
                 ledger = ()
             else:
                 ledger = fold(ledger, one.evidence, most_units(one.summary))
+        # An undo goes back by one. What stands before that is seldom asked for, and large.
+        self._known.pop(grandparent, None)
         while len(self._known) >= _MOST:
-            del self._known[next(iter(self._known))]
-        self._known[record.id] = ledger
+            self._known.pop(next(iter(self._known)), None)
+        self._known[record.id] = (ledger, record.parent or "")
         return ledger
 
     def _chain(self, record: Record) -> list[Record]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from compact.evidence.done import done_in
+from compact.evidence.mentions import ASSISTANT, CALL, KIND_WEIGHT, MOST_VALUES, TOOL, USER, Mentions
 from compact.evidence.remembered import remembered
 from compact.evidence.said import concluded_in, option_of, question_in, said_in
 from compact.evidence.secrets import Hiding
@@ -25,25 +24,9 @@ from compact.model.message import (
 )
 from compact.model.summary import Evidence, EvidenceKind
 
-USER, CALL, ASSISTANT, TOOL = range(4)
-"""Who brought a value up, strongest claim first."""
-_SOURCE_WEIGHT = (1.2, 1.6, 1.2, 0.8)
-_KIND_WEIGHT = {
-    EvidenceKind.PATH: 1.0,
-    EvidenceKind.ID: 1.0,
-    EvidenceKind.DATE: 0.9,
-    EvidenceKind.SYMBOL: 0.8,
-    EvidenceKind.URL: 0.6,
-    EvidenceKind.NUMBER: 0.4,
-}
-_ALONE = {(CALL, EvidenceKind.SYMBOL): 0.25, (TOOL, EvidenceKind.PATH): 0.5}
-"""Less for what nobody else said: a name in the agent's own script is its variable, and what a tool
-listed it can list again."""
-VALUES = frozenset((*_KIND_WEIGHT, EvidenceKind.ERROR, EvidenceKind.NAME, EvidenceKind.COMMAND))
+VALUES = frozenset((*KIND_WEIGHT, EvidenceKind.ERROR, EvidenceKind.NAME, EvidenceKind.COMMAND))
 WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
 """With the kinds that records of earlier versions have for them."""
-_MOST_VALUES = 4_000
-"""Values that a span adds; the best by rank. More than a summary of 20,000 tokens can hold."""
 _LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
 """Of those that only tools said, twice what fits into their quarter of a summary, at three tokens each."""
 MOST_UNITS = 6_000
@@ -53,8 +36,6 @@ _FEWEST_UNITS = 1_000
 _OPENING = 60
 """Units of what the user said first that always stay."""
 _AGING = 0.95
-_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
-_ONCE_BY_TOOL = [0, 0, 0, 1]
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
 
 
@@ -65,35 +46,6 @@ class Ledger:
     units: tuple[Evidence, ...] = ()
     steps: tuple[Step, ...] = ()
     hiding: Hiding = field(default_factory=lambda: Hiding(None), compare=False)
-
-
-class _Seen:
-    """All mentions of one value in a span.
-
-    Values of one kind that one message alone names share theirs: of a listing hardly any comes up again.
-    """
-
-    __slots__ = ("at", "density", "first", "is_shared", "kind", "last", "messages", "rank")
-
-    def __init__(self, kind: EvidenceKind, at: int, source: int, density: float) -> None:
-        self.kind, self.first, self.last, self.at = kind, at, at, at
-        self.messages = [0, 0, 0, 0]
-        self.messages[source] = 1
-        self.density = density
-        self.is_shared = True
-        self.rank = -1.0
-
-    def apart(self) -> _Seen:
-        """The mentions so far, for one value of those that share them."""
-        own = _Seen(self.kind, self.first, 0, self.density)
-        own.messages = self.messages.copy()
-        own.is_shared = False
-        return own
-
-    @property
-    def is_spoken(self) -> bool:
-        """Whether user, assistant or a call named it, not tools alone."""
-        return self.messages != _ONCE_BY_TOOL and any(self.messages[:TOOL])
 
 
 def extract(
@@ -111,7 +63,7 @@ def extract(
     hiding = Hiding(is_secret)
     steps = steps_of(messages, where, hiding)
     units: list[Evidence] = []
-    seen: dict[str, _Seen] = {}
+    mentions = Mentions()
     asked, asked_at, opens = "", 0, min(where, default=0) <= 1
     unread = _unread(messages)
     for number, (at, message) in enumerate(zip(where, messages, strict=True)):
@@ -131,10 +83,10 @@ def extract(
         elif message.role is Role.ASSISTANT and text:
             units += concluded_in(text, at, closes=not message.calls)
             asked, asked_at = text, at
-        _take_values(seen, message, text, at, hiding)
+        _take_values(mentions, message, text, at, hiding)
     units += done_in(steps)
-    of_tools = _MOST_VALUES if room is None else max(_LEAST_OF_TOOLS, room // _TOKENS_A_VALUE)
-    units += _ranked(seen, where, of_tools)
+    of_tools = MOST_VALUES if room is None else max(_LEAST_OF_TOOLS, room // _TOKENS_A_VALUE)
+    units += mentions.best(where, of_tools)
     if hiding.values:
         units = [unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}")]
     return Ledger(tuple(units), tuple(steps), hiding)
@@ -151,99 +103,19 @@ def _unread(messages: Sequence[Message]) -> set[int]:
     return middle.difference(by_user) if len(by_user) <= MOST_UNITS else middle
 
 
-def _take_values(seen: dict[str, _Seen], message: Message, text: str, at: int, hiding: Hiding) -> None:
+def _take_values(mentions: Mentions, message: Message, text: str, at: int, hiding: Hiding) -> None:
     if text and message.role in (Role.USER, Role.ASSISTANT):
-        _take(seen, _values_of(text), USER if message.role is Role.USER else ASSISTANT, at)
+        mentions.take(_values_of(text), USER if message.role is Role.USER else ASSISTANT, at)
     for part in message.parts:
         if isinstance(part, ToolCall):
-            _take(seen, _values_of(canonical_json(arguments_of(part, hiding))), CALL, at)
+            mentions.take(_values_of(canonical_json(arguments_of(part, hiding))), CALL, at)
         elif isinstance(part, ToolResult) or (isinstance(part, Opaque) and not isinstance(part, Text)):
-            _take(seen, _values_of(hiding.text(part.text)), TOOL, at)
+            mentions.take(_values_of(hiding.text(part.text)), TOOL, at)
 
 
 @remembered
 def _values_of(text: str, _: bool) -> dict[str, EvidenceKind]:
     return values_in(text)
-
-
-def _take(seen: dict[str, _Seen], found: dict[str, EvidenceKind], source: int, at: int) -> None:
-    if not found:
-        return
-    # A message that names three values is about them; one that lists three hundred is not.
-    density = len(found) ** -0.5
-    by_machine = source in (TOOL, CALL)
-    new: dict[EvidenceKind, _Seen] = {}
-    for value, kind in found.items():
-        one = seen.get(value)
-        if one is None:
-            if by_machine and kind is EvidenceKind.NUMBER and value.isdigit():
-                continue  # a line number, a size, an offset: nobody speaks of it
-            one = new.get(kind)
-            if one is None:
-                one = new[kind] = _Seen(kind, at, source, density)
-            seen[value] = one
-            continue
-        if one.is_shared:
-            one = seen[value] = one.apart()
-        one.messages[source] += 1
-        one.last = at
-        if density > one.density:
-            one.density, one.at = density, at
-
-
-def _ranked(seen: dict[str, _Seen], where: Sequence[int], of_tools: int) -> Iterator[Evidence]:
-    """The best values of a span, each with the message where it stood in the smallest company."""
-    first, last = (where[0], where[-1]) if where else (0, 0)
-    spoken = {part for value, one in seen.items() if one.is_spoken for part in _parts(value)}
-    figures = any(part[0].isdigit() for part in spoken)
-    ranks: dict[tuple[float, int], list[str]] = {}
-    for value, one in seen.items():
-        if one.rank < 0:
-            one.rank = _rank(one, first, last)
-        rank = one.rank
-        if (figures or one.kind is not EvidenceKind.NUMBER) and not one.is_spoken:
-            rank *= 1 + _kinship(value, spoken)
-        ranks.setdefault((-rank, one.first), []).append(value)
-    left = _MOST_VALUES
-    for place, values in sorted(ranks.items()):
-        values.sort()
-        for value in values[:left]:
-            one = seen[value]
-            if one.is_spoken:
-                yield Evidence(one.kind, value, one.at, "", -place[0])
-            elif of_tools:
-                of_tools -= 1
-                yield Evidence(one.kind, value, one.at, "", -place[0], untrusted=True)
-        left -= len(values)
-        if left <= 0:
-            break
-
-
-def _rank(one: _Seen, first: int, last: int) -> float:
-    """How likely the value is needed again.
-
-    A value that passed from one mouth to another (a tool returned it, the agent called with it, the user
-    asked for it) was used, which says most; then how often it came up, and in how small a company.
-    """
-    sources = [source for source, count in enumerate(one.messages) if count]
-    mentions = sum(min(count, 9) for count in one.messages)
-    said: float = sum(_SOURCE_WEIGHT[source] for source in sources) * (len(sources) * mentions) ** 0.5
-    focus = min(1.0, 2.5 * one.density) ** 0.8
-    recency = 0.7 + 0.3 * (one.last - first + 1) / (last - first + 1)
-    rank: float = said * _KIND_WEIGHT[one.kind] * focus * recency
-    return round(rank * _ALONE.get((sources[0], one.kind), 1.0) if len(sources) == 1 else rank, 3)
-
-
-@lru_cache(maxsize=20_000)
-def _parts(value: str) -> tuple[str, ...]:
-    """The words that a name is made of."""
-    return tuple(part.lower() for part in _PART.findall(value) if len(part) > 3)
-
-
-def _kinship(value: str, spoken: set[str]) -> float:
-    """How much of a name that only tools said is made of words of names that somebody used."""
-    parts = _parts(value)
-    return sum(part in spoken for part in parts) / len(parts) if parts else 0.0
 
 
 def most_units(summary: str) -> int:
@@ -267,7 +139,7 @@ def fold(
 
 
 _folded_last: tuple[Sequence[Evidence], Iterable[Evidence], list[Evidence]] = ((), (), [])
-"""A summary is chosen from the fold that its record, once committed, stands for: the same two, folded once."""
+"""A summary is chosen from the fold that its record stands for later: the same two need no second one."""
 
 
 def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evidence]:
@@ -275,7 +147,7 @@ def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evid
     kept: list[Evidence] = []
     merged: dict[tuple[EvidenceKind, str], Evidence] = {}  # what comes up again, and what is new
     for unit in earlier:
-        if unit.kind in _KIND_WEIGHT:
+        if unit.kind in KIND_WEIGHT:
             unit = Evidence(
                 unit.kind, unit.value, unit.message, unit.context, unit.rank * 0.95, unit.untrusted
             )
@@ -286,7 +158,7 @@ def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evid
     for unit in units:
         key = (unit.kind, unit.value)
         before = merged.pop(key, None)
-        if before is not None and unit.kind in _KIND_WEIGHT:
+        if before is not None and unit.kind in KIND_WEIGHT:
             rank, untrusted = max(unit.rank, before.rank) + 0.5, unit.untrusted and before.untrusted
             unit = replace(unit, rank=rank, untrusted=untrusted, context=unit.context or before.context)
         elif before is not None and unit.kind is EvidenceKind.CONCLUDED:

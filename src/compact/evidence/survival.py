@@ -142,4 +142,5 @@ def counted(ledger: Sequence[Evidence], text: str) -> Survival:
         lost.sort(key=attrgetter("rank"), reverse=True)
         best = lost[:_MOST_MISSING]
         missing += [Missing(kind, clip(unit.value, _SHOWN_CHARS), unit.message) for unit in best]
-    return Survival(*counts, tuple(missing))
+    said, stated, named = counts
+    return Survival(said, stated, named, tuple(missing))

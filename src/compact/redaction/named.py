@@ -174,7 +174,7 @@ NAMED: tuple[Rule, ...] = (
         "assignment",
         rf"(?i)\b(?:key|auth|session){CLOSE}{SEP}(?:\\*[\"'])?",
         BARE,
-        "key|auth|session",
+        rf"(?:key|auth|session){CLOSE}{SEP}",
         value_only(plausible.is_surely_random),
         retry_inside=True,
     ),

@@ -114,7 +114,7 @@ SHAPES: tuple[Rule, ...] = (
         r"(?i)(?:PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]*|ASP\.NET_SessionId|connect\.sid|sessionid|csrftoken|"
         r"xsrf-token|laravel_session|__(?:Host|Secure)-[\w.-]{1,40}|_[a-z]+_session|remember_(?:user_)?token)=",
         r"[^\s;,\"'&<>]{6,}",
-        r"sess|connect\.sid|csrf|xsrf|__host|__secure|remember_",
+        r"sess[a-z]*=|connect\.sid=|csrftoken=|xsrf-token=|__host-|__secure-|remember_[a-z_]*token=",
     ),
     # What begins with $, { or * names a variable or hides the password already.
     Rule("url-password", _URL_USER, r"[^\s/\"'<>\\`${*][^\s/\"'<>\\`]*", "://", tail="@", until=":"),
