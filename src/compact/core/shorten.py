@@ -72,7 +72,7 @@ def shorten_outputs(
     spared = None if newest else _newest_output(items)
     for index, item in enumerate(items):
         message = item.message
-        if index == spared or not message.results or message.protected or not isinstance(item.entry, Kept):
+        if item.tokens <= cap or index == spared or message.protected or not isinstance(item.entry, Kept):
             continue
         large = [
             (result, size)

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from compact.core.event_data import SUMMARY_NOT_UPDATED
+from compact.core.view import Item
 from compact.engine.history import History, HistoryState
 from compact.engine.reader import Call, Situation
 from compact.engine.tools import active_tools
@@ -114,16 +115,21 @@ def _encoded(format: Format, messages: list[Message], follows: Message) -> list[
 
 def stable_indexes(history: History, out: Sequence[Any], head: int) -> tuple[int, ...]:
     """Where a cache breakpoint pays: after the summary, and at the last message."""
-    summaries = history.view.summaries
     if not out:
         return ()
-    if not summaries:
-        return (len(out) - 1,)
-    # Not where it stands in the view: an object of the caller's may hold several messages.
-    runs = grouped(item.message for item in history.view.items[: summaries[-1] + 1])
+    view, last = history.view, len(out) - 1
+    if view.summary_objects is None:
+        view.summary_objects = _objects_at(view.summaries, view.items)
+    return (*[head + n for n in view.summary_objects if head + n < last], last)
+
+
+def _objects_at(places: Sequence[int], items: Sequence[Item]) -> list[int]:
+    """Which of the caller's objects end with these items: one may hold several messages."""
+    if not places:
+        return []
+    runs = grouped(item.message for item in items[: places[-1] + 1])
     ends = {end - 1: number for number, end in enumerate(accumulate(map(len, runs)))}
-    at = (head + ends[n] for n in summaries)
-    return (*(n for n in at if n < len(out) - 1), len(out) - 1)
+    return [ends[n] for n in places]
 
 
 def stripped_tools(tools: Any) -> Any:

@@ -34,6 +34,8 @@ class PromptView:
             before = item
         self.summaries = tuple(n for n, i in enumerate(items) if i.message.kind is MessageKind.SUMMARY)
         """Where summaries stand: a cache breakpoint pays there."""
+        self.summary_objects: list[int] | None = None
+        """The same as objects of the list that goes out, once somebody asked."""
 
     def push(self, item: Item) -> None:
         self._count(item, self.items[-1] if self.items else None)

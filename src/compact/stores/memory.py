@@ -58,7 +58,7 @@ class MemoryStore:
     ) -> None:
         with self._lock:
             chains = keys or links(previous, messages)
-            if previous != START and not detached and not self._holds(session_id, [previous, *chains[:1]]):
+            if previous != START and not detached and not self._holds(session_id, previous, chains):
                 raise HistoryGone(session_id, start)
             session = self._session(session_id)
             self._sessions.move_to_end(session_id)
@@ -295,10 +295,12 @@ class MemoryStore:
             session = self._sessions[session_id] = MemorySession(session_id, self._made, self._clock())
         return session
 
-    def _holds(self, session_id: str, chains: Sequence[bytes]) -> bool:
-        """Whether the session has a message with one of these chain hashes."""
+    def _holds(self, session_id: str, previous: bytes, chains: Sequence[bytes]) -> bool:
+        """Whether the session has the message before those with these chain hashes, or the first of them."""
         session = self._sessions.get(session_id)
-        return session is not None and any(chain in session.originals for chain in chains)
+        if session is None:
+            return False
+        return previous in session.originals or (bool(chains) and chains[0] in session.originals)
 
     def _put_back(self, session_id: str, kept: MemorySession | None) -> None:
         now = self._sessions.get(session_id)
