@@ -33,7 +33,7 @@ class _Seen:
     Values of one kind that one message alone names share theirs: of a listing hardly any comes up again.
     """
 
-    __slots__ = ("at", "density", "first", "is_shared", "kind", "last", "messages", "values")
+    __slots__ = ("at", "density", "first", "is_shared", "kind", "last", "messages", "values", "was_left")
 
     def __init__(self, kind: EvidenceKind, at: int, source: int, density: float, values: list[str]) -> None:
         self.kind, self.first, self.last, self.at = kind, at, at, at
@@ -42,6 +42,8 @@ class _Seen:
         self.density = density
         self.values = values
         self.is_shared = True
+        self.was_left = False
+        """Whether one of the values has mentions of its own by now."""
 
     def apart(self, value: str) -> _Seen:
         """The mentions so far, for one value of those that share them."""
@@ -73,18 +75,13 @@ class Mentions:
         again = seen.keys() & found.keys()
         for value in again:
             self._take_again(value, source, at, density)
-        by_machine = source in (TOOL, CALL)
-        new: dict[EvidenceKind, list[str]] = {}
-        for value, kind in found.items():
-            if again and value in again:
-                continue
-            if by_machine and kind is EvidenceKind.NUMBER and value.isdigit():
-                continue  # a line number, a size, an offset: nobody speaks of it
-            alike = new.get(kind)
-            if alike is None:
-                alike = new[kind] = []
-            alike.append(value)
-        for kind, values in new.items():
+        if again:
+            found = {value: kind for value, kind in found.items() if value not in again}
+        for kind in dict.fromkeys(found.values()):
+            values = [value for value, its in found.items() if its is kind]
+            if kind is EvidenceKind.NUMBER and source in (TOOL, CALL):
+                # A line number, a size, an offset: nobody speaks of it.
+                values = [value for value in values if not value.isdigit()]
             shared = _Seen(kind, at, source, density, values)
             seen.update(dict.fromkeys(values, shared))
             self._each.append(shared)
@@ -92,6 +89,7 @@ class Mentions:
     def _take_again(self, value: str, source: int, at: int, density: float) -> None:
         one = self._seen[value]
         if one.is_shared:
+            one.was_left = True
             one = self._seen[value] = one.apart(value)
             self._each.append(one)
         one.messages[source] += 1
@@ -107,7 +105,8 @@ class Mentions:
         first, last = (where[0], where[-1]) if where else (0, 0)
         seen, used = self._seen, set[str]()
         for one in self._each:
-            one.values = [value for value in one.values if seen[value] is one]
+            if one.was_left:
+                one.values = [value for value in one.values if seen[value] is one]
             if one.is_spoken:
                 used.update(one.values)
         spoken = {part for value in used for part in _parts(value)}
