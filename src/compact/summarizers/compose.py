@@ -107,13 +107,15 @@ class Composer:
         prose, doubted = _set_apart(prose, answer.untrusted)
         trusted = whole("\n\n".join(filter(None, (prose, made.trusted))))
         text = whole("\n\n".join(filter(None, (trusted, doubted, made.untrusted))))
-        if count(text) > request.max_tokens:
+        tokens = count(text)
+        if tokens > request.max_tokens:
             text = cut_to(text, request.max_tokens, count)
+            tokens = count(text)
         kept = counted(material.ledger, text)
         return replace(
             answer,
             text=text,
-            tokens=count(text),
+            tokens=tokens,
             evidence=material.ledger,
             added=kept_units(material, len(text)),
             survival=survival(kept),
