@@ -18,11 +18,11 @@ from compact.core.addresses import addresses_in, command_words, commands_in, par
 from compact.core.citations import cited_span
 from compact.core.layers import TAG, SummaryText
 from compact.core.negation import drops_negation, read_claims
+from compact.core.own import voices_in
 from compact.core.quotes import APPROVES, NAMES_USER
 from compact.core.seeming import plain
 from compact.core.support import CITED, share_spoken, vocabulary
 from compact.core.view import Item
-from compact.evidence.own import voices_in
 from compact.evidence.words import is_about
 from compact.model.message import (
     Message,

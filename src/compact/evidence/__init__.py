@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from compact.evidence.choose import Choice, Shares
-from compact.evidence.ledger import Ledger, extract, fold
+from compact.evidence.ledger import extract, fold
 
-__all__ = ["Choice", "Ledger", "Shares", "extract", "fold"]
+__all__ = ["Choice", "Shares", "extract", "fold"]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from compact.evidence.done import done_in
 from compact.evidence.mentions import ASSISTANT, CALL, KIND_WEIGHT, MOST_VALUES, TOOL, USER, Mentions
 from compact.evidence.remembered import remembered
 from compact.evidence.said import concluded_in, option_of, question_in, said_in
 from compact.evidence.secrets import Hiding
-from compact.evidence.steps import Step, arguments_of, steps_of
+from compact.evidence.steps import arguments_of, steps_of
 from compact.evidence.values import values_in
 from compact.model.message import (
     Message,
     MessageKind,
     Opaque,
     Role,
-    Text,
     ToolCall,
     ToolResult,
     canonical_json,
@@ -39,29 +38,19 @@ _AGING = 0.95
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """The units that a span adds, in order of the conversation, values after the rest, best first."""
-
-    units: tuple[Evidence, ...] = ()
-    steps: tuple[Step, ...] = ()
-    hiding: Hiding = field(default_factory=lambda: Hiding(None), compare=False)
-
-
 def extract(
     messages: Sequence[Message],
     positions: Sequence[int] = (),
     *,
     is_secret: Callable[[str], bool] | None = None,
     room: int | None = None,
-) -> Ledger:
-    """All units of `messages`, without a model. What `is_secret` recognizes is left out.
+) -> tuple[Evidence, ...]:
+    """All units of `messages`, in order, then their values, best first. What `is_secret` knows is left out.
 
     `room`: tokens of the summary that they are for; what only tools said is then bounded by it.
     """
     where = tuple(positions) or tuple(range(len(messages)))
     hiding = Hiding(is_secret)
-    steps = steps_of(messages, where, hiding)
     units: list[Evidence] = []
     mentions = Mentions()
     asked, asked_at, opens = "", 0, min(where, default=0) <= 1
@@ -84,12 +73,12 @@ def extract(
             units += concluded_in(text, at, closes=not message.calls)
             asked, asked_at = text, at
         _take_values(mentions, message, text, at, hiding)
-    units += done_in(steps)
+    units += done_in(steps_of(messages, where, hiding))
     of_tools = MOST_VALUES if room is None else max(_LEAST_OF_TOOLS, room // _TOKENS_A_VALUE)
     units += mentions.best(where, of_tools)
     if hiding.values:
         units = [unit for unit in units if not hiding.holds(f"{unit.value} {unit.context}")]
-    return Ledger(tuple(units), tuple(steps), hiding)
+    return tuple(units)
 
 
 def _unread(messages: Sequence[Message]) -> set[int]:
@@ -109,7 +98,7 @@ def _take_values(mentions: Mentions, message: Message, text: str, at: int, hidin
     for part in message.parts:
         if isinstance(part, ToolCall):
             mentions.take(_values_of(canonical_json(arguments_of(part, hiding))), CALL, at)
-        elif isinstance(part, ToolResult) or (isinstance(part, Opaque) and not isinstance(part, Text)):
+        elif isinstance(part, ToolResult | Opaque):
             mentions.take(_values_of(hiding.text(part.text)), TOOL, at)
 
 
@@ -148,9 +137,8 @@ def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evid
     merged: dict[tuple[EvidenceKind, str], Evidence] = {}  # what comes up again, and what is new
     for unit in earlier:
         if unit.kind in KIND_WEIGHT:
-            unit = Evidence(
-                unit.kind, unit.value, unit.message, unit.context, unit.rank * 0.95, unit.untrusted
-            )
+            aged = unit.rank * _AGING
+            unit = Evidence(unit.kind, unit.value, unit.message, unit.context, aged, unit.untrusted)
         if unit.value in values and (key := (unit.kind, unit.value)) in keys:
             merged[key] = unit
         else:
@@ -181,11 +169,3 @@ def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:
         left_out.update(others[max(most // 2, most - len(words) + len(left_out)) :])
         units = [unit for place, unit in enumerate(units) if place not in left_out]
     return tuple(units)
-
-
-def fold_all(records: Iterable[Sequence[Evidence]]) -> tuple[Evidence, ...]:
-    """The ledger of a chain of records, oldest first."""
-    ledger: tuple[Evidence, ...] = ()
-    for units in records:
-        ledger = fold(ledger, units) if ledger else tuple(units)
-    return ledger

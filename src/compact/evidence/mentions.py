@@ -30,7 +30,8 @@ _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
 class _Seen:
     """All mentions of one value in a span.
 
-    Values of one kind that one message alone names share theirs: of a listing hardly any comes up again.
+    Values of one kind that one message alone names share theirs: of a listing hardly any comes up again. One
+    that does has its own from then on, and `was_left` says so.
     """
 
     __slots__ = ("at", "density", "first", "is_shared", "kind", "last", "messages", "values", "was_left")
@@ -41,9 +42,7 @@ class _Seen:
         self.messages[source] = 1
         self.density = density
         self.values = values
-        self.is_shared = True
-        self.was_left = False
-        """Whether one of the values has mentions of its own by now."""
+        self.is_shared, self.was_left = True, False
 
     def apart(self, value: str) -> _Seen:
         """The mentions so far, for one value of those that share them."""

@@ -32,7 +32,7 @@ def test_a_span_of_many_messages_is_read_at_both_ends(monkeypatch) -> None:
     take = ledger._take_values
     monkeypatch.setattr(ledger, "_take_values", lambda *given: read.append(given[3]) or take(*given))
     count = 4 * MOST_UNITS
-    units = extract(talk(count)).units
+    units = extract(talk(count))
     assert len(read) == MOST_UNITS
     said = {unit.message for unit in units}
     assert {0, count - 1} <= said
@@ -46,7 +46,7 @@ def test_all_that_the_user_said_in_a_long_span_is_read() -> None:
         messages[n] = user(f"Please never touch ledger {n} again.")
     middle = count // 2 + every // 2
     messages[middle : middle + 2] = [assistant("Shall I drop the old table?"), user("Yes, do.")]
-    said = [unit for unit in extract(messages).units if unit.kind is EvidenceKind.SAID]
+    said = [unit for unit in extract(messages) if unit.kind is EvidenceKind.SAID]
     assert {unit.message for unit in said} == {*range(0, count, every), middle + 1}
     assert all(f"ledger {unit.message} " in unit.value for unit in said if unit.message % every == 0)
     (answer,) = (unit for unit in said if unit.message == middle + 1)
@@ -56,7 +56,7 @@ def test_all_that_the_user_said_in_a_long_span_is_read() -> None:
 
 
 def test_a_span_of_fewer_messages_is_read_whole() -> None:
-    units = extract(talk(300)).units
+    units = extract(talk(300))
     assert {unit.message for unit in units} == set(range(300))
 
 

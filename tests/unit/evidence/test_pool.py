@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from compact.evidence import Choice, Shares
-from compact.evidence.ledger import MOST_UNITS, fold_all
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from compact.evidence import Choice, Shares, fold
+from compact.evidence.ledger import MOST_UNITS
 from compact.evidence.pool import pool
 from compact.evidence.survival import Holder
 from compact.model.summary import Evidence, EvidenceKind
@@ -21,6 +24,11 @@ def span(number: int) -> list[Evidence]:
         units.append(Evidence(EvidenceKind.CONCLUDED, stated, at, "", 1.5))
         units.append(Evidence(EvidenceKind.PATH, f"src/part_{at}/main.py", at, "", 2.0))
     return units
+
+
+def fold_all(records: Iterable[Sequence[Evidence]]) -> tuple[Evidence, ...]:
+    """The ledger of a chain of records, oldest first."""
+    return reduce(fold, records, ())
 
 
 def ledger_of(spans: int) -> tuple[Evidence, ...]:

@@ -36,7 +36,7 @@ def test_units_of_a_text_that_comes_again_have_their_own_message_and_question() 
         assistant("Shall I tell the landlord as well?"),
         user("Yes, please do."),
     ]
-    answers = [unit for unit in extract(talk).units if unit.value == "Yes, please do."]
+    answers = [unit for unit in extract(talk) if unit.value == "Yes, please do."]
     assert [(unit.message, unit.context) for unit in answers] == [
         (2, "asked in [m1]: Shall I book the van for Monday?"),
         (4, "asked in [m3]: Shall I tell the landlord as well?"),

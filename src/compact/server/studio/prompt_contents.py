@@ -100,7 +100,7 @@ class PromptContents:
     def _ledger(self) -> Sequence[Evidence]:
         redactor = redactor_for(self._config)
         # A secret is never listed, not even as something that is missing.
-        return extract(self._originals, is_secret=redactor.is_secret).units
+        return extract(self._originals, is_secret=redactor.is_secret)
 
     @cached_property
     def _done_at(self) -> Mapping[str, set[int]]:

@@ -43,7 +43,7 @@ class Material:
         has_content = [not is_empty_failure(message) for message in request.messages]
         messages = list(compress(request.messages, has_content))
         positions = list(compress(request_positions(request), has_content))
-        own = extract(messages, positions, is_secret=is_secret, room=request.max_tokens).units
+        own = extract(messages, positions, is_secret=is_secret, room=request.max_tokens)
         inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
         self.summary = "\n".join(filter(None, (request.previous_summary, *inside)))
         if retell:
