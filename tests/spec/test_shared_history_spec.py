@@ -129,3 +129,20 @@ def test_a_view_that_does_not_fit_is_never_returned() -> None:
     fits = [system(), *pairs(38)]
     assert desk.tokens(fits) <= 3_900
     assert desk.manager.view("t", fits).messages == fits
+
+
+@pytest.mark.spec("S5.4")
+@pytest.mark.parametrize("preset", ["agent", "rolling"])
+def test_a_session_that_goes_on_from_anothers_compacted_list_has_its_originals(preset: str) -> None:
+    store = MemoryStore()
+    desk = Desk(preset, store=store)
+    history = [system(), *pairs(36), user("new")]
+    compacted = desk.preflight(history, "one")
+    assert len(compacted) < len(history) and desk.summarizer.calls == 1
+    since = [assistant("reply"), user("more")]
+    going_on = desk.preflight([*compacted, *since], "two")
+    assert [message.text for message in store.originals("two")] == [
+        message["content"] for message in [*history[1:], *since]
+    ]
+    assert len(summaries(going_on)) == 1
+    assert {record.session_id for record in desk.manager.records("two")} == {"two"}

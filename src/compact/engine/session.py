@@ -24,6 +24,7 @@ from compact.engine.working_memory import WorkingMemory, originals_before_note
 from compact.errors import MalformedMessage
 from compact.formats import recognized, still_in
 from compact.formats.recognition import ANY, narrow
+from compact.model.message import Message
 from compact.model.plan import Limits
 from compact.model.record import ArchivedStep, Record, RecordKind, archived_step
 from compact.model.summary import Evidence
@@ -41,7 +42,7 @@ class Session:
     ) -> None:
         self.id = session_id
         self.lock = Lock()
-        self.prompt = SystemPrompt(sizes, partial(store.records, session_id))
+        self.prompt = SystemPrompt(sizes, partial(store.records, session_id), self._records_that_put)
         self.floor: tuple[int, int] | None = None
         self.limits: tuple[tuple[int, int, float], Limits] | None = None
         self.failed_fold: tuple[str, int] | None = None
@@ -176,6 +177,11 @@ class Session:
             reached=history.length,
             reached_key=history.source_at(history.length),
         )
+
+    def _records_that_put(self, messages: Sequence[Message]) -> list[Record]:
+        """Records of any session whose output this list begins with."""
+        found = self._store.find(links(START, messages))
+        return [record for key, records in found.items() for record in records if record.output == key]
 
     def _is_news(self, record: Record) -> bool:
         """Whether another process made it since this session was opened here."""

@@ -41,11 +41,18 @@ Known = tuple[Any, int]
 class SystemPrompt:
     """Reads the head of each list of a session, and knows what the last call that counted was sent with."""
 
-    def __init__(self, sizes: SizeCache, records_after: Callable[[str | None], Sequence[Record]]) -> None:
+    def __init__(
+        self,
+        sizes: SizeCache,
+        records_after: Callable[[str | None], Sequence[Record]],
+        records_that_put: Callable[[Sequence[Message]], Sequence[Record]],
+    ) -> None:
         self._sizes = sizes
         self._records_after = records_after
         self._newest: str | None = None
-        """The newest record that was looked at."""
+        """The newest record of the session that was looked at."""
+        self._records_that_put = records_that_put
+        """Those of any session whose output such messages begin with."""
         self.head = Head()
         """Of the last call that stored; looking leaves it as it is."""
         self.system: Known | None = None
@@ -67,15 +74,14 @@ class SystemPrompt:
         """The leading messages that are the caller's system prompt; decoded only when they changed."""
         head = self._read
         count = len(head.source)
-        if count <= len(messages) and same(messages[:count], head.source):
-            after = messages[count] if count < len(messages) else None
-            if after is None or not self._is_lead(after, count, format):
-                return head
+        is_as_before = count <= len(messages) and same(messages[:count], head.source)
+        if is_as_before and (count == len(messages) or not self._is_lead(messages, count, format)):
+            return head
         found: list[Message] = []
         at = 0
         while at < len(messages):
             decoded = format.decode(messages[at], at)
-            if not all(self._leads(message) for message in decoded):
+            if not self._lead(decoded, messages, at, format):
                 break
             found.extend(decoded)
             at += 1
@@ -112,37 +118,41 @@ class SystemPrompt:
         self.head, self.system, self.tools = head, system, tools
         return changed
 
-    def _is_lead(self, item: Any, index: int, format: Format) -> bool:
+    def _is_lead(self, messages: Sequence[Any], at: int, format: Format) -> bool:
+        item = messages[at]
         role = item.get("role") if isinstance(item, dict) else getattr(item, "role", None)
         # Dumps of some frameworks have no role: those are decoded.
         if role is not None and role not in ("system", "developer"):
             return False
         if self._not_leading is not None and same(item, self._not_leading):
             return False
-        leads = all(self._leads(message) for message in format.decode(item, index))
+        leads = self._lead(format.decode(item, at), messages, at, format)
         if not leads:
             self._not_leading = container_copy(item)
         return leads
 
-    def _leads(self, message: Message) -> bool:
-        if message.role not in (Role.SYSTEM, Role.DEVELOPER):
+    def _lead(self, decoded: Sequence[Message], messages: Sequence[Any], at: int, format: Format) -> bool:
+        """Whether the object at this index, decoded, belongs to the caller's system prompt."""
+        if any(message.role not in (Role.SYSTEM, Role.DEVELOPER) for message in decoded):
             return False
+        if any(map(self._may_be_injected, decoded)):
+            # Only now it pays to look at records: of other processes, and of sessions that began like this.
+            for record in self._records_after(self._newest):
+                self._newest = record.id
+                self.exclude(record)
+        unknown = [message.digest for message in decoded if self._may_be_injected(message)]
+        if unknown:
+            all_of_it = [m for n, item in enumerate(messages[at:], at) for m in format.decode(item, n)]
+            for record in self._records_that_put(all_of_it):
+                self.exclude(record)
+            self._not_injected.update(unknown)
         # A summary of ours that stands among the system messages belongs to the conversation.
-        return not self._is_injected(message)
+        return all(message.digest not in self._injected for message in decoded)
 
-    def _is_injected(self, message: Message) -> bool:
-        digest = message.digest
-        if digest in self._injected:
-            return True
-        if not message.text.startswith(f"<{TAG} ") or digest in self._not_injected:
-            return False
-        # It may be ours: only then it pays to look at records, those of other processes too.
-        for record in self._records_after(self._newest):
-            self._newest = record.id
-            self.exclude(record)
-        if digest not in self._injected:
-            self._not_injected.add(digest)
-        return digest in self._injected
+    def _may_be_injected(self, message: Message) -> bool:
+        """Whether it begins like a summary of ours, and is none that is known."""
+        known = message.digest in self._injected or message.digest in self._not_injected
+        return not known and message.text.startswith(f"<{TAG} ")
 
 
 def _digests(messages: Sequence[Message]) -> list[bytes]:
