@@ -139,12 +139,17 @@ class Workspace:
                 self.chats.reload(old)
 
     async def _open_again(self, entry: OpenSession) -> None:
+        # Before it is read: what changes meanwhile makes it stale again.
         session_id, entry.stale = entry.conversation.id, False
-        self.chats.reload(session_id)
-        if await asyncio.to_thread(self.store.session, session_id) is None:
-            self._open.pop(session_id, None)
-            raise missing(session_id)
-        entry.conversation = await self.chats.aopen(session_id)
+        try:
+            self.chats.reload(session_id)
+            if await asyncio.to_thread(self.store.session, session_id) is None:
+                self._open.pop(session_id, None)
+                raise missing(session_id)
+            entry.conversation = await self.chats.aopen(session_id)
+        except BaseException:
+            entry.stale = True
+            raise
 
     async def look(self, session_id: str, ask: Callable[[Conversation], T]) -> T:
         """Ask something of the conversation; while a reply is written, of what is there so far."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from compact.chat import Chats
+from compact.errors import StoreError
 from compact.server.studio import listing
 from support.studio import RuleModel, chunks, new_session, reply_text, said, studio
 
@@ -233,3 +236,23 @@ def test_tool_calls_that_are_no_list_are_shown_as_none(client: httpx2.Client) ->
     client.post(f"/api/sessions/{session}/import", json={"messages": messages})
     shown = client.get(f"/api/sessions/{session}/messages").json()["messages"]
     assert [part["type"] for part in shown[0]["parts"]] == ["text"]
+
+
+def test_new_instructions_are_read_though_the_store_failed_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = RuleModel()
+    with studio(tmp_path, model) as client:
+        client.put("/api/spaces/home", json={"custom_instructions": "Answer in French."})
+        session = new_session(client, space="home")
+        said(client, session, "hello")
+        client.put("/api/spaces/home", json={"custom_instructions": "Answer in Latin."})
+
+        def locked(*_: Any) -> None:
+            raise StoreError("The database is locked.")
+
+        with monkeypatch.context() as failing:
+            failing.setattr(Chats, "open", locked)
+            assert client.get(f"/api/sessions/{session}").status_code == 503
+        said(client, session, "and now")
+    assert model.prompts[-1][0]["content"] == "Answer in Latin."
