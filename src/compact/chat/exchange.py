@@ -41,7 +41,7 @@ from compact.chat.needs import (
 from compact.chat.preparing import Preflight
 from compact.chat.tools import ToolOutput
 from compact.chat.turns import Turn, context_of, reply_turn, result_turn, text_of
-from compact.errors import CompactError, ContextOverflow, HistoryGone
+from compact.errors import ChatError, CompactError, ContextOverflow, HistoryGone
 from compact.model.chat import CallMade, FinishReason, ReasoningPiece, ReplyEnd, TextPiece
 from compact.model.message import ToolCall, Usage
 from compact.model.outcome import Prepared
@@ -168,6 +168,16 @@ class Exchange:
             yield from self._pieces(again, tools)
 
     def _pieces(self, prepared: Prepared, tools: Any) -> Flow:
+        try:
+            yield from self._streamed(prepared, tools)
+        except (CompactError, Stop):
+            raise
+        except Exception as error:
+            # A model of the caller's own may raise anything; the turn ends like any that failed.
+            said = f"{self.conversation.model.label} failed with a {type(error).__name__}"
+            raise ChatError(f"{said}. What was stored before is unchanged; send it again.") from error
+
+    def _streamed(self, prepared: Prepared, tools: Any) -> Flow:
         conversation = self.conversation
         config = conversation.manager.config
         limits = limits_for(config.model, config.models)

@@ -134,6 +134,23 @@ async def test_a_reply_that_breaks_off_is_kept_with_its_error(make_chats: Any, h
 
 
 @both
+async def test_a_model_that_raises_what_it_likes_ends_the_turn_like_any_failure(
+    make_chats: Any, how: str
+) -> None:
+    def broken(_: Any) -> Iterator[ReplyPiece]:
+        yield TextPiece("It begins")
+        raise KeyError("choices")
+
+    conversation = make_chats([broken]).open("talk")
+    events = await driven(conversation.send("Why?"), how)
+    (failed,) = [event for event in events if isinstance(event, Failed)]
+    assert failed.kept and "failed with a KeyError." in str(failed.error)
+    assert isinstance(failed.error.__cause__, KeyError)
+    assert texts(conversation) == [("user", "Why?"), ("assistant", "It begins")]
+    assert isinstance(events[-1], Finished) and events[-1].reason is Finish.FAILED
+
+
+@both
 async def test_a_model_that_says_nothing_adds_nothing(make_chats: Any, how: str) -> None:
     events = await driven(make_chats([""]).open("talk").send("Hm?"), how)
     assert notices(events) == [Topic.EMPTY_REPLY] and events[-1] == Finished(Finish.EMPTY, "Hm?")

@@ -13,7 +13,7 @@ from typing import Any
 from compact.chat.conversation import Conversation
 from compact.chat.events import Accepted, ChatEvent, Compacting, Failed, Finished, Notice, Stored
 from compact.chat.exchange import Exchange
-from compact.errors import CompactError
+from compact.errors import ChatError, CompactError
 from compact.model.event import EventName
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
@@ -98,8 +98,10 @@ class Turn:
                 # Another process had added messages before it.
                 self.work = Work(self.work.id, position)
                 await self._renew()
-            case Failed():
+            case Failed(error=error):
                 self._metrics.turns_failed += 1
+                if isinstance(error, ChatError) and error.__cause__ is not None:
+                    _log.error("the model of session %s failed", self._conversation.id, exc_info=error)
             case Stored():
                 # Before its chunks: whoever sees the end of a reply finds it stored and announced.
                 await self._stored(event)
