@@ -40,7 +40,7 @@ class Hiding:
     def text(self, text: str) -> str:
         """The text without the words that make it secret; empty when a secret goes over several lines."""
         is_secret = self._is_secret
-        if is_secret is None or not is_secret(text):
+        if not text or is_secret is None or not is_secret(text):
             return text
         kept = "\n".join(
             line if not is_secret(line) else _without_words(line, is_secret) for line in text.split("\n")
