@@ -158,5 +158,5 @@ def _prose(text: str) -> str:
     runs = text.split() if text.isascii() else _ASCII_RUN.findall(text)
     names = set(filter(_NAMES_SOMETHING.search, set(runs)))
     if text.isascii():
-        return " ".join(run for run in runs if run not in names)
+        return " ".join([run for run in runs if run not in names])
     return _ASCII_RUN.sub(lambda run: " " if run.group() in names else run.group(), text)

@@ -120,15 +120,16 @@ def fold(
     A value that comes up again keeps its newest message and gains rank; old values lose some. A file keeps
     its newest state, a command its newest ending. Words and conclusions are only ever added.
     """
-    global _folded_last
-    last = _folded_last
-    if last[0] is not earlier or last[1] is not units:
-        last = _folded_last = (earlier, units, _merged(earlier, list(units)))
-    return _bounded(last[2], most)
+    global _last
+    known, _last = _last, None
+    if known is None or known[0] is not earlier or known[1] is not units:
+        known = (earlier, units, _merged(earlier, list(units)))
+        _last = known if isinstance(earlier, tuple) and isinstance(units, tuple) else None
+    return _bounded(known[2], most)
 
 
-_folded_last: tuple[Sequence[Evidence], Iterable[Evidence], list[Evidence]] = ((), (), [])
-"""A summary is chosen from the fold that its record stands for later: the same two need no second one."""
+_last: tuple[Sequence[Evidence], Iterable[Evidence], list[Evidence]] | None = None
+"""A summary is chosen from the fold that its record stands for right after: those two are folded once."""
 
 
 def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evidence]:
