@@ -146,3 +146,22 @@ def test_a_session_that_goes_on_from_anothers_compacted_list_has_its_originals(p
     ]
     assert len(summaries(going_on)) == 1
     assert {record.session_id for record in desk.manager.records("two")} == {"two"}
+
+
+@pytest.mark.spec("S5.4")
+@pytest.mark.parametrize("undone_in", ["the session that made it", "the session that goes on"])
+def test_a_compacted_list_is_recognized_in_another_session_whatever_was_undone(undone_in: str) -> None:
+    store = MemoryStore()
+    desk = Desk(store=store)
+    compacted = desk.preflight(HISTORY, "one")
+    if undone_in == "the session that made it":
+        desk.manager.restore("one", 1)
+    else:
+        desk.preflight([system(), *pairs(36, first=100), user("other")], "two")
+        desk.manager.restore("two", 1)
+    since = [assistant("reply"), user("more")]
+    going_on = desk.preflight([*compacted, *since], "two")
+    assert [message.text for message in store.originals("two")] == [
+        message["content"] for message in [*HISTORY[1:], *since]
+    ]
+    assert len(summaries(going_on)) == 1

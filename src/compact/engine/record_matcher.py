@@ -39,11 +39,12 @@ class RecordMatcher:
     def by_output(self, found: Found, key: bytes) -> Record | None:
         """The newest record whose output these messages are.
 
-        One that this session undid is still recognized, where no other is: its summary is no original.
+        One that was undone is still recognized, where no other is: its summary is no original.
         """
         there = [record for record in found.get(key, ()) if _put(record, key)]
         best = self._newest([record for record in there if self._counts(record)])
-        return best or self._newest([record for record in there if self.is_undone(record)])
+        undone_here = [record for record in there if self.is_undone(record)]
+        return best or self._newest(undone_here) or self._newest(there)
 
     def is_undone(self, record: Record) -> bool:
         """Whether this session undid it."""
