@@ -77,7 +77,7 @@ chat: setup  ## show a compaction, then chat in the terminal with the local demo
 
 test: setup web browser  ## all tests, with coverage
 	@echo "All tests: about eight minutes on two cores." >&2
-	@$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+	@$(BIN)/python -m pytest -n $(WORKERS) --coverage
 
 quick: setup  ## the tests of the engine room alone, in under a minute
 	@$(BIN)/python -m pytest -n $(WORKERS) -q tests/unit/core tests/unit/engine tests/unit/formats tests/unit/summarizers

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
+    "support.line_coverage",
     "support.spec_plugin",
     "support.long_runs",
     "support.process_state",
@@ -30,3 +33,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts its background jobs like that, and every process that a test starts would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Collecting loads half a million objects that stay. The garbage collector need not look at them each time.
+gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()

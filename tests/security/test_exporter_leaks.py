@@ -86,7 +86,6 @@ def spans() -> Iterator[Collected]:
         yield processor
 
 
-@pytest.mark.no_cover  # thousands of events through the same lines
 @pytest.mark.spec("S4.15")
 def test_no_fragment_through_any_exporter(
     tmp_path: Path, spans: Collected, capsys: pytest.CaptureFixture[str]

@@ -33,7 +33,7 @@ def test_line_coverage_below_85_per_cent_fails_the_tests() -> None:
     recipe = re.search(
         r"^test:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert recipe is not None and "pytest" in recipe[1] and "--cov" in recipe[1]
+    assert recipe is not None and "pytest" in recipe[1] and "--coverage" in recipe[1]
 
 
 @pytest.mark.spec("S4.21")

@@ -1,9 +1,8 @@
 """How the long tests share the machine with the many short ones.
 
 Tests that run whole programs, browsers, models or thousands of random sessions go first, so that the short
-ones fill the end evenly. They are not traced for coverage either, and neither is any test over generated
-examples: tracing doubles their time, and the others must cover the package by themselves. With several
-workers a file stays on one of them, and so do all files with a browser.
+ones fill the end evenly. With several workers a file stays on one of them, and so do all files with a
+browser.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import is_hypothesis_test
 
 TESTS = Path(__file__).parents[1]
 LONG = (
@@ -30,17 +28,9 @@ LONG = (
 TOGETHER = ("tests/e2e/browser/",)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    # pytest-cov knows it; where that is not installed, nothing is traced.
-    config.addinivalue_line("markers", "no_cover: not traced for coverage")
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_rank)
-    for item in items:
-        if _rank(item) < len(LONG) or is_hypothesis_test(getattr(item, "function", None)):
-            item.add_marker("no_cover")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -142,10 +142,15 @@ def chatting(
         dimensions=(rows, columns),
         timeout=SECONDS,
     )
+    # The terminal waits for what it typed to be on the screen; no need to sleep before each key too.
+    child.delaybeforesend = None
     terminal = Terminal(child, columns, rows)
     try:
         if ready:
             terminal.prompted()
         yield terminal
     finally:
-        child.close(force=True)
+        # `close(force=True)` allows the process a tenth of a second to die; a busy machine needs longer.
+        if child.isalive():
+            terminal.kill()
+        child.close()
