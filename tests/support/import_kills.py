@@ -80,6 +80,8 @@ def watch(boundary: Boundaries) -> None:
 def killed_everywhere(door: Door, url: str, file: Path) -> dict[str, Any]:
     states: list[list[Any]] = []
     number = 0
+    # Once without a kill: what this loads, no forked process has to load again.
+    door(url, f"{door.__name__}-whole", file)
     while True:
         session = f"{door.__name__}-{number}"
         child = os.fork()

@@ -20,6 +20,8 @@ from compact.testing.scripted import EchoSummarizer
 from compact.testing.wire import FORMATS, render
 from compact.testing.wire_parts import Raw
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 
 class Manager(Protocol):
     """What the checks need of a CompactManager."""
@@ -35,13 +37,7 @@ class Manager(Protocol):
 
 def wire_bytes(messages: Sequence[Any]) -> bytes:
     """The messages as they would go over the wire: key order and all, so that a cached prefix would hold."""
-    return json.dumps(list(messages), ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
-
-
-def each_bytes(messages: Sequence[Any]) -> list[bytes]:
-    return [wire_bytes([message]) for message in messages]
+    return _JSON.encode(list(messages)).encode("utf-8", "surrogatepass")
 
 
 def prepared(
@@ -105,8 +101,11 @@ def check_own_objects(messages: Sequence[Any], result: Sequence[Any]) -> None:
     """What says the same as one of the caller's messages is that message, not a copy."""
     own = {id(message) for message in messages}
     ours = [message for message in result if id(message) not in own]
-    said = set(each_bytes(messages)) if ours else set()
-    copies = [message for message in ours if wire_bytes([message]) in said]
+    copies = [
+        copy
+        for copy in ours
+        if any(copy == message and wire_bytes([copy]) == wire_bytes([message]) for message in messages)
+    ]
     assert not copies, f"a copy went out instead of the caller's own object: {copies[:1]}"
 
 
@@ -163,12 +162,16 @@ def check_growing(
     """
     last: tuple[list[bytes], str | None] | None = None
     held: list[Any] = []
+    # `prepared` proves that the caller's own messages stay as they are, so they are rendered once.
+    own: dict[int, bytes] = {}
     for start, stop in sendable(conversation, format):
         held = [*held, *conversation[start:stop]]
+        own |= {id(message): wire_bytes([message]) for message in conversation[start:stop]}
         found = prepared(manager, session_id, held, format, system, originals=conversation[:stop])
         if found is None:
             return
-        now, record = each_bytes(found.messages), found.record.id if found.record else None
+        now = [own.get(id(message)) or wire_bytes([message]) for message in found.messages]
+        record = found.record.id if found.record else None
         if last is not None and last[1] == record:
             assert now[: len(last[0])] == last[0], "the prompt before is no prefix of this one"
         last = (now, record)
