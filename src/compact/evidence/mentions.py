@@ -71,13 +71,14 @@ class Mentions:
         seen = self._seen
         # A message that names three values is about them; one that lists three hundred is not.
         density = len(found) ** -0.5
-        again = seen.keys() & found.keys()
-        for value in again:
-            self._take_again(value, source, at, density)
-        if again:
+        if not seen.keys().isdisjoint(found):
+            again = seen.keys() & found.keys()
+            for value in again:
+                self._take_again(value, source, at, density)
             found = {value: kind for value, kind in found.items() if value not in again}
-        for kind in dict.fromkeys(found.values()):
-            values = [value for value, its in found.items() if its is kind]
+        kinds = set(found.values())
+        for kind in kinds:
+            values = [value for value, its in found.items() if its is kind] if len(kinds) > 1 else list(found)
             if kind is EvidenceKind.NUMBER and source in (TOOL, CALL):
                 # A line number, a size, an offset: nobody speaks of it.
                 values = [value for value in values if not value.isdigit()]
@@ -143,8 +144,8 @@ def _rank(one: _Seen, first: int, last: int) -> float:
     asked for it) was used, which says most; then how often it came up, and in how small a company.
     """
     sources = [source for source, count in enumerate(one.messages) if count]
-    mentions = sum(min(count, 9) for count in one.messages)
-    said: float = sum(_SOURCE_WEIGHT[source] for source in sources) * (len(sources) * mentions) ** 0.5
+    mentions = sum([min(count, 9) for count in one.messages])
+    said: float = sum([_SOURCE_WEIGHT[source] for source in sources]) * (len(sources) * mentions) ** 0.5
     focus = min(1.0, 2.5 * one.density) ** 0.8
     recency = 0.7 + 0.3 * (one.last - first + 1) / (last - first + 1)
     rank: float = said * KIND_WEIGHT[one.kind] * focus * recency
