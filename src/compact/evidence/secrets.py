@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -120,7 +121,13 @@ def _without_words(line: str, is_secret: Callable[[str], bool]) -> str:
 
 
 def _names_a_secret(key: str) -> bool:
-    return len(key) <= 128 and _NAMES_A_SECRET.search(_CAMEL.sub("_", key)) is not None
+    return len(key) <= 128 and _is_secrets_name(key)
+
+
+@lru_cache(maxsize=1_000)
+def _is_secrets_name(key: str) -> bool:
+    """Kept: the calls of a session have the same few fields."""
+    return _NAMES_A_SECRET.search(_CAMEL.sub("_", key)) is not None
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:

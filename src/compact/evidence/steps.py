@@ -102,6 +102,9 @@ def steps_of(messages: Sequence[Message], positions: Sequence[int], hiding: Hidi
     return [_step(position, call, results.get(call.call_id), hiding) for position, call in calls]
 
 
+_NUMBERS_AS_TEXT = json.JSONDecoder(parse_float=str, parse_int=str)
+
+
 def arguments_of(call: ToolCall, hiding: Hiding) -> Mapping[str, Any]:
     """What a call was given, without secrets; read once for all who ask."""
     found: Mapping[str, Any] = hiding.once(call, lambda: _arguments(call.arguments))
@@ -111,7 +114,7 @@ def arguments_of(call: ToolCall, hiding: Hiding) -> Mapping[str, Any]:
 def _arguments(given: Any) -> Mapping[str, Any]:
     if isinstance(given, str):
         try:
-            given = json.loads(given, parse_float=str, parse_int=str)
+            given = _NUMBERS_AS_TEXT.decode(given)
         except (ValueError, RecursionError):
             return {"": given} if given.strip() else {}
     return given if isinstance(given, Mapping) else {"": given}
