@@ -78,8 +78,9 @@ _PREFIXES = {
 }
 _SAID = frozenset({"output_text", "refusal"})
 _ASKED = frozenset({"input_text", "input_image", "input_file", "input_audio"})
-_STATUS = frozenset(
-    {"in_progress", "completed", "incomplete", "failed", "searching", "generating", "interpreting", "calling"}
+_STATUS = (
+    *("in_progress", "completed", "incomplete", "failed"),
+    *("searching", "generating", "interpreting", "calling"),
 )
 _OPERATIONS = frozenset({"create_file", "update_file", "delete_file"})
 

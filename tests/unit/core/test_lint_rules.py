@@ -309,6 +309,10 @@ BROKEN: dict[tuple[str, str], list[Any]] = {
         ],
         [USER, PATCH, {"type": "apply_patch_call_output", "call_id": "c1", "status": "incomplete"}],
     ],
+    ("responses", "a status that is no text"): [
+        [USER, {"type": "message", "role": "assistant", "content": "x", "status": status}]
+        for status in ({}, [], 5)
+    ],
     ("responses", "an approval that is neither true nor false"): [
         [USER, APPROVAL, {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": "yes"}]
     ],
