@@ -11,12 +11,13 @@ from typing import Any
 from compact.chat.conversation import Conversation
 from compact.chat.events import Notice, Severity, Topic
 from compact.chat.listening import Listening, listening
+from compact.chat.session_settings import newest_settings
 from compact.chat.tools import Toolbox, ToolRunner
 from compact.chat.turn_log import FORMAT, ChatStore, TurnLog
 from compact.config import CompactConfig
 from compact.errors import ConfigError, MissingExtra
 from compact.manager import CompactManager
-from compact.model.event import Event, EventName
+from compact.model.event import Event
 from compact.policies import preset as preset_policy
 from compact.ports import Archive, ChatModel
 from compact.tracing.stream import AnyExporter
@@ -118,10 +119,10 @@ class Chats:
 
     def settings_of(self, session_id: str) -> Mapping[str, Any]:
         """What is remembered with the session, on top of what its space says."""
-        shared = self.space_settings(session_id)
-        found = self.store.last_event(session_id, EventName.SETTINGS)
-        own = {name: value for name, value in found.data.items() if value is not None} if found else {}
-        return {**shared, **own}
+        thread = self.store.session(session_id)
+        found = newest_settings(self.store, thread) if thread is not None else {}
+        own = {name: value for name, value in found.items() if value is not None}
+        return {**self.space_settings(session_id), **own}
 
     def space_settings(self, session_id: str) -> Mapping[str, Any]:
         """What the space of a session sets for those that live in it."""

@@ -12,6 +12,15 @@ _NEWEST = "settings_event"
 """On the session's row: the number of the event with its newest settings."""
 
 
+def newest_settings(store: Threads, thread: Thread) -> dict[str, Any]:
+    """By its number where that is known: a long session has thousands of other events behind it."""
+    number = thread.settings.get(_NEWEST)
+    found = next(store.events(thread.session_id, number - 1, 1), None) if number else None
+    if found is None or found.name is not EventName.SETTINGS:
+        found = store.last_event(thread.session_id, EventName.SETTINGS)
+    return dict(found.data) if found is not None else {}
+
+
 class SessionSettings:
     """Kept as events of the session, of which the newest counts; several doors may change them.
 
@@ -37,8 +46,7 @@ class SessionSettings:
 
     def read(self, thread: Thread) -> None:
         self._event = thread.settings.get(_NEWEST)
-        found = self._store.last_event(self._session_id, EventName.SETTINGS)
-        self.values = {**(dict(found.data) if found is not None else {}), **self._unsaved}
+        self.values = {**newest_settings(self._store, thread), **self._unsaved}
 
     def catch_up(self) -> bool:
         """Whether another door has set something meanwhile; it is taken in."""

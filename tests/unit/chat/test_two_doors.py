@@ -10,6 +10,7 @@ import pytest
 from compact.chat import Chats, Conversation
 from compact.chat.turn_log import is_pinned
 from compact.errors import StoreError
+from compact.model.event import EventName
 from compact.stores.memory import MemoryStore
 
 MakeChats = Callable[..., Chats]
@@ -88,3 +89,20 @@ def test_settings_that_cannot_be_stored_are_not_in_force(
     with pytest.raises(StoreError, match="full"):
         conversation.pin(0)
     assert pins(conversation) == []
+
+
+def test_settings_are_found_without_reading_the_events_behind_them(
+    make_chats: MakeChats, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session of weeks has tens of thousands of events, and a list shows the settings of many."""
+    conversation = begun(make_chats(replies(1), **options))
+    conversation.use(preset="chat")
+    store = conversation.log.store
+    store.add_event("s", EventName.DOOR, {"type": "message"})
+
+    def all_of_them(*_: Any) -> None:
+        raise AssertionError("searched among all events")
+
+    monkeypatch.setattr(store, "last_event", all_of_them)
+    again = make_chats(**options)
+    assert again.settings_of("s")["preset"] == again.open("s").settings["preset"] == "chat"
