@@ -377,7 +377,9 @@ def is_pinned(turn: Mapping[str, Any]) -> bool:
 
 def _pinned(turn: Turn, pinned: bool) -> Turn:
     changed = {name: value for name, value in turn.items() if name != "meta"}
-    meta = {name: value for name, value in turn.get("meta", {}).items() if name != "protected"}
+    found = turn.get("meta")
+    given = found if isinstance(found, Mapping) else {}
+    meta = {name: value for name, value in given.items() if name != "protected"}
     if pinned:
         meta["protected"] = True
     return {**changed, "meta": meta} if meta else changed

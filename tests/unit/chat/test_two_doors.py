@@ -106,3 +106,16 @@ def test_settings_are_found_without_reading_the_events_behind_them(
     monkeypatch.setattr(store, "last_event", all_of_them)
     again = make_chats(**options)
     assert again.settings_of("s")["preset"] == again.open("s").settings["preset"] == "chat"
+
+
+def test_an_imported_message_with_odd_meta_can_be_pinned(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = make_chats(**options).open("s")
+    conversation.take_in(
+        [], [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "meta": 5}]
+    )
+    conversation.pin(1)
+    assert pins(conversation) == pins(make_chats(**options).open("s")) == [1]
+    conversation.pin(1, False)
+    assert pins(make_chats(**options).open("s")) == []
