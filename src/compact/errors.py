@@ -129,9 +129,10 @@ class HistoryGone(StoreError):
     """The session was deleted meanwhile; nothing was stored. `start`: how many messages it held before."""
 
     def __init__(self, session_id: str, start: int) -> None:
+        missing = f"does not hold the {start} messages before these: it " if start else ""
         super().__init__(
-            f"Session {session_id!r} does not hold the {start} messages before these: it was deleted "
-            "meanwhile. Nothing was stored; append the whole history, or begin a new session."
+            f"Session {session_id!r} {missing}was deleted meanwhile. "
+            "Nothing was stored; append the whole history, or begin a new session."
         )
         self.session_id = session_id
 

@@ -223,6 +223,8 @@ class Thread:
     updated_at: float
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What a front door keeps with it, such as preset and model; JSON."""
+    incarnation: str = ""
+    """Which session of this id it is: another one where it was deleted and made again."""
 
 
 @runtime_checkable
@@ -287,10 +289,11 @@ class Threads(Deletes, Protocol):
         """The newest event of that name."""
         ...
 
-    def exclusively(self, session_id: str) -> AbstractContextManager[None]:
+    def exclusively(self, session_id: str, *, incarnation: str | None = None) -> AbstractContextManager[None]:
         """Nobody else writes to this session inside the block; its writes take effect together or not at all.
 
-        For what this thread does with the store. Others wait, so nothing slow belongs in here.
+        For what this thread does with the store. Others wait, so nothing slow belongs in here. Raises
+        HistoryGone where the session is not the one of this `incarnation` any more.
         """
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from compact.chat.session_settings import SessionSettings
@@ -61,8 +61,8 @@ class TurnLog:
         """Turns that other doors added and that no notice has reported yet."""
         self.changed = False
         """Another door changed the session, and its conversation has not read it again yet."""
-        self._known = False
-        """Whether the store has held the session: what is not there any more was deleted."""
+        self.incarnation: str | None = None
+        """Which session of this id it is, once the store has it: no other one gets these turns."""
         self._load()
 
     def _load(self) -> None:
@@ -71,7 +71,7 @@ class TurnLog:
         thread = self.store.session(self.id)
         if thread is None:
             return
-        self._known = True
+        self.incarnation = thread.incarnation
         self.title = thread.title
         self._remembered.read(thread)
         self.head = list(self.settings.get("head", []))
@@ -101,10 +101,11 @@ class TurnLog:
     def catch_up(self) -> bool:
         """Take in what another door has added meanwhile; says whether there was anything.
 
-        Raises HistoryGone where another door has deleted the session: it does not come back.
+        Raises HistoryGone where another door has deleted the session: it does not come back, and one that was
+        made again with its id is another.
         """
         end = self.store.end(self.id)
-        if end[0] == 0 and self.is_deleted:
+        if (end[0] == 0 or end != self._end) and self.is_deleted:
             raise HistoryGone(self.id, self._end[0])
         if end == self._end or end[0] == 0:
             return False
@@ -131,8 +132,11 @@ class TurnLog:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether another door has deleted the session."""
-        return self._known and self.store.session(self.id) is None
+        """Whether another door has deleted the session, and maybe made another of its id."""
+        if self.incarnation is None:
+            return False
+        thread = self.store.session(self.id)
+        return thread is None or thread.incarnation != self.incarnation
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -141,23 +145,31 @@ class TurnLog:
         So turns come behind those of another chat, never in their place, and are stored all or none.
         """
         try:
-            with self.store.exclusively(self.id):
+            with self._exclusively():
                 self.catch_up()
                 self.catch_up_settings()
-                if not self._known:
+                if self.incarnation is None:
                     self.store.put_session(self.id)
                 if self.settings.pop("cut", None) or self._remembered.has_unsaved:
                     self._remembered.put(self.settings)
                 yield
                 end = self.store.end(self.id)
+                incarnation = self.incarnation or self._stored_incarnation()
         except HistoryGone:
             raise  # all that the engine holds for stored is gone; it stores nothing behind that
         except BaseException:
             # The engine may hold for stored what is not.
             self.manager.reload(self.id)
             raise
-        self._end, self._stored, self._known = end, len(self.turns), True
+        self._end, self._stored, self.incarnation = end, len(self.turns), incarnation
         self._remembered.saved()
+
+    def _exclusively(self) -> AbstractContextManager[None]:
+        return self.store.exclusively(self.id, incarnation=self.incarnation)
+
+    def _stored_incarnation(self) -> str | None:
+        thread = self.store.session(self.id)
+        return thread.incarnation if thread is not None else None
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -319,7 +331,7 @@ class TurnLog:
 
     def pin(self, position: int, pinned: bool) -> None:
         """Protect the turn at this position, or no longer; a turn with tool results keeps them."""
-        with self.store.exclusively(self.id):
+        with self._exclusively():
             self.catch_up_settings()
             pins = {n for n, turn in enumerate(self.turns) if is_pinned(turn)} - {position}
             self.remember(pins=sorted(pins | {position} if pinned else pins))
@@ -333,7 +345,7 @@ class TurnLog:
     def name_after(self, question: Turn) -> None:
         """Give it a title where it has none, not even one that another door gave it meanwhile."""
         if not self.title:
-            with self.store.exclusively(self.id):
+            with self._exclusively():
                 thread = self.store.session(self.id)
                 self.title = thread.title if thread is not None else ""
                 if not self.title:
@@ -341,11 +353,10 @@ class TurnLog:
 
     def put(self, **changes: Any) -> None:
         """Change what the list of sessions shows; makes a new session, but not a deleted one again."""
-        with self.store.exclusively(self.id):
-            if self.is_deleted:
-                raise HistoryGone(self.id, self._end[0])
+        with self._exclusively():
             self.store.put_session(self.id, **changes)
-        self._known = True
+            incarnation = self.incarnation or self._stored_incarnation()
+        self.incarnation = incarnation
 
     def remember(self, **settings: Any) -> None:
         """Keep settings; the newest count. A new session stores them with its first message."""
@@ -354,7 +365,7 @@ class TurnLog:
         if self._end[0] == 0 and self.store.session(self.id) is None:
             self._remembered.suggest(settings)
             return
-        with self.store.exclusively(self.id):
+        with self._exclusively():
             self.catch_up_settings()
             changed = {**self.settings, **settings}
             self._remembered.put(changed)

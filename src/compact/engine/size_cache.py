@@ -21,7 +21,7 @@ from compact.formats.tools import tool_list
 from compact.model.message import Message
 from compact.ports import TokenCounter
 
-_SIZES_KEPT = 10_000
+_SIZES_KEPT = 5_000
 """At most twice that: more than one prompt holds. A server sees a new message at every turn, for ever."""
 # All that may stand around a summary's text.
 _FRAME = "\n".join((tagged("", 99, span_handle(())), TRIGGER_LINE, FIRST_LINE, CONTINUE_LINE))

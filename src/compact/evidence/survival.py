@@ -82,7 +82,7 @@ def holder(text: str) -> Holder:
     return Holder(text)
 
 
-@lru_cache(maxsize=2 * MOST_UNITS)
+@lru_cache(maxsize=MOST_UNITS)
 def _run_in(value: str) -> str:
     """Three words inside a unit of five or more: the first may have a quote before it, the last a mark after.
 

@@ -272,9 +272,11 @@ class MemoryStore:
         return next((event for event in events if event.name is name), None)
 
     @contextmanager
-    def exclusively(self, session_id: str) -> Iterator[None]:
+    def exclusively(self, session_id: str, *, incarnation: str | None = None) -> Iterator[None]:
         with self._lock:
             before = self._sessions.get(session_id)
+            if incarnation is not None and (before is None or before.incarnation != incarnation):
+                raise HistoryGone(session_id, 0)
             kept = before.copy() if before is not None else None
             try:
                 yield

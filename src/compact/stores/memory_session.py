@@ -43,6 +43,10 @@ class MemorySession:
         self.last_event = 0
         self.memory = SessionMemory()
 
+    @property
+    def incarnation(self) -> str:
+        return str(self.number)
+
     def copy(self) -> MemorySession:
         """The session as it is now, whatever is added to this one later."""
         copied = MemorySession(self.id, self.number, self.created_at)
@@ -103,4 +107,5 @@ class MemorySession:
             created_at=self.created_at,
             updated_at=self.updated_at,
             settings=dict(self.settings),
+            incarnation=self.incarnation,
         )

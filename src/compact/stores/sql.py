@@ -175,9 +175,9 @@ class SqlStore:
     def last_event(self, session_id: str, name: EventName) -> Event | None:
         return self._threads.last_event(session_id, name)
 
-    def exclusively(self, session_id: str) -> AbstractContextManager[None]:
+    def exclusively(self, session_id: str, *, incarnation: str | None = None) -> AbstractContextManager[None]:
         """Nobody else writes to this session in the block, with SQLite also not to other sessions."""
-        return self._threads.exclusively(session_id)
+        return self._threads.exclusively(session_id, incarnation)
 
     def end(self, session_id: str) -> tuple[int, bytes]:
         return self._originals.end(session_id)

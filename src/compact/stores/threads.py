@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, or_, select, tuple_, update
 
-from compact.errors import StoreError
+from compact.errors import HistoryGone, StoreError
 from compact.model.event import Event, EventName
 from compact.ports import Space, Thread
 from compact.stores.schema import events, records, sessions, spaces
@@ -28,9 +28,11 @@ class SqlThreads:
         self._database = rows.database
 
     @contextmanager
-    def exclusively(self, session_id: str) -> Iterator[None]:
+    def exclusively(self, session_id: str, incarnation: str | None) -> Iterator[None]:
         with self._database.writing() as connection:
-            self._rows.found(connection, session_id)
+            row = self._rows.found(connection, session_id)
+            if incarnation is not None and (row is None or _incarnation(row) != incarnation):
+                raise HistoryGone(session_id, 0)
             yield
 
     # -- spaces --------------------------------------------------------------------------------------------
@@ -221,4 +223,10 @@ def _thread(row: Row[Any]) -> Thread:
         created_at=row.created_at,
         updated_at=row.updated_at,
         settings=_settings(row, "sessions"),
+        incarnation=_incarnation(row),
     )
+
+
+def _incarnation(row: Row[Any]) -> str:
+    # SQLite may give the key of a deleted row to the next one.
+    return f"{row.id}-{row.created_at!r}"

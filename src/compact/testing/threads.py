@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from compact.core.view import START, chain
-from compact.errors import StoreError
+from compact.errors import HistoryGone, StoreError
 from compact.model.event import EventName
 from compact.model.record import RecordKind
 from compact.ports import Remembers, Store, Threads
@@ -180,6 +180,24 @@ class ThreadsContract:
         store.put_session("s", title="anew")
         assert store.session("s") is not None and list(store.events("s")) == []
         assert store.end("s") == (0, START)
+
+    def test_one_that_is_made_again_is_another(self) -> None:
+        store = begun(self.threads(), "t", "s")
+        before = store.session("s")
+        assert before is not None
+        with store.exclusively("s", incarnation=before.incarnation):
+            store.put_session("s", title="the same")
+        store.delete_session("s")
+        for made_again in (False, True):
+            if made_again:
+                store.put_session("s", title="anew")
+                after = store.session("s")
+                assert after is not None and after.incarnation != before.incarnation
+            try:
+                with store.exclusively("s", incarnation=before.incarnation):
+                    raise AssertionError("the session that was deleted can still be written to")
+            except HistoryGone:
+                pass
 
     def test_events_are_numbered_and_read_from_anywhere(self) -> None:
         store = begun(self.threads(), "s", "t")

@@ -49,9 +49,10 @@ class Presence:
         """Go on holding it; also where the position is known only now."""
         self._change(session_id, work, {"turn": _claimed(work)})
 
-    def is_gone(self, session_id: str) -> bool:
-        """Whether it was deleted meanwhile."""
-        return self._store.session(session_id) is None
+    def is_gone(self, session_id: str, incarnation: str | None) -> bool:
+        """Whether it was deleted meanwhile; another may have its id by now."""
+        thread = self._store.session(session_id)
+        return thread is None or thread.incarnation != incarnation
 
     def used(self, session_id: str, usage: Usage) -> None:
         """How full the window is now."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
-from compact.errors import StoreError
+from compact.errors import HistoryGone, StoreError
 from compact.model.event import Event, EventName
 from compact.ports import Threads
 from compact.server.http.bell import Bell
@@ -28,6 +29,13 @@ _SHOWN = frozenset(
 )
 _PAGE = 200
 _TRIES = 3
+# It follows a reply into threads and along with the events of the engine, which know the session's id alone.
+_incarnation: ContextVar[str | None] = ContextVar("compact-studio-incarnation", default=None)
+
+
+def write_for(incarnation: str | None) -> None:
+    """What is stored in this context belongs to this session, and to no later one of the same id."""
+    _incarnation.set(incarnation)
 
 
 class SessionEvents:
@@ -50,6 +58,8 @@ class SessionEvents:
         for left in range(_TRIES - 1, -1, -1):
             try:
                 return self._export(event)
+            except HistoryGone:
+                return  # what is reported of a deleted session goes with it
             except StoreError:
                 # A store that is slow just now: what the engine reports, it reports once.
                 if not left:
@@ -62,13 +72,14 @@ class SessionEvents:
         elif event.name in record_details.NAMES and event.session_id:
             detail = record_details.detail_data(event)
             if detail is not None:
-                self._store.add_event(event.session_id, EventName.DOOR, detail)
+                with self._store.exclusively(event.session_id, incarnation=_incarnation.get()):
+                    self._store.add_event(event.session_id, EventName.DOOR, detail)
 
     def store(
         self, session_id: str, *events: Mapping[str, Any], beside: Callable[[], None] = lambda: None
     ) -> None:
         """Keep events and what `beside` stores, all or none; blocks as long as the store does."""
-        with self._store.exclusively(session_id):
+        with self._store.exclusively(session_id, incarnation=_incarnation.get()):
             for data in events:
                 self._store.add_event(session_id, EventName.DOOR, data)
             beside()

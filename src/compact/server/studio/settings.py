@@ -44,7 +44,7 @@ class StudioSettings:
     max_streams: int = 1_000
     max_conversations: int = 200
     """Kept open in memory; others are read from the store when they are asked for."""
-    max_history_bytes: int = 32 * MEGABYTE
+    max_history_bytes: int = 16 * MEGABYTE
     """Of all conversations in memory, about. Those that were used last stay, and those that are in use."""
     heartbeat_seconds: float = 15.0
     poll_seconds: float = 1.0

@@ -19,7 +19,7 @@ from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
 from compact.server.studio.presence import RENEW_SECONDS, Presence, Work
 from compact.server.studio.schemas import Usage
-from compact.server.studio.session_events import SessionEvents
+from compact.server.studio.session_events import SessionEvents, write_for
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.ui_stream import UiStream, notice_part, usage_part
 
@@ -72,6 +72,7 @@ class Turn:
 
     async def _run(self) -> None:
         begun = time.monotonic()
+        write_for(self._conversation.log.incarnation)
         renewing = asyncio.get_running_loop().create_task(self._renewing())
         try:
             async for event in self._exchange:
@@ -126,7 +127,8 @@ class Turn:
             await asyncio.sleep(RENEW_SECONDS)
             await self._renew()
             with contextlib.suppress(CompactError):
-                if await asyncio.to_thread(self._presence.is_gone, self._conversation.id):
+                log = self._conversation.log
+                if await asyncio.to_thread(self._presence.is_gone, log.id, log.incarnation):
                     self._exchange.stop()  # deleted by another process: the model need not go on
 
     async def _renew(self) -> None:
@@ -146,7 +148,8 @@ class Turn:
             notice = {"type": "session", "data": {"id": conversation.id}}
             self._events.store(conversation.id, notice, beside=ended)
         elif not shared and usage != self._announced:
-            self._presence.used(conversation.id, usage)
+            beside = partial(self._presence.used, conversation.id, usage)
+            self._events.store(conversation.id, beside=beside)
 
     async def _keep(self, *events: Any, usage: Usage | None = None) -> None:
         with contextlib.suppress(Exception):

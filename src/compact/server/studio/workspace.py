@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from compact.chat.chats import Chats
 from compact.chat.conversation import Conversation
 from compact.chat.exchange import Exchange
-from compact.errors import CompactError
+from compact.errors import CompactError, HistoryGone
 from compact.model.event import Event, EventName
 from compact.ports import Thread
 from compact.server.http.problems import Problem
@@ -27,7 +27,7 @@ from compact.server.studio.notifying import News
 from compact.server.studio.presence import RENEW_SECONDS, Presence, Work, work_in
 from compact.server.studio.refusals import compacting_now, missing, replying_now
 from compact.server.studio.schemas import Usage
-from compact.server.studio.session_events import SessionEvents
+from compact.server.studio.session_events import SessionEvents, write_for
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.turn import Turn
 from compact.server.studio.ui_stream import usage_part
@@ -157,7 +157,8 @@ class Workspace:
         if entry.streaming or entry.compaction is not None:
             return await asyncio.to_thread(ask, entry.conversation)
         async with entry.lock:
-            return await asyncio.to_thread(_caught_up, entry.conversation, ask)
+            await self._catch_up(entry)
+            return await asyncio.to_thread(ask, entry.conversation)
 
     async def change(self, session_id: str, act: Callable[[Conversation], T]) -> T:
         """Change the conversation, with nobody else at it."""
@@ -165,9 +166,17 @@ class Workspace:
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
-            found = await asyncio.to_thread(_caught_up, entry.conversation, act)
+            await self._catch_up(entry)
+            found = await asyncio.to_thread(act, entry.conversation)
         self._make_room(entry)
         return found
+
+    async def _catch_up(self, entry: OpenSession) -> None:
+        """Take in what other doors did; if one deleted the session and made it again, open that."""
+        try:
+            await asyncio.to_thread(entry.conversation.catch_up)
+        except HistoryGone:
+            await self._open_again(entry)
 
     def reopen(self, session_id: str) -> None:
         """It was moved to another space: the next use reads its settings again."""
@@ -250,9 +259,10 @@ class Workspace:
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
+            thread = await self._same(entry)
             exchange = await asyncio.to_thread(make, entry.conversation)
             turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
-            await self._claim(session_id, turn.work)
+            await self._claim(thread, turn.work)
             entry.turn = turn
             turn.start().add_done_callback(lambda _: self._after(entry, turn))
             return turn.live
@@ -317,7 +327,7 @@ class Workspace:
         async with entry.lock:
             self._refuse_busy(entry)
             claimed = Work(secrets.token_hex(6), compacts=True)
-            await self._claim(session_id, claimed)
+            await self._claim(await self._same(entry), claimed)
             entry.compaction = asyncio.ensure_future(self._compacted(entry, claimed, work))
             try:
                 # A client that goes away does not end it; only `cancel` does.
@@ -333,6 +343,7 @@ class Workspace:
 
     async def _compacted(self, entry: OpenSession, claimed: Work, work: Callable[[Conversation], Any]) -> Any:
         conversation, presence = entry.conversation, self.presence
+        write_for(conversation.log.incarnation)
         renewing = asyncio.ensure_future(self._renewing(conversation.id, claimed))
         try:
             await asyncio.to_thread(conversation.catch_up)
@@ -385,14 +396,20 @@ class Workspace:
         if entry.streaming:
             raise replying_now()
 
-    async def _claim(self, session_id: str, work: Work) -> None:
+    async def _same(self, entry: OpenSession) -> Thread:
+        """The stored session; where another process has deleted it and made it again, that one is opened."""
+        thread = await self.thread(entry.conversation.id)
+        if thread.incarnation != entry.conversation.log.incarnation:
+            await self._open_again(entry)
+        return thread
+
+    async def _claim(self, thread: Thread, work: Work) -> None:
         """Refused at once where another process compacts (S2.16) or writes a reply.
 
         So replies of one session come one after the other, and what is reported of them in order.
         """
-        thread = await self.thread(session_id)
         if self.presence.shared:
-            taken = await asyncio.to_thread(self.presence.claim, session_id, work)
+            taken = await asyncio.to_thread(self.presence.claim, thread.session_id, work)
             if taken is None:
                 return
             if not taken.currently_compacting and _reply_in(taken) is not None:
@@ -405,8 +422,3 @@ class Workspace:
 def _reply_in(thread: Thread) -> Work | None:
     found = work_in(thread)
     return found if found is not None and not found.compacts else None
-
-
-def _caught_up(conversation: Conversation, act: Callable[[Conversation], T]) -> T:
-    conversation.catch_up()
-    return act(conversation)

@@ -77,4 +77,4 @@ def test_a_session_that_was_deleted_does_not_come_back(here: Presence, store: Sq
     here.claim("s", REPLY)
     store.delete_session("s")
     here.renew("s", REPLY)
-    assert here.is_gone("s") and store.session("s") is None
+    assert here.is_gone("s", None) and store.session("s") is None

@@ -13,6 +13,8 @@ import httpx2
 import pytest
 
 from compact.model.chat import FinishReason
+from compact.server.http.settings import TENANT
+from compact.stores import open_store
 from support.studio import RuleModel, body_of, chunks, new_session, said, studio
 
 Reply = Future[list[dict[str, Any]]]
@@ -81,6 +83,29 @@ def test_a_session_that_another_process_deletes_stays_deleted(kind: str, new_dat
             assert client.get(f"/api/sessions/{session}/messages").status_code == 404
             assert client.post("/api/chat", json=body_of(session, "again")).status_code == 404
             assert client.get("/api/sessions").json()["sessions"] == []
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("before", [(), ("an old message",)], ids=["first", "later"])
+def test_a_session_that_is_made_again_gets_nothing_of_the_earlier_one(
+    kind: str, before: tuple[str, ...], new_database: Any
+) -> None:
+    url, model = new_database(kind), RuleModel()
+    with studio(url, model) as here, open_store(url, TENANT) as elsewhere:
+        session = new_session(here)
+        for text in before:
+            said(here, session, text)
+        with replying(here, model, session, "a question") as reply:
+            assert elsewhere.delete_session(session)
+            elsewhere.put_session(session, title="Anew")
+        assert any("deleted" in one.get("errorText", "") for one in reply.result())
+        assert here.get(f"/api/sessions/{session}/messages").json()["messages"] == []
+        events = here.get(f"/api/sessions/{session}/events", params={"format": "json"}).json()["events"]
+        shown = here.get(f"/api/sessions/{session}").json()
+        assert (events, shown["title"], shown["streaming"]) == ([], "Anew", False)
+        # It is a session like any other, also in the process that had the earlier one open.
+        assert said(here, session, "hello")[-1]["finishReason"] == "stop"
+        assert texts(here, session) == ["hello", "You said: hello"]
 
 
 def system_sent(model: RuleModel) -> list[Any]:
