@@ -69,5 +69,15 @@ class SessionSettings:
         self._unsaved |= fresh
         self.values |= fresh
 
+    def cut(self, position: int) -> None:
+        """The turns from here on are gone: what takes their place was neither pinned nor imported.
+
+        Stored with the next turns.
+        """
+        if self.values.get("pins"):
+            self.suggest({"pins": self.pins_before(position)})
+        if self.values.get("imported", 0) > position:
+            self.suggest({"imported": position, "import": None})
+
     def pins_before(self, position: int) -> list[int]:
         return [pin for pin in self.values.get("pins", ()) if pin < position]

@@ -230,9 +230,7 @@ class TurnLog:
         if at is not None:
             del self.turns[at:]
             self._stored = min(self._stored, at)
-            if self.settings.get("pins"):
-                # Stored with the turns: what comes in their place was never pinned.
-                self.suggest(pins=self._remembered.pins_before(at))
+            self._remembered.cut(at)
         self.turns += turns
         return self.usage()
 

@@ -9,7 +9,7 @@ import pytest
 
 from compact.chat import Chats, Conversation
 from compact.chat.turn_log import is_pinned
-from compact.errors import StoreError
+from compact.errors import ChatError, NotFound, StoreError
 from compact.model.event import EventName
 from compact.stores.memory import MemoryStore
 
@@ -119,3 +119,28 @@ def test_an_imported_message_with_odd_meta_can_be_pinned(
     assert pins(conversation) == pins(make_chats(**options).open("s")) == [1]
     conversation.pin(1, False)
     assert pins(make_chats(**options).open("s")) == []
+
+
+def test_what_takes_the_place_of_an_import_is_no_import(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats([*replies(3), ChatError("away")], **options))
+    conversation.take_in([], [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
+    list(conversation.edit(0, "from the start"))
+    list(conversation.send("and on"))
+    assert len(conversation.turns) == 4 and conversation.last_import is None
+    with pytest.raises(NotFound):
+        conversation.undo_import()
+    list(conversation.edit(2, "again"))
+    assert make_chats(**options).open("s").turns == conversation.turns
+
+
+def test_a_question_in_the_place_of_an_import_waits_for_its_reply(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats([*replies(2), ChatError("away")], **options))
+    conversation.take_in([], [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
+    list(conversation.edit(0, "from the start"))
+    list(conversation.send("unanswered"))
+    again = make_chats(**options).open("s")
+    assert (len(again.turns), again.draft) == (2, "unanswered")
