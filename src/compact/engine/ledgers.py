@@ -40,6 +40,11 @@ class Ledgers:
         self._known[record.id] = (ledger, record.parent or "")
         return ledger
 
+    def learn(self, record: Record) -> None:
+        """Fold a new record now, where that reads nothing: the fold that its summary rests on is at hand."""
+        if record.parent is None or record.parent in self._known:
+            self.of(record)
+
     def _chain(self, record: Record) -> list[Record]:
         """The record and its parents, newest first, up to one whose ledger is known."""
         chain = [record]

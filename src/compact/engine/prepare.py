@@ -326,7 +326,7 @@ class Engine:
             # This session's own: where another session's won, the flow committed beside it.
             record = done.record
             session.learn(record)
-            self.ledgers.of(record)  # now, with the fold of its summary at hand
+            self.ledgers.learn(record)
             if history.base is job.base:
                 # What arrived while the summary was made follows it.
                 history.compacted(record, [*done.items, *history.view.since(len(job.items))])
