@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compact.model.event import EventName
@@ -69,13 +69,13 @@ class SessionSettings:
         self._unsaved |= fresh
         self.values |= fresh
 
-    def cut(self, position: int) -> None:
-        """The turns from here on are gone: what takes their place was neither pinned nor imported.
+    def cut(self, position: int, pinned: Sequence[int]) -> None:
+        """The turns from here on are gone: what takes their place was not imported, and only this is pinned.
 
         Stored with the next turns.
         """
         if self.values.get("pins"):
-            self.suggest({"pins": self.pins_before(position)})
+            self.suggest({"pins": [*self.pins_before(position), *pinned]})
         if self.values.get("imported", 0) > position:
             self.suggest({"imported": position, "import": None})
 

@@ -124,6 +124,8 @@ class TurnLog:
         if not self._remembered.catch_up():
             return
         self.head = list(self.settings.get("head", []))
+        self._cut_undone_import()
+        self._stored = min(self._stored, len(self.turns))
         pinned = set(self.settings.get("pins", ()))
         for position in before ^ pinned:
             if position < len(self.turns):
@@ -230,7 +232,8 @@ class TurnLog:
         if at is not None:
             del self.turns[at:]
             self._stored = min(self._stored, at)
-            self._remembered.cut(at)
+            # A question that is asked again keeps its pin.
+            self._remembered.cut(at, [at + n for n, turn in enumerate(turns) if is_pinned(turn)])
         self.turns += turns
         return self.usage()
 

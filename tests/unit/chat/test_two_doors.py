@@ -74,6 +74,26 @@ def test_what_takes_the_place_of_a_pinned_message_is_not_pinned(
     assert pins(make_chats(**options).open("s")) == [0]
 
 
+def test_a_pinned_question_that_is_asked_again_stays_pinned(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats(replies(4), **options), questions=2)
+    conversation.pin(2)
+    list(conversation.retry())
+    assert pins(conversation) == pins(make_chats(**options).open("s")) == [2]
+
+
+def test_an_import_undone_at_another_door_is_gone_here_too(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    one = begun(make_chats(replies(1), **options))
+    one.take_in([], [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
+    other = make_chats(**options).open("s")
+    assert one.undo_import() == 2
+    other.catch_up()
+    assert other.turns == one.turns and len(other.turns) == 2
+
+
 def test_settings_that_cannot_be_stored_are_not_in_force(
     make_chats: MakeChats, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
