@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -136,6 +138,25 @@ def test_outputs_larger_than_the_window_do_not_end_the_run() -> None:
             (found, *_) = manager.recall("s", handle)
             assert output in found.text
     assert not isinstance(prompt, str)
+
+
+@pytest.mark.spec("S5.7")
+@pytest.mark.parametrize("preset", ["budget", "agent"])
+def test_compactions_of_a_long_tool_loop_are_seldom_and_leave_little_to_read_again(preset: str) -> None:
+    rng = random.Random(5)
+    manager = manager_for(preset, 32_000)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find the broken row."}]
+    before: list[Any] = []
+    sent = cached = 0
+    for number in range(60):
+        # 1,500 to 6,000 tokens: four characters each, 52 in a line.
+        messages += step(number, f"I read part {number}.", lines(number, rng.randrange(1_500, 6_000) // 13))
+        prompt = manager.preflight("s", messages)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, prompt, strict=False)))
+        sizes = [len(str(message)) for message in prompt]
+        sent, cached, before = sent + sum(sizes), cached + sum(sizes[:same]), prompt
+    assert len(manager.records("s")) <= 13
+    assert cached / sent >= 0.70
 
 
 @pytest.mark.spec("S5.7")

@@ -19,8 +19,8 @@ from compact.core.layers import (
     trimmed_line,
 )
 from compact.core.prune import NOTHING, Pruning, plan_prune
-from compact.core.select import Layout, first_turns, reductions, select
-from compact.core.shorten import shorten_outputs
+from compact.core.select import Layout, first_turns, initial_counts, reductions, select
+from compact.core.shorten import cuttable, shorten_outputs
 from compact.core.trigger import live_turns
 from compact.core.view import Item, span_handle
 from compact.model.event import Reason
@@ -29,8 +29,8 @@ from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
 from compact.model.policy import Policy, Rest
 from compact.model.record import Cleared
 
-_CAPS = (1, 2, 4)
-"""Outputs are cut to the cap, a half and a quarter of it, while more than the target would be left."""
+_LEAST_CAP = 8
+"""Toward the target, outputs are cut to no less than this part of the cap."""
 _NEWEST_CAPS = (2, 3, 4, 8, 16)
 """Where nothing else fits, the newest outputs are cut to these parts of the room."""
 _LEAST_OUTPUT = 64
@@ -70,7 +70,15 @@ def _trigger(policy: Policy, window: int, room: int, scale: float = 1.0) -> int:
 
 def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
     """What a compaction for this reason would do with this view; large outputs that stay are shortened."""
-    return _with_short_outputs(items, limits, policy, sizes, partial(_plan, limits, policy, sizes, reason))
+    layout = Layout(items, policy)
+    before = limits.fixed + sum(item.tokens for item in items)
+    pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
+    # A small prune breaks the cache for little: then the summary is made on the unpruned, warm view.
+    accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
+    enough = pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout, reason)
+    if enough or reason is Reason.END_TURN:
+        return _prune_plan(layout, pruning, limits, before, reason)
+    return _with_short_outputs(items, limits, policy, sizes, partial(_shorten, limits, policy, sizes, reason))
 
 
 def _with_short_outputs(
@@ -82,37 +90,54 @@ def _with_short_outputs(
 ) -> Plan:
     """The plan for these items, or for the same with outputs shortened, where that leaves less.
 
-    Kept outputs are cut to the cap, then to less while more than the target would be left. Only where not
-    even that fits the newest output is cut, too, to what there is room for.
+    Outputs that the counts would keep are cut to the cap, then to what brings the prompt down to the target.
+    Only where not even that fits the newest output is cut, too, to what there is room for.
     """
-    whole = plan = plan_for(items)
+    plan = plan_for(items)
     if plan.insufficient is None and plan.mode is not Mode.SUMMARIZE:
         return plan
-    target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
-    for share in _CAPS if plan.insufficient is None else ():
-        if plan.after <= target and share != _CAPS[0]:
-            break
-        plan = _better(plan, _planned_short(whole, items, max(1, cap // share), sizes, plan_for))
+    short = partial(_planned_short, plan, items, sizes, plan_for)
+    if plan.insufficient is None:
+        target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
+        layout = Layout(items, policy)
+        may_stay = set(_indexes(layout, select(layout, initial_counts(layout))))
+        outputs = [index for index in cuttable(items) if index in may_stay]
+        plan = _better(plan, short(outputs, max(1, cap)))
+        if plan.after > target:
+            fitting = _fitting_cap(plan, items, outputs, target, sizes)
+            plan = _better(plan, short(outputs, max(1, cap // _LEAST_CAP, min(cap, fitting))))
     if plan.insufficient is None or policy.oversize == "raise":
         return plan
     for share in _NEWEST_CAPS:
         room = max(_LEAST_OUTPUT, (limits.budget - limits.fixed) // share)
-        plan = _planned_short(whole, items, room, sizes, plan_for, newest=True)
+        plan = short(cuttable(items, newest=True), room)
         if plan.insufficient is None:
             break
     return plan
 
 
+def _fitting_cap(plan: Plan, items: Sequence[Item], outputs: Sequence[int], room: int, sizes: Sizes) -> int:
+    """The longest that these outputs may be, were they and the rest of the plan to take `room` tokens."""
+    kept = {*plan.leading, *plan.recent}.intersection(outputs)
+    room -= plan.after - sum(items[index].tokens - plan.steps[index].saves for index in kept)
+    found = sorted(size for index in kept for size in sizes.of_results(items[index].message))
+    for at, size in enumerate(found):
+        if size * (len(found) - at) > room:
+            return room // (len(found) - at)
+        room -= size
+    return room
+
+
 def _planned_short(
     whole: Plan,
     items: Sequence[Item],
-    cap: int,
     sizes: Sizes,
     plan_for: Callable[[Sequence[Item]], Plan],
-    newest: bool = False,
+    outputs: Sequence[int],
+    cap: int,
 ) -> Plan:
-    """The plan with outputs cut to `cap`; the `whole` one where no output is that long."""
-    shorter, cut = shorten_outputs(items, cap, sizes.of_results, sizes.of_message, newest=newest)
+    """The plan with these outputs cut to `cap`; the `whole` one where none is that long."""
+    shorter, cut = shorten_outputs(items, outputs, cap, sizes.of_results, sizes.of_message)
     if not cut:
         return whole
     plan = plan_for(shorter)
@@ -152,35 +177,16 @@ def _better(plan: Plan, other: Plan) -> Plan:
     return other if better else plan
 
 
-def _plan(limits: Limits, policy: Policy, sizes: Sizes, reason: Reason, items: Sequence[Item]) -> Plan:
-    layout = Layout(items, policy)
-    before = limits.fixed + sum(item.tokens for item in items)
-    pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
-    if reason is Reason.END_TURN:
-        return _prune_plan(layout, pruning, limits, before, reason)
-    # A small prune breaks the cache for little: then the summary is made on the unpruned, warm view.
-    accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
-    if pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout, reason):
-        return _prune_plan(layout, pruning, limits, before, reason)
-    return _shorten(layout, limits, before, sizes, reason)
-
-
 def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
     """The plan when no summary can be had: clear outputs if that is enough, else let the span go."""
-    plan_for = partial(_prune_or_drop, limits, policy, sizes, reason)
-    return _with_short_outputs(items, limits, policy, sizes, plan_for)
-
-
-def _prune_or_drop(
-    limits: Limits, policy: Policy, sizes: Sizes, reason: Reason, items: Sequence[Item]
-) -> Plan:
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
     if policy.prune and not _must_fold(layout, reason):
         pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
         if pruning.cleared and before - pruning.saved <= limits.trigger:
             return _prune_plan(layout, pruning, limits, before, reason)
-    return _shorten(layout, limits, before, sizes, reason, summary_possible=False)
+    plan_for = partial(_shorten, limits, policy, sizes, reason, summary_possible=False)
+    return _with_short_outputs(items, limits, policy, sizes, plan_for)
 
 
 def _must_fold(layout: Layout, reason: Reason) -> bool:
@@ -191,9 +197,16 @@ def _must_fold(layout: Layout, reason: Reason) -> bool:
 
 
 def _shorten(
-    layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason, summary_possible: bool = True
+    limits: Limits,
+    policy: Policy,
+    sizes: Sizes,
+    reason: Reason,
+    items: Sequence[Item],
+    summary_possible: bool = True,
 ) -> Plan:
     """Keep what the counts say, fewer where it does not fit; the rest goes into the summary or away."""
+    layout = Layout(items, policy)
+    before = limits.fixed + sum(item.tokens for item in items)
     if layout.policy.rest is Rest.DISCARD:
         return _trim_plan(layout, limits, before, sizes, reason)
     if summary_possible:

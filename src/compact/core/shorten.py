@@ -56,23 +56,19 @@ def _telling_lines(lines: Sequence[str], room: int, words: frozenset[str]) -> li
 
 def shorten_outputs(
     items: Sequence[Item],
+    at: Sequence[int],
     cap: int,
     sizes_of_results: Callable[[Message], Sequence[int]],
     size_of: Callable[[Message], int],
-    *,
-    newest: bool = False,
 ) -> tuple[list[Item], dict[int, Cleared]]:
-    """The view with outputs over `cap` tokens shortened to it, but for the newest unless that is asked too.
-
-    Those that were cleared or shortened before stay as they are: their originals are not here.
-    """
+    """The view with those outputs at these indexes that are over `cap` tokens shortened to it."""
     words = _task_words(items)
     made = list(items)
     cleared: dict[int, Cleared] = {}
-    spared = None if newest else _newest_output(items)
-    for index, item in enumerate(items):
-        message = item.message
-        if item.tokens <= cap or index == spared or message.protected or not isinstance(item.entry, Kept):
+    for index in at:
+        item, message = items[index], items[index].message
+        assert isinstance(item.entry, Kept)
+        if item.tokens <= cap:
             continue
         large = [
             (result, size)
@@ -96,9 +92,17 @@ def shorten_outputs(
     return made, cleared
 
 
-def _newest_output(items: Sequence[Item]) -> int | None:
-    with_output = (index for index in range(len(items) - 1, -1, -1) if items[index].message.results)
-    return next(with_output, None)
+def cuttable(items: Sequence[Item], *, newest: bool = False) -> list[int]:
+    """Where outputs stand that may be shortened: none that is protected, the newest only if that is asked.
+
+    Those that were cleared or shortened before stay as they are: their originals are not here.
+    """
+    found = [index for index, item in enumerate(items) if item.message.results]
+    return [
+        index
+        for index in (found if newest else found[:-1])
+        if not items[index].message.protected and isinstance(items[index].entry, Kept)
+    ]
 
 
 def _task_words(items: Sequence[Item]) -> frozenset[str]:

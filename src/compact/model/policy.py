@@ -124,7 +124,7 @@ class Policy(BaseModel):
         description="Shorten tool outputs that do not fit, or raise InsufficientBudget.",
     )
     target_pct: Share = Field(
-        default=0.35, description="What a compaction should leave at most; outputs are shortened towards it."
+        default=0.25, description="What a compaction should leave at most; outputs are shortened towards it."
     )
 
     # The rest

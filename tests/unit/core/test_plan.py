@@ -173,3 +173,37 @@ def test_without_a_summary_the_earlier_one_is_counted() -> None:
     plan = pruning_only(view(messages), limits(700), numbers, SIZES, Reason.OVERFLOW)
     assert plan.mode is Mode.DISCARD and plan.summary_tokens == 0
     assert plan.after >= 300 + 12 * TURN // 2 - 1
+
+
+def loop(steps: int, output: int) -> list[Message]:
+    """A run of one task, as agents make them."""
+    lines = "\n".join(f"{n:>4} a line of the file" for n in range(output // 24))
+    return [user("the task"), *(m for n in range(steps) for m in step(n, lines))]
+
+
+def test_kept_outputs_are_cut_evenly_to_what_the_target_leaves() -> None:
+    plan = planned(loop(12, 3_000), 40_000, summary_max_pct=0.05)
+    assert plan.mode is Mode.SUMMARIZE and len(plan.cleared) == 3
+    assert 8_500 < plan.after <= 10_000
+    lengths = {len(text) for entry in plan.cleared.values() for text in entry.texts}
+    assert max(lengths) - min(lengths) < 50
+    # With room for them they stay whole.
+    assert not planned(loop(12, 3_000), 40_000, summary_max_pct=0.05, target_pct=0.40).cleared
+
+
+def test_toward_the_target_outputs_are_cut_to_an_eighth_of_the_cap_at_most() -> None:
+    plan = planned(loop(12, 3_000), 40_000, target_pct=0.0)
+    lengths = [len(text) for entry in plan.cleared.values() for text in entry.texts]
+    assert len(lengths) == 3 and all(400 < length <= 500 for length in lengths)
+
+
+def test_shortening_what_stays_takes_nothing_from_the_summary_of_the_rest() -> None:
+    whole = planned(loop(12, 3_000), 40_000, output_cap_pct=1.0, target_pct=1.0)
+    short = planned(loop(12, 3_000), 40_000, target_pct=0.0)
+    assert short.summary_tokens == whole.summary_tokens == 6_000 and short.after < whole.after
+
+
+def test_whether_a_prune_is_enough_is_asked_of_the_whole_view() -> None:
+    # Were it asked of the shortened one, the plan with short outputs would be a prune, and not be taken.
+    plan = planned(loop(8, 3_300), 32_000, "agent", prune_accept_pct=0.60, target_pct=0.25)
+    assert plan.mode is Mode.SUMMARIZE and len(plan.cleared) == 3 and plan.after <= 8_000
