@@ -47,7 +47,7 @@ def raw_json(source: Any) -> str:
         ) from error
 
 
-def _dumped(value: Any, default: Callable[[Any], Any]) -> str:
+def _dumped(value: Any, default: Callable[[Any], Any] | None = None) -> str:
     """Letters as they are: escaped, those of most scripts would take twice the room."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=default)
     try:
@@ -141,7 +141,7 @@ def _own_row(position: int, message: Message, chain: bytes, now: float) -> dict[
         "digest": message.digest,
         "role": message.role.value,
         "format": OWN,
-        "raw": json.dumps(_own(message)),
+        "raw": _dumped(_own(message)),
         "part": 0,
         "parts": 1,
         "tokens": message.tokens,
@@ -231,7 +231,7 @@ def record_row(record: Record) -> dict[str, Any]:
     row = {field.name: getattr(record, field.name) for field in fields(record)}
     row["kind"] = record.kind.value
     entries = [_entry(entry, record.summary) for entry in record.entries]
-    row["entries"] = json.dumps(entries, separators=(",", ":"))
+    row["entries"] = _dumped(entries)
     row["handle"] = record.handle or None
     row["reached"], row["reached_key"] = record.reached or None, record.reached_key or None
     row["evidence"] = _ledger_json(row.pop("kept"), record.evidence)
@@ -242,7 +242,7 @@ def _ledger_json(kept: Survival, evidence: Sequence[Evidence]) -> str:
     counts = {kind: [count.kept, count.total] for kind in _COUNTED if (count := getattr(kept, kind)).total}
     missing = [[lost.kind.value, lost.text, lost.position] for lost in kept.missing]
     units = [[unit.kind.value, *astuple(unit)[1:]] for unit in evidence]
-    return json.dumps({"units": units, "kept": counts, "missing": missing}, separators=(",", ":"))
+    return _dumped({"units": units, "kept": counts, "missing": missing})
 
 
 def _ledger_from(text: str) -> tuple[tuple[Evidence, ...], Survival]:

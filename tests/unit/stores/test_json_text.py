@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,10 @@ import pytest
 from compact.errors import StoreError
 from compact.formats import by_name, decode_all
 from compact.model.message import MessageKind, Role, make
+from compact.model.record import Injected
+from compact.model.summary import Evidence, EvidenceKind
 from compact.stores.json_text import messages_from_json, messages_to_json, record_from_json, record_to_json
+from compact.stores.serialization import record_row
 from compact.testing.stores import a_record, digests, same_record, talk
 from unit.formats.samples import SAMPLES
 
@@ -37,6 +41,18 @@ def test_a_message_of_our_own_comes_back() -> None:
 def test_a_record_comes_back_whole() -> None:
     record = a_record("r1")
     assert same_record(record_from_json(record_to_json(record)), record)
+
+
+def test_a_record_holds_letters_of_any_script_once_and_unescaped() -> None:
+    said = Evidence(EvidenceKind.SAID, "顺便说一下，测试服务器叫白鹭。", 3)
+    summary = Injected(make(MessageKind.BRIDGE, Role.USER, "Кстати, дальше."))
+    record = replace(a_record("r1"), evidence=(said,), entries=(summary,))
+    row = record_row(record)
+    assert row["evidence"].count(said.value) == 1 and "Кстати, дальше." in row["entries"]
+    half = replace(said, value="half \ud83d pair")
+    for evidence in ((said,), (half,)):
+        whole = replace(record, evidence=evidence)
+        assert same_record(record_from_json(record_to_json(whole)), whole)
 
 
 def test_what_was_changed_in_between_is_refused() -> None:
