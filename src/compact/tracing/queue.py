@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from contextvars import Context, copy_context
+from dataclasses import replace
 from threading import Condition, Lock, Thread
 from typing import Any
 from weakref import WeakSet
@@ -169,16 +170,16 @@ class EventQueue:
         return batch
 
     def _deliver(self, batch: Sequence[tuple[Event, Context]]) -> None:
-        for event, context in batch:
+        for own, context in batch:
             try:
-                event = self._redacted(event)
+                event = self._redacted(own)
             except Exception as error:
                 self._complaints.failed(self._redacted, error)
                 continue
             for export in self._exports:
                 try:
                     if export.wants(event.name):
-                        context.run(export.call, event)
+                        context.run(export.call, export.addressed(event, own))
                 except BaseException as error:
                     self._complaints.failed(export.call, error)
         self._call("flush")
@@ -202,14 +203,25 @@ class EventQueue:
 
 
 class Export:
-    """How an exporter is called, and for which events: all, unless it has `only_events`."""
+    """How an exporter is called, and for which events: all, unless it has `only_events`.
+
+    One that writes into the session store (`in_store = True`) is given a session's own id, even if that looks
+    like a secret: the store has it anyway, and finds no session by another.
+    """
 
     def __init__(self, exporter: Any) -> None:
         self.call: Callable[[Event], None] = getattr(exporter, "export", exporter)
         self._only: Collection[str] | None = getattr(exporter, "only_events", None)
+        self._in_store = bool(getattr(exporter, "in_store", False))
 
     def wants(self, name: str) -> bool:
         return self._only is None or name in self._only
+
+    def addressed(self, event: Event, own: Event) -> Event:
+        """The redacted event with the id of its session as this exporter needs it; `own` is as it was."""
+        if self._in_store and event.session_id != own.session_id:
+            return replace(event, session_id=own.session_id)
+        return event
 
 
 class Complaints:

@@ -16,6 +16,8 @@ class KeepsEvents(Protocol):
 class StoredEvents:
     """An exporter that writes what happened; of estimates only the last one before it."""
 
+    in_store = True
+
     def __init__(self, store: KeepsEvents) -> None:
         self._store = store
         self._noteworthy = Noteworthy()

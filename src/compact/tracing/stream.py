@@ -77,15 +77,15 @@ class EventStream:
         if wanted:
             self._export_now(event, wanted)
 
-    def _export_now(self, event: Event, exports: Sequence[Export]) -> None:
+    def _export_now(self, own: Event, exports: Sequence[Export]) -> None:
         try:
-            event = self.redacted(event)
+            event = self.redacted(own)
         except Exception as error:
             self._complaints.failed(self.redacted, error)
             return
         for export in exports:
             try:
-                export.call(event)
+                export.call(export.addressed(event, own))
             except Exception as error:
                 self._complaints.failed(export.call, error)
 

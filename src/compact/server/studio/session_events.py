@@ -45,6 +45,8 @@ class SessionEvents:
     exactly behind the last one it saw.
     """
 
+    in_store = True
+
     def __init__(self, store: Threads, loop: asyncio.AbstractEventLoop, metrics: Metrics) -> None:
         self._store = store
         self._metrics = metrics
