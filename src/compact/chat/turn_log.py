@@ -245,6 +245,9 @@ class TurnLog:
             self.manager.reload(self.id)
             with self._alone():
                 self._store(self.history)
+            if self._end[0] > len(self.turns):
+                # They stand on a line that ends with an import which was undone.
+                self.remember(cut=self._cut_at(len(self.turns)))
 
     def take_in(
         self, head: Sequence[Turn], turns: Sequence[Turn], agent: str, title: str = "", again: bool = False
@@ -303,14 +306,18 @@ class TurnLog:
             raise NotFound("There is no import to undo, or something was said since. Nothing was changed.")
         start, stop = last
         head = list(self.settings["import"]["head"])
-        end = self.store.end(self.id)
-        cut = {"at": start, "end": [end[0], end[1].hex()]}
+        cut = self._cut_at(start)
         pins = self._remembered.pins_before(start)
         self.remember(**{"cut": cut, "head": head, "imported": 0, "import": None, "pins": pins})
         self.head, self.turns = head, self.turns[:start]
         self._stored = start
         self.manager.reload(self.id)
         return stop - start
+
+    def _cut_at(self, position: int) -> dict[str, Any]:
+        """Where the turns end though the store's line, as it ends now, goes on."""
+        end = self.store.end(self.id)
+        return {"at": position, "end": [end[0], end[1].hex()]}
 
     def suggest(self, **settings: Any) -> None:
         """Settings to remember with the next message; nothing is stored for them alone."""

@@ -94,6 +94,16 @@ def test_an_import_undone_at_another_door_is_gone_here_too(
     assert other.turns == one.turns and len(other.turns) == 2
 
 
+def test_an_undone_import_does_not_come_back_when_a_retry_fails(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats([*replies(1), ChatError("away")], **options))
+    conversation.take_in([], [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
+    conversation.undo_import()
+    list(conversation.retry())
+    assert make_chats(**options).open("s").turns == conversation.turns and len(conversation.turns) == 2
+
+
 def test_settings_that_cannot_be_stored_are_not_in_force(
     make_chats: MakeChats, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
