@@ -10,7 +10,7 @@ from math import log
 
 from compact.evidence.remembered import remembered
 from compact.evidence.values import values_in
-from compact.evidence.words import content_words, lexicon, western_runs
+from compact.evidence.words import eastern_pairs, lexicon, western_runs
 from compact.model.value import value
 
 _PAIR = 0.8
@@ -43,23 +43,27 @@ NOTHING = Features()
 
 
 def _read_features(text: str, _: bool) -> Features:
-    words = content_words(text)
-    known = lexicon()
     runs = western_runs(text)
+    known = lexicon(runs)
+    words = list(chain.from_iterable(map(known.words.__getitem__, runs)))
+    if not text.isascii():
+        words += eastern_pairs(text)
     pairs = map(" ".join, pairwise(words))
-    single = dict.fromkeys(words)
-    has_numbers = not known.numbers.isdisjoint(runs)
+    single = len(set(words))
+    capitals = [known.capitals[run] for run in runs if run in known.capitals]
     return Features(
-        (*words, *pairs) if len(single) == len(words) else (*single, *dict.fromkeys(pairs)),
-        len(single),
+        (*words, *pairs) if single == len(words) else (*dict.fromkeys(words), *dict.fromkeys(pairs)),
+        single,
         tuple(values_in(text)),
-        tuple(chain.from_iterable([known.capitals[run] for run in runs if run in known.capitals])),
-        tuple((a, b) for a, b in pairwise(words) if b[0].isdigit()) if has_numbers else (),
+        tuple(chain.from_iterable(capitals)) if capitals else (),
+        () if known.numbers.isdisjoint(runs) else _numbers_in(words),
     )
 
 
 # Several times the text in bytes; a quarter of the usual is what two full ledgers say.
 features_of = remembered(_read_features, share=0.25)
+def _numbers_in(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((before, word) for before, word in pairwise(words) if word[0].isdigit())
 
 
 def weights_of(spoken: Sequence[tuple[int, Features]]) -> dict[str, float]:

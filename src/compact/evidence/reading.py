@@ -68,25 +68,23 @@ class Piece:
     whose: Whose
 
 
-def sentences(text: str) -> Iterator[str]:
+def sentences(text: str) -> list[str]:
     """The sentences of a text, without bullets; a line break ends one unless the next line goes on small."""
     if "\n" not in text:
-        yield from _in_line(text)
-        return
+        return _in_line(text)
     if _MAY_WRAP.search(text):
         text = _WRAPPED.sub(" ", text)
-    for line in text.split("\n"):
-        yield from _in_line(line.strip())
+    return [sentence for line in text.split("\n") for sentence in _in_line(line.strip())]
 
 
-def _in_line(line: str) -> Iterator[str]:
+def _in_line(line: str) -> list[str]:
     start = 0
+    found = []
     for end in _END.finditer(line):
-        if sentence := _bare(line[start : end.start() + 1]):
-            yield sentence
+        found.append(_bare(line[start : end.start() + 1]))
         start = end.end()
-    if sentence := _bare(line[start:] if start else line):
-        yield sentence
+    found.append(_bare(line[start:] if start else line))
+    return found if all(found) else list(filter(None, found))
 
 
 def _bare(sentence: str) -> str:

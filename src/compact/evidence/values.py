@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from compact.evidence.words import EASTERN
 from compact.model.summary import EvidenceKind as Kind
 
-_BREAKS = str.maketrans(dict.fromkeys("\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？", " "))
+_BETWEEN = "\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？"
+_BREAKS = str.maketrans(dict.fromkeys(_BETWEEN, " "))
 _MARKS = ".,:;!?…/+-@#~$€£&^"
+_AROUND = _BETWEEN + _MARKS
 _EXTENSIONS = frozenset(
     "py pyi pyx ipynb js jsx ts tsx mjs cjs vue svelte java kt kts scala go rs rb php pl pm lua c h cc cpp "
     "hpp cs fs swift sh bash zsh fish ps1 bat sql html htm css scss sass less xml svg json jsonl json5 "
@@ -75,8 +78,12 @@ def values_in(text: str) -> dict[str, Kind]:
     if "\\" in text:
         text = _ESCAPED.sub(" ", text)
     # Most words were judged before; only what is left is taken apart.
-    rest = set(text.split()).difference(_plain)
+    runs = text.split()
+    if _plain.issuperset(runs):
+        return found
+    rest = {run for run in set(runs).difference(_plain) if not _is_ordinary(run)}
     if not rest:
+        _remember_plain(runs)
         return found
     for word in sorted(set(" ".join(rest).translate(_BREAKS).split()).difference(_plain)):
         if word.isdecimal() and word.isascii():
@@ -91,7 +98,21 @@ def values_in(text: str) -> dict[str, Kind]:
             known = _judge(word)
         for value, kind in known:
             found[value] = kind
+    if not found:
+        _remember_plain(rest)
     return found
+
+
+def _is_ordinary(run: str) -> bool:
+    """Whether it is a word of small letters, with marks around it."""
+    bare = run.strip(_AROUND)
+    return bare[1:].islower() and bare.isalpha()
+
+
+def _remember_plain(words: Iterable[str]) -> None:
+    if len(_plain) > _PLAIN_LIMIT:
+        _plain.clear()
+    _plain.update(words)
 
 
 def _is_decimal(word: str) -> bool:
@@ -122,9 +143,7 @@ def _judge(word: str) -> Values:
             _known.clear()
         _known[word] = found
     else:
-        if len(_plain) > _PLAIN_LIMIT:
-            _plain.clear()
-        _plain.add(word)
+        _remember_plain((word,))
     return found
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -15,7 +14,7 @@ _ANY_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Thai, kana, Chinese characters, Hangul: no blanks part the words, so pairs of characters stand for them."""
 _MARKS = ".,:;!?()\"'"
-_MOST_RUNS, _LONG_RUN = 50_000, 100
+_MOST_CHARACTERS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class Cue:
 
     words: frozenset[str]
     phrases: Mapping[str, tuple[str, ...]]
-    """Phrases of several words, by their first word."""
+    """Phrases of several words, by the first of them that is not in every sentence."""
     eastern: tuple[str, ...]
     """Words of scripts where no blanks part them."""
 
@@ -33,8 +32,8 @@ class Cue:
         if not self.words.isdisjoint(words):
             return True
         lowered = text.lower()
-        for first in self.phrases.keys() & words:
-            if any(phrase in lowered for phrase in self.phrases[first]):
+        for word in self.phrases.keys() & words:
+            if any(phrase in lowered for phrase in self.phrases[word]):
                 return True
         return not lowered.isascii() and any(word in lowered for word in self.eastern)
 
@@ -44,7 +43,7 @@ class Tongues:
     stop: frozenset[str]
     cues: Mapping[str, Cue]
     cues_of: Mapping[str, tuple[str, ...]]
-    """Names of the cues that a word belongs to, by itself or as the first of a phrase."""
+    """Names of the cues that a word belongs to, by itself or in a phrase."""
 
 
 @cache
@@ -57,7 +56,7 @@ def tongues() -> Tongues:
             if separator and not line.startswith("#"):
                 found.setdefault(name, set()).update(word.replace("_", " ") for word in words.split())
     stop = frozenset(found.pop("stop", ()))
-    cues = {name: _cue(words) for name, words in found.items()}
+    cues = {name: _cue(words, stop) for name, words in found.items()}
     cues_of: dict[str, tuple[str, ...]] = {}
     for name, cue in cues.items():
         for word in (*cue.words, *cue.phrases):
@@ -65,77 +64,86 @@ def tongues() -> Tongues:
     return Tongues(stop, cues, cues_of)
 
 
-def _cue(words: set[str]) -> Cue:
+def _cue(words: set[str], stop: frozenset[str]) -> Cue:
     eastern = sorted(word for word in words if EASTERN.match(word))
     phrases: dict[str, tuple[str, ...]] = {}
     for word in sorted(words.difference(eastern)):
         if " " in word:
-            first = _ANY_WORD.findall(word)[0]
-            phrases[first] = (*phrases.get(first, ()), word)
+            parts = _ANY_WORD.findall(word)
+            rare = next((part for part in parts if part not in stop), parts[0])
+            phrases[rare] = (*phrases.get(rare, ()), word)
     single = words.difference(eastern, *phrases.values())
     return Cue(frozenset(single), phrases, tuple(eastern))
 
 
-class Lexicon(dict[str, tuple[str, ...]]):
-    """The content words of each run of characters between blanks. Each run is looked into once."""
+class Lexicon:
+    """What runs of characters between blanks hold. Each is looked into once, whatever texts have it."""
 
     def __init__(self) -> None:
-        self.cued: dict[str, set[str]] = {name: set() for name in tongues().cues}
-        """For each cue the runs that may belong to it."""
+        self._tongues = tongues()
+        self._seen: set[str] = set()
+        self.size = 0
+        self.words: dict[str, tuple[str, ...]] = {}
+        """Content words in small letters."""
         self.capitals: dict[str, tuple[str, ...]] = {}
-        """The content words that are written with a capital, of runs that have any."""
+        """Those that are written with a capital, where there are any."""
         self.numbers: set[str] = set()
         """Runs with a word that is a number."""
-        self.size = 0
-        """How many runs it knows; a long one counts as several, and is looked into each time."""
+        self.cued: dict[str, set[str]] = {name: set() for name in self._tongues.cues}
+        """For each cue the runs that may belong to it."""
 
-    def __missing__(self, run: str) -> tuple[str, ...]:
-        known = tongues()
+    def learn(self, runs: Sequence[str]) -> None:
+        if not self._seen.issuperset(runs):
+            for run in set(runs).difference(self._seen):
+                self._look_into(run)
+                self._seen.add(run)
+                self.size += len(run)
+
+    def _look_into(self, run: str) -> None:
         bare = run.strip(_MARKS)
+        lowered = bare.lower()
         if bare.isalpha() and bare.isascii():
-            written = [bare] if len(bare) > 1 else []
-            every = [bare.lower()]
+            every: tuple[str, ...] = (lowered,)
+            written: Sequence[str] = (bare,) if len(bare) > 1 else ()
+            is_content = written and lowered not in self._tongues.stop
+            self.words[run] = found = every if is_content else ()
         else:
-            written = _WORD.findall(run)
-            every = _ANY_WORD.findall(run.lower())
+            every, written = tuple(_ANY_WORD.findall(lowered)), _WORD.findall(run)
+            self.words[run] = found = tuple(
+                [low for word in written if (low := word.lower()) not in self._tongues.stop]
+            )
             if any(word[0].isdigit() for word in written):
                 self.numbers.add(run)
             if not run.isascii() and EASTERN.search(run):
                 for runs in self.cued.values():
                     runs.add(run)
-        for word in every:
-            for name in known.cues_of.get(word, ()):
-                self.cued[name].add(run)
-        found = tuple([low for word in written if (low := word.lower()) not in known.stop])
-        if found and not run.islower():
+        if found and lowered != bare:
             capitals = tuple([low for word in written if (low := word.lower()) != word and low in found])
             if capitals:
                 self.capitals[run] = capitals
-        self.size += 1 + len(run) // _LONG_RUN
-        if len(run) <= _LONG_RUN:
-            self[run] = found
-        return found
+        for word in every:
+            for name in self._tongues.cues_of.get(word, ()):
+                self.cued[name].add(run)
 
 
 _lexicon: Lexicon | None = None
 
 
-def lexicon() -> Lexicon:
-    """That of the process; a new one where it has grown too large."""
+def lexicon(runs: Sequence[str]) -> Lexicon:
+    """That of the process, which knows these runs; a new one where it has grown too large."""
     global _lexicon
     found = _lexicon
-    if found is None or found.size > _MOST_RUNS:
+    if found is None or found.size > _MOST_CHARACTERS:
         found = _lexicon = Lexicon()
+    found.learn(runs)
     return found
 
 
 def content_words(text: str) -> list[str]:
     """The words of a text that say something, in small letters, in order; of eastern scripts, pairs."""
-    words = list(chain.from_iterable(map(lexicon().__getitem__, western_runs(text))))
-    if not text.isascii():
-        for run in EASTERN.findall(text):
-            words += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
-    return words
+    runs = western_runs(text)
+    words = list(chain.from_iterable(map(lexicon(runs).words.__getitem__, runs)))
+    return words if text.isascii() else words + eastern_pairs(text)
 
 
 def western_runs(text: str) -> list[str]:
@@ -143,20 +151,28 @@ def western_runs(text: str) -> list[str]:
     return text.split() if text.isascii() else EASTERN.sub(" ", text).split()
 
 
+def eastern_pairs(text: str) -> list[str]:
+    found = []
+    for run in EASTERN.findall(text):
+        found += [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+    return found
+
+
 def says_something(text: str) -> bool:
     """Whether there is any content word."""
-    return any(map(lexicon().__getitem__, text.split())) or (not text.isascii() and bool(content_words(text)))
+    runs = text.split()
+    return any(map(lexicon(runs).words.__getitem__, runs)) or (
+        not text.isascii() and bool(content_words(text))
+    )
 
 
 def is_about(text: str, *cues: str) -> bool:
     """True when a text has a word of one of these sorts, in any language that has a file."""
-    known = lexicon()
     runs = text.split()
-    deque(map(known.__getitem__, runs), maxlen=0)
+    cued = lexicon(runs).cued
     for name in cues:
-        cued = known.cued.get(name)
-        if cued and not cued.isdisjoint(runs):
-            words = _ANY_WORD.findall(" ".join(cued.intersection(runs)).lower())
+        if name in cued and not cued[name].isdisjoint(runs):
+            words = _ANY_WORD.findall(" ".join(cued[name].intersection(runs)).lower())
             if tongues().cues[name].found(frozenset(words), text):
                 return True
     return False
