@@ -69,7 +69,7 @@ def _in_line(line: str) -> Voices:
         lead, *text = _ANNOUNCES.split(sentence, maxsplit=1)
         # Nothing says where an announced text ends, so an order that follows may still be part of it.
         beside = asks and not _ASKS.search(sentence)
-        (unsure if beside or (announced and is_about(lead, "orders")) else own).append(lead)
+        (unsure if beside or (announced and is_about(lead.split(), "orders")) else own).append(lead)
         announced = announced or bool(text)
         unsure += text
     return Voices("\n".join(own), "\n".join(unsure), shown)

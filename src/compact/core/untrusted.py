@@ -266,7 +266,7 @@ def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark
 
 
 def _orders(line: str) -> bool:
-    return is_about(CITED.sub("", line), "orders")
+    return is_about(CITED.sub("", line).split(), "orders")
 
 
 def _words(shown: str) -> list[str]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from math import fsum
 
 from compact.evidence.features import NOTHING, Features, features_of, weights_of, worth_of_names
@@ -111,8 +111,10 @@ class Choice:
         self._costs = list(map(_cost, units))
         self._ranks = {unit.value: unit.rank for unit in ledger if unit.kind in VALUES}
         self._said = [unit.kind in WORDS for unit in units]
-        spoken = [(unit.message, one) for unit, one in zip(units, self._features, strict=True) if one.words]
-        self._weights = weights_of(spoken)
+        spoken = [number for number, one in enumerate(self._features) if one.words]
+        self._weights = weights_of(
+            [self._features[number] for number in spoken], [units[number].message for number in spoken]
+        )
         self._naming = worth_of_names(
             [one.names for one, said in zip(self._features, self._said, strict=True) if said]
         )
@@ -252,25 +254,29 @@ class Choice:
         """Take the best of the units while there is room; `most` says what groups may take in all.
 
         A unit's worth only ever falls, so what it was worth when last looked at is a bound, and only what
-        comes to the top of the heap and would fit is looked at again.
+        comes to the top and would fit is looked at again.
         """
         costs, groups, taken, rates = self._costs, self._groups, self._taken, self._rates
         left_for = {
             group: min(room - self._used, most.get(group, room) - self._spent[group]) for group in Group
         }
-        heap = [
-            (rates[number], number)
-            for number in numbers
-            if costs[number] <= left_for[groups[number]] and number not in taken
+        queue = [
+            number for number in numbers if costs[number] <= left_for[groups[number]] and number not in taken
         ]
-        heapify(heap)
-        while heap:
-            rate, number = heappop(heap)
+        queue.sort(key=rates.__getitem__)
+        queue.reverse()  # the best is the last
+        again: list[tuple[float, int]] = []
+        while queue or again:
+            if again and (not queue or again[0] < (rates[queue[-1]], queue[-1])):
+                rate, number = heappop(again)
+            else:
+                number = queue.pop()
+                rate = rates[number]
             if not self._fits(number, room, most):
                 continue
             now = self._rate(number)
-            if now > rate + 1e-9 and heap and now > heap[0][0]:
-                heappush(heap, (now, number))
+            if now > rate + 1e-9 and ((queue and now > rates[queue[-1]]) or (again and now > again[0][0])):
+                heappush(again, (now, number))
             elif now < -1e-9 or self._said[number]:  # words are kept though they say nothing new
                 self._pick(number, room, most)
 

@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from math import log
 
 from compact.evidence.remembered import remembered
-from compact.evidence.values import values_in
+from compact.evidence.values import may_name, values_in
 from compact.evidence.words import eastern_pairs, lexicon, western_runs
 from compact.model.value import value
 
@@ -54,7 +54,7 @@ def _read_features(text: str, _: bool) -> Features:
     return Features(
         (*words, *pairs) if single == len(words) else (*dict.fromkeys(words), *dict.fromkeys(pairs)),
         single,
-        tuple(values_in(text)),
+        tuple(values_in(text)) if may_name(runs) else (),
         tuple(chain.from_iterable(capitals)) if capitals else (),
         () if known.numbers.isdisjoint(runs) else _numbers_in(words),
     )
@@ -62,28 +62,31 @@ def _read_features(text: str, _: bool) -> Features:
 
 # Several times the text in bytes; a quarter of the usual is what two full ledgers say.
 features_of = remembered(_read_features, share=0.25)
+
+
 def _numbers_in(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((before, word) for before, word in pairwise(words) if word[0].isdigit())
 
 
-def weights_of(spoken: Sequence[tuple[int, Features]]) -> dict[str, float]:
-    """What covering a word or a pair is worth: most for the matter that several messages are about.
-
-    Given are units with words, each with the number of its message.
-    """
-    within: dict[int, list[Features]] = {}
-    for at, features in spoken:
-        within.setdefault(at, []).append(features)
-    words = Counter(chain.from_iterable(map(_words_of, within.values())))
-    pairs = Counter(chain.from_iterable(map(_pairs_of, within.values())))
-    weights = dict.fromkeys(pairs, _PAIR)
-    weights.update(dict.fromkeys([pair for pair, count in pairs.items() if count > 1], _REPEATED_PAIR))
-    capitals = Counter(chain.from_iterable([features.capitals for _, features in spoken]))
-    numbered = _numbered(spoken)
-    total = len(spoken) + 1
+def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[str, float]:
+    """What covering a word or a pair is worth: most for the matter that several messages are about."""
+    within: dict[int, list[tuple[str, ...]]] = {}
+    for one, at in zip(features, messages, strict=True):
+        if at in within:
+            within[at].append(one.words)
+        else:
+            within[at] = [one.words]
+    said = (words[0] if len(words) == 1 else set().union(*words) for words in within.values())
+    counts = Counter(chain.from_iterable(said))
+    weights = dict.fromkeys(counts, _PAIR)
+    weights.update(dict.fromkeys([pair for pair, count in counts.items() if count > 1], _REPEATED_PAIR))
+    capitals = Counter(chain.from_iterable([one.capitals for one in features]))
+    numbered = _numbered(features, messages)
+    total = len(features) + 1
     # A word said once may be a slip; said twice it counts as much as a word can.
     worth = [log(1 + total / max(2, count)) for count in range(len(within) + 1)]
-    for word, count in words.items():
+    for word in [feature for feature in counts if " " not in feature]:
+        count = counts[word]
         if word[0].isdigit():
             weights[word] = worth[numbered.get(word, count)] * _NAME
         else:
@@ -91,26 +94,16 @@ def weights_of(spoken: Sequence[tuple[int, Features]]) -> dict[str, float]:
     return weights
 
 
-def _words_of(units: Sequence[Features]) -> Sequence[str] | set[str]:
-    return units[0].single if len(units) == 1 else set().union(*[one.single for one in units])
-
-
-def _pairs_of(units: Sequence[Features]) -> Sequence[str] | set[str]:
-    if len(units) == 1:
-        return units[0].words[units[0].alone :]
-    return set().union(*[one.words[one.alone :] for one in units])
-
-
-def _numbered(spoken: Sequence[tuple[int, Features]]) -> Mapping[str, int]:
+def _numbered(features: Sequence[Features], messages: Sequence[int]) -> Mapping[str, int]:
     """For each number, in how many messages one has its place: "step 12" says little after "step 11"."""
     within: dict[tuple[str, str], set[int]] = {}
-    for at, features in spoken:
-        for pair in features.numbered:
+    for one, at in zip(features, messages, strict=True):
+        for pair in one.numbered:
             within.setdefault(pair, set()).add(at)
     places: dict[str, set[int]] = {}
     stands: dict[str, str] = {}
-    for (before, number), messages in within.items():
-        places.setdefault(before, set()).update(messages)
+    for (before, number), there in within.items():
+        places.setdefault(before, set()).update(there)
         if len(places[before]) >= len(places.get(stands.get(number, ""), ())):
             stands[number] = before
     return {number: len(places[before]) for number, before in stands.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from compact.evidence.reading import Whose, pieces, sentences, without_code
 from compact.evidence.remembered import remembered
@@ -58,18 +59,19 @@ def _sayings(text: str, opens: bool) -> tuple[bool, tuple[tuple[str, Whose, floa
     blocks = _blocks(text, WHOLE if len(text) <= WHOLE else _JOINED)
     own = sum(len(block) for whose, block in blocks if whose is not Whose.SHOWN)
     if len(blocks) > _MOST_PIECES:
-        spoken = [block for block in blocks[20:-20] if is_about(block[1], "orders")]
+        spoken = [block for block in blocks[20:-20] if is_about(block[1].split(), "orders")]
         blocks = [*blocks[:20], *spoken[: _MOST_PIECES - 40], *blocks[-20:]]
-    answers = own <= WHOLE or (own <= _ANSWER and is_about(text[:_BEGINS], "ack"))
+    answers = own <= WHOLE or (own <= _ANSWER and is_about(text[:_BEGINS].split(), "ack"))
     units: list[tuple[str, Whose, float]] = []
     for whose, block in blocks:
-        flat = " ".join(block.split())
-        if len(blocks) > 1 and not says_something(flat):
+        runs = block.split()
+        if len(blocks) > 1 and not says_something(runs):
             continue  # "Okay, great." before what is really said
+        flat = " ".join(runs)
         if whose is Whose.SHOWN:
             units.append((clip(flat, _OPENING_CHARS if opens else _SHOWN_CHARS), whose, 0.2))
         else:
-            units.append((flat, whose, _standing(flat)))
+            units.append((flat, whose, _standing(flat, runs)))
     return answers, tuple(units)
 
 
@@ -89,11 +91,11 @@ def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
     return found
 
 
-def _standing(text: str) -> float:
+def _standing(text: str, runs: Sequence[str]) -> float:
     """How much it matters where not all words fit: orders and corrections before wishes, thanks last."""
-    if is_about(text, "orders", "corrects"):
+    if is_about(runs, "orders", "corrects"):
         return 1.6
-    if len(text) < 40 and is_about(text, "ack") and len(content_words(text)) < _FEW_WORDS:
+    if len(text) < 40 and is_about(runs, "ack") and len(content_words(text)) < _FEW_WORDS:
         return 0.3
     if not _may_ask(text) or not _ASKS.search(text):
         return STATED
@@ -139,9 +141,10 @@ def _statements(text: str, closes: bool) -> tuple[tuple[str, float], ...]:
     for sentence in sentences(without_code(text)):
         if len(sentence) < 12 or sentence[0] == "|":
             continue
-        flat = " ".join(sentence.split())
+        runs = sentence.split()
+        flat = " ".join(runs)
         rank = 1.3 if closes else 1.0
-        if is_about(flat, "concludes"):
+        if is_about(runs, "concludes"):
             rank *= 1.5
         if _may_ask(flat) and _QUESTION.search(flat):
             rank *= 0.7

@@ -8,10 +8,8 @@ from collections.abc import Iterable
 from compact.evidence.words import EASTERN
 from compact.model.summary import EvidenceKind as Kind
 
-_BETWEEN = "\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？"
-_BREAKS = str.maketrans(dict.fromkeys(_BETWEEN, " "))
+_BREAKS = str.maketrans(dict.fromkeys("\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？", " "))
 _MARKS = ".,:;!?…/+-@#~$€£&^"
-_AROUND = _BETWEEN + _MARKS
 _EXTENSIONS = frozenset(
     "py pyi pyx ipynb js jsx ts tsx mjs cjs vue svelte java kt kts scala go rs rb php pl pm lua c h cc cpp "
     "hpp cs fs swift sh bash zsh fish ps1 bat sql html htm css scss sass less xml svg json jsonl json5 "
@@ -70,6 +68,11 @@ _plain: set[str] = set()
 _known: dict[str, Values] = {}
 
 
+def may_name(runs: Iterable[str]) -> bool:
+    """Whether there may be values in what stands between the blanks of a text."""
+    return not _plain.issuperset(runs)
+
+
 def values_in(text: str) -> dict[str, Kind]:
     """Every value of a text with what it is. A word is judged once a process."""
     found: dict[str, Kind] = {}
@@ -79,13 +82,14 @@ def values_in(text: str) -> dict[str, Kind]:
         text = _ESCAPED.sub(" ", text)
     # Most words were judged before; only what is left is taken apart.
     runs = text.split()
-    if _plain.issuperset(runs):
+    if not may_name(runs):
         return found
-    rest = {run for run in set(runs).difference(_plain) if not _is_ordinary(run)}
-    if not rest:
-        _remember_plain(runs)
-        return found
-    for word in sorted(set(" ".join(rest).translate(_BREAKS).split()).difference(_plain)):
+    rest = set(runs).difference(_plain)
+    words = set(" ".join(rest).translate(_BREAKS).split()).difference(_plain)
+    odd = [word for word in words if not ((bare := word.strip(".,:!?"))[1:].islower() and bare.isalpha())]
+    if len(odd) < len(words):
+        _remember_plain(words.difference(odd))
+    for word in sorted(odd):
         if word.isdecimal() and word.isascii():
             if _SHORT_NUMBER <= len(word) <= _LONGEST and word[:3] != "000":
                 found[word] = Kind.ID if len(word) >= _LONG_NUMBER else Kind.NUMBER
@@ -101,12 +105,6 @@ def values_in(text: str) -> dict[str, Kind]:
     if not found:
         _remember_plain(rest)
     return found
-
-
-def _is_ordinary(run: str) -> bool:
-    """Whether it is a word of small letters, with marks around it."""
-    bare = run.strip(_AROUND)
-    return bare[1:].islower() and bare.isalpha()
 
 
 def _remember_plain(words: Iterable[str]) -> None:

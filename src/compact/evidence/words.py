@@ -100,30 +100,33 @@ class Lexicon:
                 self.size += len(run)
 
     def _look_into(self, run: str) -> None:
+        known = self._tongues
         bare = run.strip(_MARKS)
         lowered = bare.lower()
         if bare.isalpha() and bare.isascii():
-            every: tuple[str, ...] = (lowered,)
-            written: Sequence[str] = (bare,) if len(bare) > 1 else ()
-            is_content = written and lowered not in self._tongues.stop
-            self.words[run] = found = every if is_content else ()
+            every: Sequence[str] = (lowered,)
+            found: tuple[str, ...] = (lowered,) if len(bare) > 1 and lowered not in known.stop else ()
+            capitals = found if lowered != bare else ()
         else:
-            every, written = tuple(_ANY_WORD.findall(lowered)), _WORD.findall(run)
-            self.words[run] = found = tuple(
-                [low for word in written if (low := word.lower()) not in self._tongues.stop]
-            )
-            if any(word[0].isdigit() for word in written):
-                self.numbers.add(run)
-            if not run.isascii() and EASTERN.search(run):
-                for runs in self.cued.values():
-                    runs.add(run)
-        if found and lowered != bare:
-            capitals = tuple([low for word in written if (low := word.lower()) != word and low in found])
-            if capitals:
-                self.capitals[run] = capitals
+            every, found, capitals = self._look_closely(run)
+        self.words[run] = found
+        if capitals:
+            self.capitals[run] = capitals
         for word in every:
-            for name in self._tongues.cues_of.get(word, ()):
-                self.cued[name].add(run)
+            if word in known.cues_of:
+                for name in known.cues_of[word]:
+                    self.cued[name].add(run)
+
+    def _look_closely(self, run: str) -> tuple[Sequence[str], tuple[str, ...], tuple[str, ...]]:
+        """All words, the content words, and those of them with capitals."""
+        written = [word for word in _WORD.findall(run) if word.lower() not in self._tongues.stop]
+        if any(word[0].isdigit() for word in written):
+            self.numbers.add(run)
+        if not run.isascii() and EASTERN.search(run):
+            for runs in self.cued.values():
+                runs.add(run)
+        capitals = tuple([low for word in written if (low := word.lower()) != word])
+        return _ANY_WORD.findall(run.lower()), tuple(map(str.lower, written)), capitals
 
 
 _lexicon: Lexicon | None = None
@@ -158,22 +161,20 @@ def eastern_pairs(text: str) -> list[str]:
     return found
 
 
-def says_something(text: str) -> bool:
-    """Whether there is any content word."""
-    runs = text.split()
-    return any(map(lexicon(runs).words.__getitem__, runs)) or (
-        not text.isascii() and bool(content_words(text))
-    )
+def says_something(runs: Sequence[str]) -> bool:
+    """Whether there is any content word in what stands between the blanks of a text."""
+    if any(map(lexicon(runs).words.__getitem__, runs)):
+        return True
+    return any(not run.isascii() and EASTERN.search(run) for run in runs)
 
 
-def is_about(text: str, *cues: str) -> bool:
-    """True when a text has a word of one of these sorts, in any language that has a file."""
-    runs = text.split()
+def is_about(runs: Sequence[str], *cues: str) -> bool:
+    """True when a text, split at blanks, has a word of one of these sorts, in any language with a file."""
     cued = lexicon(runs).cued
     for name in cues:
         if name in cued and not cued[name].isdisjoint(runs):
             words = _ANY_WORD.findall(" ".join(cued[name].intersection(runs)).lower())
-            if tongues().cues[name].found(frozenset(words), text):
+            if tongues().cues[name].found(frozenset(words), " ".join(runs)):
                 return True
     return False
 
