@@ -24,13 +24,13 @@ def remembered(read: Callable[[str, bool], T], share: float = 1.0) -> Reader[T]:
 
     `share` of those characters, where a reading takes more room than others.
     """
-    newer: dict[tuple[str, bool], T] = {}
-    older: dict[tuple[str, bool], T] = {}
+    newer: dict[str | tuple[str, bool], T] = {}
+    older: dict[str | tuple[str, bool], T] = {}
     size = 0
 
     def once(text: str, how: bool = False, /) -> T:
         nonlocal newer, older, size
-        key = (text, how)
+        key = (text, how) if how else text
         found = newer.get(key)
         if found is None:
             found = older.get(key)

@@ -25,7 +25,8 @@ _WRITES = frozenset("write edit create patch replace insert apply append save st
 _REMOVES, _MOVES = frozenset({"delete", "remove", "rm"}), frozenset({"move", "rename", "mv"})
 _TOOL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;|\n)\s*)+")
-_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n(.*?)(?:^\s*\1\s*$|\Z)", re.S | re.M)
+_WRITES_TEXT = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n")
+_HEREDOC = re.compile(rf"{_WRITES_TEXT.pattern}(?:[^\n]*\n)*?(?:[ \t]*\1\s*$|[^\n]*\Z)", re.M)
 _QUOTED = re.compile(r"'[^'\n]*'|\"(?:\\.|[^\"\\\n])*\"")
 _INTO = re.compile(r"(?<![<>0-9&=-])(?:>{1,2}|\btee(?:\s+-a)?)\s*(?!/dev/|&)([\w./~-]+\.\w+)")
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+-\w*i\S*\s[^;&|\n]*?([\w./~-]+\.\w+)\s*(?:$|[;&|\n])")
@@ -45,7 +46,7 @@ _CODE = re.compile(
     r"[\"'](?:exit_?code|return_?code)[\"']\s*:\s*(-?\d{1,3})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_EXITS = re.compile(r"exit|code|status|return", re.IGNORECASE)
+_EXITS = ("exit", "code", "status", "return")
 _ERROR = re.compile(
     r"^E {2,}([\w.]+: [^\n]{1,300})|^\s*((?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b(?::[^\n]{1,300}|$)|"
     r"(?:error|fatal|panic|Error|ERROR|FATAL)(?:\s?\[\w+\])?: [^\n]{3,300}|"
@@ -151,7 +152,7 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
 
 def _in_one_line(command: str) -> str:
     """A command up to the text that it writes, if it writes one."""
-    head = command[: start.start()] + "…" if (start := _HEREDOC.search(command)) else command
+    head = command[: start.start()] + "…" if (start := _WRITES_TEXT.search(command)) else command
     return " ".join(head.split())
 
 
@@ -193,7 +194,10 @@ def _changed_by(command: str) -> Iterator[tuple[str, str]]:
     if "*** Begin Patch" in command or ("\n+++ " in command and "\n@@" in command):
         yield from _patched(command)
         return
-    plain = _QUOTED.sub("''", _HEREDOC.sub(r"<<\1\2\n", command[: 4 * _HEAD])[:_HEAD])
+    plain = command[: 4 * _HEAD]
+    if "<<" in plain:
+        plain = _HEREDOC.sub(r"<<\1\2\n", plain)
+    plain = _QUOTED.sub("''", plain[:_HEAD])
     plain = _ELSEWHERE.split(plain, maxsplit=1)[0]  # after "cd try" the names are those of other files
     found: dict[str, str] = {}
     if ">" in plain or "tee" in plain:
@@ -228,24 +232,25 @@ def _ending(answer: ToolResult | None, ran: bool) -> tuple[str, bool, str, str, 
     failed = answer.is_error or code not in (None, "0") or (opens and code is None)
     error = result = ""
     failing: tuple[str, ...] = ()
-    if (ran or failed) and ("rror" in tail or "xception" in tail or "fatal" in tail or "not found" in tail):
-        lines = _ERROR.findall(tail)
-        error = "".join(lines[-1]).strip() if lines else ""
-    if opens and not error:
-        error = clip(" ".join(head.split()), 240)
     if ran and ("passed" in tail or "failed" in tail or "FAILED" in tail or "\nOK" in tail):
         found = [line.strip(" =-") for line in _RESULT.findall(tail)]
         result = found[-1][:160] if found else ""
         names = ("".join(groups) for groups in _FAILING.findall(tail))
         failing = tuple(dict.fromkeys(names))[:8]
         failed = failed or bool(failing)
+    if failed and ("rror" in tail or "xception" in tail or "fatal" in tail or "not found" in tail):
+        lines = _ERROR.findall(tail)
+        error = "".join(lines[-1]).strip() if lines else ""
+    if opens and not error:
+        error = clip(" ".join(head.split()), 240)
     status = f"exit {code}" if code is not None else "failed" if failed else ""
     return status, failed, error if failed else "", result, failing
 
 
 def _exit_code(head: str, tail: str) -> str | None:
     for part in (head, tail):
-        if _EXITS.search(part):
+        lowered = part.lower()
+        if any(word in lowered for word in _EXITS):
             for found in _CODE.finditer(part):
                 return next(group for group in found.groups() if group is not None)
     return None

@@ -81,7 +81,7 @@ class Lexicon:
 
     def __init__(self) -> None:
         self._tongues = tongues()
-        self._seen: set[str] = set()
+        self.seen: set[str] = set()
         self.size = 0
         self.words: dict[str, tuple[str, ...]] = {}
         """Content words in small letters."""
@@ -93,11 +93,10 @@ class Lexicon:
         """For each cue the runs that may belong to it."""
 
     def learn(self, runs: Sequence[str]) -> None:
-        if not self._seen.issuperset(runs):
-            for run in set(runs).difference(self._seen):
-                self._look_into(run)
-                self._seen.add(run)
-                self.size += len(run)
+        for run in set(runs).difference(self.seen):
+            self._look_into(run)
+            self.seen.add(run)
+            self.size += len(run)
 
     def _look_into(self, run: str) -> None:
         known = self._tongues
@@ -138,7 +137,8 @@ def lexicon(runs: Sequence[str]) -> Lexicon:
     found = _lexicon
     if found is None or found.size > _MOST_CHARACTERS:
         found = _lexicon = Lexicon()
-    found.learn(runs)
+    if not found.seen.issuperset(runs):
+        found.learn(runs)
     return found
 
 

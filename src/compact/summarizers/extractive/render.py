@@ -78,7 +78,8 @@ def _once(picked: Sequence[Candidate]) -> list[Candidate]:
     """
     listed = [one for one in picked if one.unit.kind in _LABELS]
     listed.sort(key=lambda one: (one.unit.untrusted, -len(one.unit.value)))
-    held = " ".join(name for one in picked if one.unit.kind not in _LABELS for name in one.names)
+    named = dict.fromkeys(name for one in picked if one.unit.kind not in _LABELS for name in one.names)
+    held = " ".join(named)
     inside: set[int] = set()
     for one in listed:
         if one.unit.value in held:
