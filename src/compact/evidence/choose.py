@@ -134,7 +134,7 @@ class Choice:
         for number, group in enumerate(self._groups):
             self._of[group].append(number)
         self._standing = self._standings(frozenset(content_words(focus)))
-        self._rates = list(map(self._highest_rate, range(len(units))))
+        self._rates = self._highest_rates()
         """What each was worth for its size when last looked at, negative; less now, if anything."""
         if before:
             flat = " ".join(before.split())
@@ -161,7 +161,8 @@ class Choice:
         first = min((self._units[number].message for number in words), default=-1)
         most = dict.fromkeys((Group.OWN, Group.SHOWN), room // 4)
         for number in words:
-            if self._units[number].message == first and self._fits(number, room, most):
+            left = most[self._groups[number]] - self._spent[self._groups[number]]
+            if self._units[number].message == first and self._costs[number] <= left:
                 self._pick(number, room, most)
         share = 1.0 if shares.rest_chars < room else self._share_of_words(room, shares)
         self._fill(own, room, {Group.OWN: int(room * share)})
@@ -206,18 +207,24 @@ class Choice:
                     standing[number] *= _FOCUS
         return standing
 
-    def _highest_rate(self, number: int) -> float:
-        """What a unit would be worth for its size with nothing covered: no less than it ever is."""
-        one, size = self._features[number], self._costs[number]
-        if one is NOTHING:
-            gain = _VALUE * self._ranks[self._units[number].value]
-            return -gain * self._standing[number] / (size + _ONE_MORE)
-        gain = sum(map(self._weights.__getitem__, one.words))
-        if one.names:
-            gain += self._worth_of_names(number, one.names)
-        if self._said[number]:
-            gain += _SAYING
-        return -gain * self._standing[number] / (size + _FRAGMENT)
+    def _highest_rates(self) -> list[float]:
+        """What each unit would be worth for its size with nothing covered: no less than it ever is."""
+        rates = []
+        weight_of = self._weights.__getitem__
+        for number, (one, size, standing, said) in enumerate(
+            zip(self._features, self._costs, self._standing, self._said, strict=True)
+        ):
+            if one is NOTHING:
+                gain = _VALUE * self._ranks[self._units[number].value]
+                rates.append(-gain * standing / (size + _ONE_MORE))
+                continue
+            gain = sum(map(weight_of, one.words))
+            if one.names:
+                gain += self._worth_of_names(number, one.names)
+            if said:
+                gain += _SAYING
+            rates.append(-gain * standing / (size + _FRAGMENT))
+        return rates
 
     def _rate(self, number: int) -> float:
         """The same with what is covered by now."""
@@ -257,9 +264,8 @@ class Choice:
         comes to the top and would fit is looked at again.
         """
         costs, groups, taken, rates = self._costs, self._groups, self._taken, self._rates
-        left_for = {
-            group: min(room - self._used, most.get(group, room) - self._spent[group]) for group in Group
-        }
+        limits = {group: most.get(group, room) for group in Group}
+        left_for = {group: min(room - self._used, limits[group] - self._spent[group]) for group in Group}
         queue = [
             number for number in numbers if costs[number] <= left_for[groups[number]] and number not in taken
         ]
@@ -272,7 +278,8 @@ class Choice:
             else:
                 number = queue.pop()
                 rate = rates[number]
-            if not self._fits(number, room, most):
+            left = min(room - self._used, limits[groups[number]] - self._spent[groups[number]])
+            if costs[number] > left or number in taken:
                 continue
             now = self._rate(number)
             if now > rate + 1e-9 and ((queue and now > rates[queue[-1]]) or (again and now > again[0][0])):
@@ -280,14 +287,11 @@ class Choice:
             elif now < -1e-9 or self._said[number]:  # words are kept though they say nothing new
                 self._pick(number, room, most)
 
-    def _fits(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
-        group = self._groups[number]
-        left = min(room - self._used, most.get(group, room) - self._spent[group])
-        return self._costs[number] <= left and number not in self._taken
-
     def _pick(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
+        if number in self._taken:
+            return True
         later = self._later.get(number)
-        if later is not None and later not in self._taken and not self._pick(later, room, most):
+        if later is not None and not self._pick(later, room, most):
             return False
         unit, cost, group = self._units[number], self._costs[number], self._groups[number]
         spent = self._spent[group] + cost

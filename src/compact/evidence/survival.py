@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import accumulate
 from operator import attrgetter
 
-from compact.evidence.ledger import MOST_UNITS, VALUES, WORDS
+from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN
 from compact.evidence.words import clip
 from compact.model.sections import Kept, Missing, SectionKind, Survival
@@ -18,6 +18,7 @@ _MOST_MISSING = 20
 _SHOWN_CHARS = 80
 """Of something missing. The message is named beside it; a record need not hold it a second time."""
 _COUNTED_VALUES = 400
+_WINDOW = 16
 _AROUND = ",“”"
 """Marks of ours beside a unit. A sentence of a script without blanks is one word, right between them."""
 
@@ -33,10 +34,9 @@ class Holder:
         self._words = {*words, *bare.split()}
         self._each = " ".join(self._words)
         """Every word once: what has no blank stands inside one of them, or nowhere."""
-        runs = map(" ".join, zip(words, words[1:], words[2:], strict=False))
-        starts = accumulate([len(word) + 1 for word in words], initial=0)
-        self._runs = dict(zip(runs, starts, strict=False))
-        """Three words in a row, and where they stand last."""
+        starts = list(accumulate([len(word) + 1 for word in words], initial=0))
+        self._windows = {self._flat[start : start + _WINDOW]: start for start in starts}
+        """The characters from the beginning of a word on, and where they stand last."""
 
     def __call__(self, unit: Evidence) -> bool:
         value = unit.value
@@ -48,48 +48,45 @@ class Holder:
 
     def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
         """Places of those that the text holds: of thousands of units, a few are looked at closely."""
-        words, runs = self._words, self._runs
+        words, windows = self._words, self._windows
         found = set()
         for place, unit in enumerate(units):
             value = unit.value
             if value in words:
                 found.add(place)
-            elif " " not in value:
+            elif (start := value.find(" ") + 1) == 0:
                 if not roughly and value in self._each:
                     found.add(place)
-            elif ((run := _run_in(value)) in runs or not run) and self._holds_words(value):
+            elif (
+                len(value) <= start + _WINDOW or value[start : start + _WINDOW] in windows or "  " in value
+            ) and self._holds_words(value):
                 found.add(place)
         return found
 
     def _holds_words(self, value: str) -> bool:
-        run = _run_in(value)
-        if not run:
+        """The first word may have a quote before it, the last a mark after it: what is between counts."""
+        flat = " ".join(value.split()).rstrip("…")
+        start = flat.find(" ") + 1
+        if len(flat) <= start + _WINDOW:
             # Words that stand between blanks in any text that holds the whole.
-            may_hold = self._words.issuperset(value.split()[1:-1])
-        elif (at := self._runs.get(run)) is None:
+            may_hold = self._words.issuperset(flat.split()[1:-1])
+        elif (at := self._windows.get(flat[start : start + _WINDOW])) is None:
             return False
-        elif self._flat.startswith(value, at - value.find(" ") - 1):
+        elif self._flat.startswith(flat, at - start):
             return True
         else:
-            # Many begin alike ("The cause of …"), so the end is compared as well before the whole.
-            may_hold = " ".join(value.rsplit(None, 4)[1:4]) in self._runs
-        return may_hold and " ".join(value.split()).rstrip("…") in self._flat
+            # Many begin alike ("The cause of …"), so a later place is compared as well before the whole.
+            later = flat.find(" ", len(flat) // 2) + 1
+            may_hold = (
+                not later or len(flat) <= later + _WINDOW or flat[later : later + _WINDOW] in self._windows
+            )
+        return may_hold and flat in self._flat
 
 
 @lru_cache(maxsize=4)
 def holder(text: str) -> Holder:
     """The text, taken apart once: what one compaction counts, the next one chooses by."""
     return Holder(text)
-
-
-@lru_cache(maxsize=MOST_UNITS)
-def _run_in(value: str) -> str:
-    """Three words inside a unit of five or more: the first may have a quote before it, the last a mark after.
-
-    Kept, since most units of a ledger go from one compaction to the next.
-    """
-    words = value.split(None, 4)
-    return " ".join(words[1:4]) if len(words) == 5 else ""
 
 
 def survival(kept: Survival) -> Mapping[str, float]:

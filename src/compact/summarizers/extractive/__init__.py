@@ -181,8 +181,8 @@ def kept_units(material: Material, size: int) -> tuple[Evidence, ...]:
     room = {False: 6 * size + 4_000, True: 3 * size + 4_000}
     kept = []
     for unit in material.own:
-        is_value = unit.kind not in (EvidenceKind.SAID, EvidenceKind.CONCLUDED, EvidenceKind.DONE)
         if unit.kind is not EvidenceKind.SAID:
+            is_value = unit.kind is not EvidenceKind.CONCLUDED and unit.kind is not EvidenceKind.DONE
             room[is_value] -= len(unit.value) + 8
             if room[is_value] < 0:
                 continue
