@@ -116,7 +116,7 @@ class Choice:
             [self._features[number] for number in spoken], [units[number].message for number in spoken]
         )
         self._naming = worth_of_names(
-            [one.names for one, said in zip(self._features, self._said, strict=True) if said]
+            [self._features[number].names for number, said in enumerate(self._said) if said]
         )
         self._left = self._weights.copy()
         """What covering a feature adds now."""
@@ -138,9 +138,7 @@ class Choice:
         """What each was worth for its size when last looked at, negative; less now, if anything."""
         if before:
             flat = " ".join(before.split())
-            for number, one in enumerate(self._features):
-                if one.words and units[number].value in flat:
-                    self._taken[number] = None
+            self._taken.update((number, None) for number in spoken if units[number].value in flat)
         self._answered()
         self._later = self._links()
 

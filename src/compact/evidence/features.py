@@ -72,10 +72,7 @@ def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[st
     """What covering a word or a pair is worth: most for the matter that several messages are about."""
     within: dict[int, list[tuple[str, ...]]] = {}
     for one, at in zip(features, messages, strict=True):
-        if at in within:
-            within[at].append(one.words)
-        else:
-            within[at] = [one.words]
+        within.setdefault(at, []).append(one.words)
     said = (words[0] if len(words) == 1 else set().union(*words) for words in within.values())
     counts = Counter(chain.from_iterable(said))
     weights = dict.fromkeys(counts, _PAIR)
@@ -87,10 +84,9 @@ def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[st
     worth = [log(1 + total / max(2, count)) for count in range(len(within) + 1)]
     for word in [feature for feature in counts if " " not in feature]:
         count = counts[word]
-        if word[0].isdigit():
-            weights[word] = worth[numbered.get(word, count)] * _NAME
-        else:
-            weights[word] = worth[count] * _NAME if capitals[word] >= count else worth[count]
+        place = numbered.get(word, count) if word[0].isdigit() else count
+        named = word[0].isdigit() or capitals[word] >= count
+        weights[word] = worth[place] * _NAME if named else worth[place]
     return weights
 
 
@@ -109,12 +105,8 @@ def _numbered(features: Sequence[Features], messages: Sequence[int]) -> Mapping[
     return {number: len(places[before]) for number, before in stands.items()}
 
 
-def series_of(name: str) -> str:
-    return _DIGITS.sub("#", name)
-
-
 def worth_of_names(said: Sequence[Sequence[str]]) -> dict[str, float]:
     """What naming a value is worth in a saying: little for one of a series, `part_12.py` of `part_#.py`."""
-    series = {name: series_of(name) for names in said for name in names}
+    series = {name: _DIGITS.sub("#", name) for names in said for name in names}
     counts = Counter(one for names in said if names for one in {series[name] for name in names})
     return {name: _NAME * log(1 + (len(said) + 1) / max(2, counts[one])) for name, one in series.items()}

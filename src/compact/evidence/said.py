@@ -97,18 +97,14 @@ def _standing(text: str, runs: Sequence[str]) -> float:
         return 1.6
     if len(text) < 40 and is_about(runs, "ack") and len(content_words(text)) < _FEW_WORDS:
         return 0.3
-    if not _may_ask(text) or not _ASKS.search(text):
+    if not _ASKS.search(text):
         return STATED
     return 0.6 if all(map(_QUESTION.search, sentences(text))) else STATED
 
 
-def _may_ask(text: str) -> bool:
-    return "?" in text or not text.isascii()
-
-
 def question_in(text: str) -> str:
     """What an assistant's message asks, as a short answer needs it beside itself: its last question."""
-    return _last_question(text) if _may_ask(text) and _ASKS.search(text) else ""
+    return _last_question(text) if _ASKS.search(text) else ""
 
 
 @remembered
@@ -146,7 +142,7 @@ def _statements(text: str, closes: bool) -> tuple[tuple[str, float], ...]:
         rank = 1.3 if closes else 1.0
         if is_about(runs, "concludes"):
             rank *= 1.5
-        if _may_ask(flat) and _QUESTION.search(flat):
+        if _QUESTION.search(flat):
             rank *= 0.7
         elif flat[-1] in ":：":
             rank *= 0.3  # it leads in what stands on other lines

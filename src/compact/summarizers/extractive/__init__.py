@@ -168,9 +168,8 @@ def _at_least_something(
 
 def _fewer(picked: list[Candidate], share: float) -> list[Candidate]:
     """Without the last choices, so that about this share of the size is left."""
-    left = int(sum(one.cost for one in picked) * min(share, 0.995))
-    kept = list(picked)
-    size = sum(one.cost for one in kept)
+    kept, size = list(picked), sum(one.cost for one in picked)
+    left = int(size * min(share, 0.995))
     while kept and (size > left or len(kept) == len(picked)):
         size -= kept.pop().cost
     return kept
