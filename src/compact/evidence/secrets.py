@@ -66,18 +66,18 @@ class Hiding:
     def _data(self, value: Any, key: str, depth: int) -> Any:
         if not depth:
             return None
-        if isinstance(value, Mapping):
+        if isinstance(value, str):
+            named = key and value and "\n" not in value
+            if named and self._is_secret is not None and self._is_secret(f"{key}: {value}"):
+                self._remember(value)
+                return ""
+            return self.text(value)
+        if isinstance(value, dict | Mapping):
             return self._mapping(value, depth)
         if isinstance(value, list | tuple):
             if len(value) > _MANY and self._is_innocent(value, key):
                 return list(value)
             return [self._data(inner, key, depth - 1) for inner in value]
-        if isinstance(value, str) and value:
-            named = key and "\n" not in value and self._is_secret is not None
-            if named and self._is_secret is not None and self._is_secret(f"{key}: {value}"):
-                self._remember(value)
-                return ""
-            return self.text(value)
         return value
 
     def _is_innocent(self, values: Sequence[Any], key: str) -> bool:
