@@ -38,8 +38,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 gc.disable()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()

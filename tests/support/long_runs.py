@@ -1,8 +1,9 @@
 """How the long tests share the machine with the many short ones.
 
 Tests that run whole programs, browsers, models or thousands of random sessions go first, so that the short
-ones fill the end evenly. With several workers a file stays on one of them, and so do all files with a
-browser.
+ones fill the end evenly. Those that wait for another process take turns with those that compute, or all
+workers would wait at the same time. With several workers a file stays on one of them, and so do all files
+with a browser.
 """
 
 from __future__ import annotations
@@ -13,24 +14,36 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parents[1]
-LONG = (
+WAITING = (
+    "e2e/browser/",
     "e2e/",
     "faults/",
-    "properties/",
-    "contracts/test_policies",
-    "unit/test_extending",
     "unit/test_examples",
-    "spec/test_endurance",
     "spec/test_terminal_spec",
     "spec/test_workers_spec",
 )
-"""How their paths begin, in this order."""
+COMPUTING = (
+    "properties/",
+    "contracts/",
+    "security/",
+    "unit/test_extending",
+    "unit/testing/",
+    "spec/test_endurance",
+)
+"""How the paths of both kinds begin, in this order."""
 TOGETHER = ("tests/e2e/browser/",)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=_rank)
+    files = list(dict.fromkeys(item.path for item in items))
+    places = {path: 1.0 for path in files}
+    for kind in (WAITING, COMPUTING):
+        found = sorted(
+            (path for path in files if _rank(path, kind) < len(kind)), key=lambda path: _rank(path, kind)
+        )
+        places |= {path: number / len(found) for number, path in enumerate(found)}
+    items.sort(key=lambda item: places[item.path])
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -48,6 +61,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFile(config, log)
 
 
-def _rank(item: pytest.Item) -> int:
-    path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
-    return next((rank for rank, begins in enumerate(LONG) if path.startswith(begins)), len(LONG))
+def _rank(path: Path, kind: tuple[str, ...]) -> int:
+    name = path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
+    return next((rank for rank, begins in enumerate(kind) if name.startswith(begins)), len(kind))
