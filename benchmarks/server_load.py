@@ -302,11 +302,11 @@ class Load:
                     self.times.append(time.perf_counter() - begun)
                     self.said[session].append(text)
                     break
-                if not self.options.kill:
-                    self.errors.append(f"{status} {answer[-300:]}")
-                elif status == 409:
+                if self.options.kill and status == 409:
                     refused = refused or begun
                     self.longest_refusal = max(self.longest_refusal, time.perf_counter() - refused)
+                elif not (self.options.kill and status == 0):  # the connection to a killed process
+                    self.errors.append(f"{status} {answer[-300:]}")
                 time.sleep(0.2)
 
     def _asked(self, session: str, text: str) -> tuple[int, str]:

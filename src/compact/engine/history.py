@@ -167,7 +167,7 @@ class History:
         wanted = [before, *raws] if keys is raws else [before, *raws, *keys]
         if self.base is not None:
             wanted.append(undo_key(self.base.source))
-        found = self._store.find(wanted)
+        found = self._find(wanted)
         self._raw = raws[-1]
         if not found:
             self.caller.messages.extend(fresh)
@@ -184,10 +184,17 @@ class History:
                 self._adopt(record, count)
             fresh = fresh[adopted:]
             before, keys = self._logical[-1], self._keys(fresh)
-            found = self._store.find([before, *keys])
+            found = self._find([before, *keys])
         self._advance(fresh, keys)
         # The key before the new messages too: a record that ended there can apply only now.
         self._apply_deepest([before, *keys], found)
+
+    def _find(self, keys: Sequence[bytes]) -> Found:
+        """Records by these keys, without that of the start: all that put nothing have it as their output.
+
+        Each clear does, and a tenant may have thousands; none of them replaces nothing.
+        """
+        return self._store.find(keys[1:] if keys[:1] == [START] else keys)
 
     def _adopted(self, raws: Sequence[bytes], found: Found) -> tuple[int, Record | None]:
         """The longest prefix that is a record's output: where it ends among the new, and which."""
@@ -248,7 +255,7 @@ class History:
     def refresh(self) -> bool:
         """Look again for records, which another process may have committed meanwhile."""
         keys = self._logical[max(0, self.covered - self._offset) :]
-        return self._apply_deepest(keys, self._store.find(keys))
+        return self._apply_deepest(keys, self._find(keys))
 
     def compacted(self, record: Record, items: Sequence[Item]) -> None:
         """A compaction of this history was committed: from now on this is what it sends."""

@@ -87,3 +87,16 @@ def test_a_list_without_what_was_cleared_begins_another_history(store: Any) -> N
         cleared.restore("talk", step)
     assert cleared.preflight("talk", [*SAID, NEXT, answer]) == [SAID[0], NEXT, answer]
     assert cleared.restore("talk", step) == [*SAID, NEXT, answer]
+
+
+def test_a_new_session_reads_no_clears_of_others(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a clear puts is nothing, which is also what stands before a first message."""
+    chats = manager(store, preset="window")
+    for number in range(3):
+        chats.clear(f"talk {number}", [*SAID, {"role": "user", "content": f"number {number}"}])
+    chats.restore("talk 0", 1)
+    found: list[Any] = []
+    find = store.find
+    monkeypatch.setattr(store, "find", lambda keys: found.append(find(keys)) or found[-1])
+    assert chats.prepare("new", [NEXT]).messages == [NEXT]
+    assert found and not any(found)
