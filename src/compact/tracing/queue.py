@@ -219,9 +219,7 @@ class Export:
 
     def addressed(self, event: Event, own: Event) -> Event:
         """The redacted event with the id of its session as this exporter needs it; `own` is as it was."""
-        if self._in_store and event.session_id != own.session_id:
-            return replace(event, session_id=own.session_id)
-        return event
+        return replace(event, session_id=own.session_id) if self._in_store else event
 
 
 class Complaints:

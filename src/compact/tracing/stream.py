@@ -85,7 +85,7 @@ class EventStream:
             return
         for export in exports:
             try:
-                export.call(export.addressed(event, own))
+                export.call(event if event.session_id == own.session_id else export.addressed(event, own))
             except Exception as error:
                 self._complaints.failed(export.call, error)
 
