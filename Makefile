@@ -25,7 +25,7 @@ CHROMIUM ?= /usr/bin/chromium
 # Conversations for the benchmarks: a folder of JSONL files, one conversation with `messages` a line.
 DATA ?=
 
-.PHONY: help setup web web-check browser run chat test quick test-otel test-frameworks check format spec bench lock clean
+.PHONY: help setup web web-check browser ready run chat test quick test-otel test-frameworks check format spec bench lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -68,6 +68,10 @@ browser:
 	@test -x $(CHROMIUM) || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && echo "Installing Chromium ..." >&2 && \
 		apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } || echo "No Chromium: browser tests are skipped." >&2
 
+# At the same time: on a clean clone the packages and the studio take about a minute one after the other.
+ready:
+	@$(MAKE) -j3 setup web browser
+
 run: setup web  ## start the studio with a long sample session; the next message compacts it
 	@echo "The same in a terminal: make chat" >&2
 	@$(BIN)/compact studio --demo
@@ -75,7 +79,7 @@ run: setup web  ## start the studio with a long sample session; the next message
 chat: setup  ## show a compaction, then chat in the terminal with the local demo model
 	@$(BIN)/python examples/try_chat.py
 
-test: setup web browser  ## all tests, with coverage
+test: ready  ## all tests, with coverage
 	@echo "All tests: about eight minutes on two cores." >&2
 	@$(BIN)/python -m pytest -n $(WORKERS) --coverage
 
@@ -113,7 +117,7 @@ format: setup  ## rewrite the sources as `check` wants them
 	@$(BIN)/ruff format $(SOURCES)
 	@$(BIN)/ruff check --fix $(SOURCES)
 
-spec: setup web browser  ## one line for every requirement: id, tests, state
+spec: ready  ## one line for every requirement: id, tests, state
 	@echo "The tests of every requirement: up to eight minutes on two cores; the lines come at the end." >&2
 	@mkdir -p build; rm -f build/spec.tsv; \
 	if $(BIN)/python -m pytest -m spec -n $(WORKERS) -q --spec-report=build/spec.tsv > build/spec.log 2>&1; \
