@@ -14,6 +14,7 @@ _ANY_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Thai, kana, Chinese characters, Hangul: no blanks part the words, so pairs of characters stand for them."""
 _MARKS = ".,:;!?()\"'"
+_FEW = 30
 _MOST_CHARACTERS = 400_000
 
 
@@ -101,31 +102,23 @@ class Lexicon:
     def _look_into(self, run: str) -> None:
         known = self._tongues
         bare = run.strip(_MARKS)
-        lowered = bare.lower()
         if bare.isalpha() and bare.isascii():
-            every: Sequence[str] = (lowered,)
-            found: tuple[str, ...] = (lowered,) if len(bare) > 1 and lowered not in known.stop else ()
-            capitals = found if lowered != bare else ()
+            written = [bare] if len(bare) > 1 else []
         else:
-            every, found, capitals = self._look_closely(run)
-        self.words[run] = found
-        if capitals:
-            self.capitals[run] = capitals
-        for word in every:
-            if word in known.cues_of:
-                for name in known.cues_of[word]:
-                    self.cued[name].add(run)
-
-    def _look_closely(self, run: str) -> tuple[Sequence[str], tuple[str, ...], tuple[str, ...]]:
-        """All words, the content words, and those of them with capitals."""
-        written = [word for word in _WORD.findall(run) if word.lower() not in self._tongues.stop]
-        if any(word[0].isdigit() for word in written):
-            self.numbers.add(run)
-        if not run.isascii() and EASTERN.search(run):
-            for runs in self.cued.values():
-                runs.add(run)
-        capitals = tuple([low for word in written if (low := word.lower()) != word])
-        return _ANY_WORD.findall(run.lower()), tuple(map(str.lower, written)), capitals
+            written = _WORD.findall(run)
+            if [word for word in written if word[0].isdigit()]:
+                self.numbers.add(run)
+            if not run.isascii() and EASTERN.search(run):
+                for runs in self.cued.values():
+                    runs.add(run)
+        words = [word.lower() for word in written]
+        self.words[run] = tuple([word for word in words if word not in known.stop])
+        if words != written and self.words[run]:
+            both = zip(words, written, strict=True)
+            self.capitals[run] = tuple([low for low, word in both if low != word and low not in known.stop])
+        for word in words:
+            for name in known.cues_of.get(word, ()):
+                self.cued[name].add(run)
 
 
 _lexicon: Lexicon | None = None
@@ -163,8 +156,9 @@ def eastern_pairs(text: str) -> list[str]:
 
 def says_something(runs: Sequence[str]) -> bool:
     """Whether there is any content word in what stands between the blanks of a text."""
-    if any(map(lexicon(runs).words.__getitem__, runs)):
-        return True
+    for part in (runs[:_FEW], runs):  # what is pasted need not be looked into
+        if any(map(lexicon(part).words.__getitem__, part)):
+            return True
     return any(not run.isascii() and EASTERN.search(run) for run in runs)
 
 

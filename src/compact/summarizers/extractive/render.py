@@ -79,13 +79,13 @@ def _once(picked: Sequence[Candidate]) -> list[Candidate]:
     listed = [one for one in picked if one.unit.kind in _LABELS]
     listed.sort(key=lambda one: (one.unit.untrusted, -len(one.unit.value)))
     named = dict.fromkeys(name for one in picked if one.unit.kind not in _LABELS for name in one.names)
-    held = " ".join(named)
+    whole = " ".join((*named, *(one.unit.value for one in listed)))
+    at = len(" ".join(named)) + bool(named)
     inside: set[int] = set()
     for one in listed:
-        if one.unit.value in held:
+        if whole.find(one.unit.value) < at:  # it stands further ahead as well
             inside.add(id(one))
-        else:
-            held = f"{held} {one.unit.value}"
+        at += len(one.unit.value) + 1
     return [one for one in picked if id(one) not in inside]
 
 
