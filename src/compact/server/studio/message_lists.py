@@ -5,6 +5,7 @@ Their sessions lie beside the chat's, under a tenant of their own, so that neith
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -20,6 +21,8 @@ from compact.server.studio import schemas
 
 _WAIT_SECONDS = 20.0
 _LEADING = (Role.SYSTEM, Role.DEVELOPER)
+_SESSIONS_KEPT = 200
+"""In memory; others are read from the store and from what the caller sends."""
 
 
 class MessageLists:
@@ -28,6 +31,7 @@ class MessageLists:
     def __init__(self, manager: CompactManager) -> None:
         self._manager = manager
         self._siblings = Siblings(manager)
+        self._held: OrderedDict[tuple[CompactManager, str], None] = OrderedDict()
 
     async def fitted(self, asked: schemas.MessagesIn) -> dict[str, Any]:
         """What to send to the model, as `schemas.MessagesOut` says it."""
@@ -42,6 +46,7 @@ class MessageLists:
             with suppress(CompactError):  # a count that cannot be used is no reason to refuse
                 await manager.aobserve(session, messages[: seen.messages], usage, *known)
         prepared = await manager.aprepare(session, messages, *known, wait=_WAIT_SECONDS)
+        self._hold(manager, session)
         return {
             "messages": list(prepared.messages),
             "kept": _kept(messages, prepared.messages),
@@ -55,6 +60,14 @@ class MessageLists:
                 "window": manager.window,
             },
         }
+
+    def _hold(self, manager: CompactManager, session: str) -> None:
+        """Keep this one in memory, and forget the oldest: a manager would hold thousands of histories."""
+        self._held[manager, session] = None
+        self._held.move_to_end((manager, session))
+        while len(self._held) > _SESSIONS_KEPT:
+            (other, oldest), _ = self._held.popitem(last=False)
+            other.reload(oldest)
 
     async def close(self) -> None:
         await self._manager.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from compact.engine.session import Session
+from compact.server.studio import message_lists
 from support.studio import config, studio
 
 SAID = "The pier of this dock is two hundred meters long, and the crane is due for an inspection. "
@@ -122,3 +125,17 @@ def test_users_of_one_application_have_sessions_of_their_own(client: httpx2.Clie
     bob = asked(client, [leading, {"role": "user", "content": "I am Bob."}])["session"]
     again = asked(client, [{**leading, "content": "It is noon."}, {"role": "user", "content": "I am Ada."}])
     assert ada == again["session"] != bob
+
+
+def test_sessions_that_nobody_uses_leave_the_memory(
+    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_lists, "_SESSIONS_KEPT", 2)
+    names = [f"held {n}" for n in range(5)]
+    for name in names:
+        asked(client, chat(2, name), session=name)
+    gc.collect()
+    assert {one.id for one in gc.get_objects() if isinstance(one, Session)} & {*names} == {*names[-2:]}
+    # One that comes back goes on.
+    longer = asked(client, chat(3, names[0]), session=names[0])
+    assert longer["messages"] == chat(3, names[0])
