@@ -60,8 +60,8 @@ def _read_features(text: str, _: bool) -> Features:
     )
 
 
-# Several times the text in bytes; a quarter of the usual is what two full ledgers say.
-features_of = remembered(_read_features, share=0.25)
+# Some twenty times the text in bytes; an eighth of the usual is what a full ledger says.
+features_of = remembered(_read_features, share=0.125)
 
 
 def _numbers_in(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
