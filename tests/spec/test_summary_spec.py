@@ -105,6 +105,14 @@ def test_decisions_and_requirements_are_still_answerable(name: str, share: float
     assert len([fact for fact in KEPT[name] if fact not in text]) <= lost
 
 
+@pytest.mark.parametrize("name", KEPT)
+def test_headings_leave_no_part_of_a_small_room_empty(name: str) -> None:
+    """They are counted before the choice: a text that is too long loses what was chosen last."""
+    limits = range(60, 300, 10)
+    sizes = [compact.summarize(session(name), limit, counter="chars4").tokens / limit for limit in limits]
+    assert sum(sizes) / len(sizes) > 0.935 and min(sizes) > 0.8
+
+
 @pytest.mark.spec("S0.3")
 def test_identifiers_of_a_long_run_survive_in_a_tenth_of_its_size() -> None:
     messages = talk(60)
@@ -301,7 +309,8 @@ def test_rules_in_a_strangers_words_are_in_the_prompt_after_three_compactions(wi
     alone = [
         old for old, new in FRESH_TAKEN_BACK if old in sent and f"“{old}” — later" not in sent and new in sent
     ]
-    assert len(alone) <= len(FRESH_TAKEN_BACK) // 4, "what was taken back stands with what took it back"
+    # Two of twelve have no word in common with what they take back; those stand where they were said.
+    assert len(alone) <= 2, "what was taken back stands with what took it back"
 
 
 def wordy(request: SummaryRequest) -> str:

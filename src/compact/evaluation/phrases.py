@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from compact.evaluation.scoring import Score
-from compact.evidence.reading import sentences, without_code
+from compact.evidence.reading import sentences
 from compact.evidence.words import content_words
 from compact.model.message import Message, Role
+from compact.model.prose import prose_of
 
 Phrase = tuple[str, str]
 _NEWEST = 6
@@ -22,7 +23,7 @@ _NEWEST = 6
 def phrases_of(texts: Iterable[str]) -> set[Phrase]:
     found: set[Phrase] = set()
     for text in texts:
-        for sentence in sentences(without_code(text)):
+        for sentence in sentences(prose_of(text)):
             found.update(pairwise(content_words(sentence)))
     return found
 

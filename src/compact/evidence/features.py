@@ -30,7 +30,6 @@ class Features:
     """How many of them are words."""
     names: tuple[str, ...] = ()
     capitals: tuple[str, ...] = ()
-    """Words that are written with a capital."""
     numbered: tuple[tuple[str, str], ...] = ()
     """Numbers with the word before them."""
 

@@ -17,11 +17,14 @@ KIND_WEIGHT = {
     EvidenceKind.DATE: 0.9,
     EvidenceKind.SYMBOL: 0.8,
     EvidenceKind.URL: 0.6,
-    EvidenceKind.NUMBER: 0.4,
+    EvidenceKind.NUMBER: 0.2,
 }
-_ALONE = {(CALL, EvidenceKind.SYMBOL): 0.25, (TOOL, EvidenceKind.PATH): 0.5}
-"""Less for what nobody else said: a name in the agent's own script is its variable, and what a tool
-listed it can list again."""
+_ALONE = {
+    (CALL, EvidenceKind.SYMBOL): 0.05,
+    (TOOL, EvidenceKind.PATH): 0.5,
+    (TOOL, EvidenceKind.DATE): 0.3,
+}
+"""Less for what nobody else said: an agent's own variables, and what a tool can list again."""
 MOST_VALUES = 4_000
 """Values that a span adds; the best by rank. More than a summary of 20,000 tokens can hold."""
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
@@ -78,10 +81,9 @@ class Mentions:
             found = {value: kind for value, kind in found.items() if value not in again}
         kinds = set(found.values())
         for kind in kinds:
-            values = [value for value, its in found.items() if its is kind] if len(kinds) > 1 else list(found)
             if kind is EvidenceKind.NUMBER and source in (TOOL, CALL):
-                # A line number, a size, an offset: nobody speaks of it.
-                values = [value for value in values if not value.isdigit()]
+                continue  # a line number, a size, an offset: it means nothing until somebody speaks of it
+            values = [value for value, its in found.items() if its is kind] if len(kinds) > 1 else list(found)
             shared = _Seen(kind, at, source, density, values)
             seen.update(dict.fromkeys(values, shared))
             self._each.append(shared)
@@ -110,11 +112,10 @@ class Mentions:
             if one.is_spoken:
                 used.update(one.values)
         spoken = {part for value in used for part in _parts(value)}
-        figures = any(part[0].isdigit() for part in spoken)
         ranks: dict[tuple[float, int], list[str]] = {}
         for one in self._each:
             rank = _rank(one, first, last)
-            if one.is_spoken or (one.kind is EvidenceKind.NUMBER and not figures):
+            if one.is_spoken:
                 ranks.setdefault((-rank, one.first), []).extend(one.values)
             else:
                 for value in one.values:

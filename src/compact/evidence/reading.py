@@ -95,11 +95,6 @@ def _bare(sentence: str) -> str:
     return sentence.strip()
 
 
-def without_code(text: str) -> str:
-    """An assistant's text without fenced code."""
-    return "\n".join(text.split("```")[::2]) if "```" in text else text
-
-
 def pieces(text: str) -> list[Piece]:
     """A user's message as what is the user's own and what is shown, in order."""
     if "\n" not in text:

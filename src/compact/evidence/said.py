@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from compact.evidence.reading import Whose, pieces, sentences, without_code
+from compact.evidence.reading import Whose, pieces, sentences
 from compact.evidence.remembered import remembered
 from compact.evidence.words import clip, content_words, is_about, says_something
+from compact.model.prose import prose_of
 from compact.model.summary import Evidence, EvidenceKind
 
 SHOWN = "shown"
@@ -27,6 +28,7 @@ _LONG_SENTENCE = 420
 _MOST_PIECES = 60
 """Units of one user message; of a longer one, head and tail, and of what lies between, the orders."""
 _FEW_WORDS = 4
+_BOLD = re.compile(r"(?<![\w/])\*\*(\S|\S.*?\S)\*\*(?![\w/])")
 _QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
 _ASKS = re.compile("[?？؟]")
 _OPTION = re.compile(r"^\W*(?:option |variante? |plan )?([a-h]|\d{1,2})\b[\s.):,]", re.IGNORECASE)
@@ -109,7 +111,7 @@ def question_in(text: str) -> str:
 
 @remembered
 def _last_question(text: str, _: bool) -> str:
-    asked = [sentence for sentence in sentences(without_code(text)) if _QUESTION.search(sentence)]
+    asked = [sentence for sentence in sentences(prose_of(text)) if _QUESTION.search(sentence)]
     return clip(" ".join(asked[-1].split()), _QUESTION_CHARS) if asked else ""
 
 
@@ -134,13 +136,12 @@ def concluded_in(text: str, at: int, *, closes: bool) -> list[Evidence]:
 @remembered
 def _statements(text: str, closes: bool) -> tuple[tuple[str, float], ...]:
     found = []
-    for sentence in sentences(without_code(text)):
-        if len(sentence) < 12 or sentence[0] == "|":
+    for sentence in sentences(prose_of(text)):
+        flat = _BOLD.sub(r"\1", " ".join(sentence.split())).strip("*")
+        if len(flat) < 12 or flat[0] == "|":
             continue
-        runs = sentence.split()
-        flat = " ".join(runs)
         rank = 1.3 if closes else 1.0
-        if is_about(runs, "concludes"):
+        if is_about(flat.split(), "concludes"):
             rank *= 1.5
         if _QUESTION.search(flat):
             rank *= 0.7

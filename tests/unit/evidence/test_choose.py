@@ -129,3 +129,27 @@ def test_of_sayings_that_are_equally_alike_the_newest_is_followed() -> None:
     for place in places:
         first, second, third = (known[f"{place} dock{place} {place}{day}."] for day in days)
         assert first.later is second and second.later is third
+
+
+QUESTION = "asked in [m3]: Could you give me your customer number and the number of the invoice?"
+
+
+def answered(text: str) -> Evidence:
+    return Evidence(EvidenceKind.SAID, text, 4, QUESTION, 1.2)
+
+
+def test_a_question_goes_before_words_do_where_the_answer_repeats_it() -> None:
+    answer = answered("My customer number is 5512, the invoice has the number 88-31.")
+    other = said("And the gate on the northern side stays locked until the painters are through.", 6)
+    wide, narrow = (Choice([answer, other]).take(room, Shares()) for room in (500, 210))
+    assert {one.unit.value for one in narrow} == {answer.value, other.value}
+    assert [any(one.unit.context for one in taken) for taken in (wide, narrow)] == [True, False]
+
+
+def test_a_question_stays_with_an_answer_that_means_nothing_without_it() -> None:
+    answer = answered("Then we take the other one, with the green lid.")
+    other = said("And the gate on the northern side stays locked until the painters are through.", 6)
+    for room in range(100, 400, 10):
+        assert all(
+            one.unit.context for one in Choice([answer, other]).take(room, Shares()) if one.unit.message == 4
+        )

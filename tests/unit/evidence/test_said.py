@@ -80,3 +80,29 @@ def test_a_lead_in_is_worth_less_than_what_it_leads_in() -> None:
 def test_the_option_that_an_answer_takes() -> None:
     assert option_of("b, please", "a) paint it\nb) leave it bare") == "b: leave it bare"
     assert question_in("I can paint it. Which color do you want?") == "Which color do you want?"
+
+
+def test_an_answer_in_json_is_read_by_its_sentences() -> None:
+    text = '{"price": 45.13, "next": ["The lamp ships on Monday.", {"note": "Pay on delivery, please."}]}'
+    assert [unit.value for unit in concluded_in(text, 2, closes=True)] == [
+        "The lamp ships on Monday.",
+        "Pay on delivery, please.",
+    ]
+
+
+@pytest.mark.parametrize("text", ['{"a": "The lamp ships on', "[1] The lamp ships on Monday.", "[" * 100_000])
+def test_what_only_begins_like_json_is_read_as_it_is(text: str) -> None:
+    assert len(concluded_in(text, 2, closes=True)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("**Clean file:** 3024 rows, **504** a sensor.", "Clean file: 3024 rows, 504 a sensor."),
+        ("The batteries last until 25 March.**", "The batteries last until 25 March."),
+        ("It takes 2**10 bytes, or 2**12.", "It takes 2**10 bytes, or 2**12."),
+        ("It reads src/**/*.py and docs/** too.", "It reads src/**/*.py and docs/** too."),
+    ],
+)
+def test_what_is_set_in_bold_is_read_without_its_marks(text: str, read: str) -> None:
+    assert [unit.value for unit in concluded_in(text, 2, closes=True)] == [read]

@@ -333,3 +333,11 @@ def test_it_is_not_longer_than_its_source() -> None:
         told = summarize(messages, 5_000, strategy, counter="chars4")
         assert told.text
         assert told.tokens <= CharsCounter().count(source)
+
+
+def test_a_figure_of_a_tool_counts_when_somebody_speaks_of_it() -> None:
+    listed = result("c1", '{"total": 318.42, "paid": 211.07, "id": "inv_7731"}')
+    talk = [user("What do I owe?"), call("c1", "get_invoice", {"id": "inv_7731"}), listed]
+    assert "318.42" not in written(*talk).text and "211.07" not in written(*talk).text
+    text = written(*talk, assistant("You owe $318.42."), user("Fine."), assistant("Anything else?")).text
+    assert "318.42" in text and "211.07" not in text

@@ -125,7 +125,9 @@ def fitted(
     before: str = "",
 ) -> tuple[Draft, int]:
     """The choice for that many tokens as text, and its size; `before` is prose that comes first."""
-    room = limit * _chars_per_token(material.ledger, count)
+    all_chars = limit * _chars_per_token(material.ledger, count)
+    headings = sum(len(title) + 4 for title in (*dict(strategy.headings), UNTRUSTED_HEADING))
+    room = max(all_chars / 2, all_chars - headings)
     among = pool(material.ledger, material.since, int(room), strategy.shares.all_words, material.summary)
     choice = Choice(material.ledger, focus, before, among)
     picked = list(choice.take(int(room), strategy.shares))

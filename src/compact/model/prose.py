@@ -1,0 +1,18 @@
+"""What of a message is prose."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def prose_of(text: str) -> str:
+    """An assistant's text without fenced code; of an answer in JSON the strings that are more than a word."""
+    if text[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            json.loads(text)
+            return "\n".join(json.loads(quoted) for quoted in _STRING.findall(text) if " " in quoted)
+    return "\n".join(text.split("```")[::2]) if "```" in text else text
