@@ -156,7 +156,7 @@ class Choice:
         self._taken.update(dict.fromkeys([stated[place] for place in held]))
 
     def take(self, room: int, shares: Shares) -> list[Candidate]:
-        """The choice for `room` characters, the last may go first; for a larger room, it goes on from there."""
+        """The choice for `room` characters, best first. Asked for a larger room, it goes on from there."""
         own = self._of[Group.OWN]
         if not self.picked:
             self._answered(int(room * shares.all_words))
