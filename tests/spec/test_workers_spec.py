@@ -109,7 +109,7 @@ def test_a_reply_is_followed_refused_and_stopped_from_any_worker(served: Served)
     hold = threading.Event()
 
     def reply(messages: list[Any], tools: list[Any]) -> str:
-        hold.wait(30)
+        hold.wait(120)
         return "Here at last."
 
     served.provider.reply = reply
@@ -126,10 +126,14 @@ def test_a_reply_is_followed_refused_and_stopped_from_any_worker(served: Served)
         def resumed(_: int) -> str:
             with fresh(served) as own:
                 assert own.post("/api/chat", json=body_of(session, "me too")).status_code == 409
-                return own.get(f"/api/chat/{session}/stream").text
+                with own.stream("GET", f"/api/chat/{session}/stream") as stream:
+                    following.release()
+                    return stream.read().decode()
 
+        following = threading.Semaphore(0)
         readers = [pool.submit(resumed, number) for number in range(6)]
-        time.sleep(1)
+        for _ in readers:
+            assert following.acquire(timeout=60)
         hold.set()
         for reader in readers:
             assert reply_text(chunks(reader.result())).strip() == "Here at last."
