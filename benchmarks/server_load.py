@@ -36,6 +36,7 @@ import httpx2
 WINDOW = 10_000
 LEASE = 15.0
 FILLER = "The cottage by the lake needs a new roof before the winter. " * 12
+_PATIENCE = 60.0
 ENDS = ("compaction-complete", "compaction-error")
 
 
@@ -255,7 +256,9 @@ class Load:
     over: bool = False
     took: float = 0.0
     cpu: float = 0.0
-    compactions: int = 0
+    compactions: dict[str, int] = field(default_factory=dict)
+    late: int = 0
+    """Sessions whose events were not all there when the last turn was over."""
 
     def run(self) -> None:
         limits = httpx2.Limits(max_connections=self.options.clients)
@@ -319,8 +322,16 @@ class Load:
     # -- what is there afterwards ---------------------------------------------------------------------------
 
     def problems(self) -> list[str]:
+        """What is not as it should be, once the events that waited for the store had time to get there."""
+        begun = time.perf_counter()
         with httpx2.Client(base_url=self.server.url, trust_env=False, timeout=300) as client:
-            return [problem for session in self.said for problem in self._wrong(client, session)]
+            wrong = {session: list(self._wrong(client, session)) for session in self.said}
+            while any(wrong.values()) and time.perf_counter() - begun < _PATIENCE:
+                time.sleep(1)
+                late = [session for session, found in wrong.items() if found]
+                self.late = max(self.late, len(late))
+                wrong |= {session: list(self._wrong(client, session)) for session in late}
+        return [problem for found in wrong.values() for problem in found]
 
     def _wrong(self, client: httpx2.Client, session: str) -> Iterator[str]:
         path = f"/api/sessions/{session}"
@@ -340,7 +351,7 @@ class Load:
         steps = [name for name in told if name in ("compaction-start", *ENDS)]
         shown = _got(client, path)
         records = len(_got(client, f"{path}/records")["records"])
-        self.compactions += records
+        self.compactions[path] = records
         if shown["compacting"] or shown["streaming"]:
             yield f"{path}: is busy though nobody works on it"
         if self.options.kill:
@@ -368,7 +379,7 @@ def _report(
         print(f"processor         {load.cpu / len(times) * 1000:.1f} ms a turn")
     print(f"alone             {alone * 1000:.1f} ms a turn, the model itself {direct * 1000:.2f} ms")
     print(f"overhead          {alone / direct:.1f} x; at a model of 1 s {(alone - direct + 1):.3f} x")
-    print(f"compactions       {load.compactions:,}")
+    print(f"compactions       {sum(load.compactions.values()):,}; events late in {load.late} sessions")
     print(f"memory            {' → '.join(f'{size:.0f}' for size in load.memory)} MB")
     half, grown = load.memory[len(load.memory) // 2], load.memory[-1] - load.memory[len(load.memory) // 2]
     print(f"in the last half  {grown / half:+.1%}, {grown * 2 * 1024 / len(times):+.1f} kB a turn")
