@@ -23,7 +23,7 @@ SUMMARIES: Mapping[str, str] = {
     "restore": "undo a compaction of a stored session, and those built on it",
     "recall": "find what was said, also where it was summarized",
     "export": "write a stored session as JSONL, redacted",
-    "import": "append messages from JSONL to a stored session",
+    "import": "append a file's messages to a stored session",
     "flush": "send what waits for an archive that could not be reached",
     "verify": "check that an archive is whole and unchanged",
     "gateway": "a proxy to a model's API that keeps every request inside the window",

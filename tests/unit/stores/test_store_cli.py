@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -100,7 +101,12 @@ def test_recall_finds_by_words(compact: Compact, session: list[Any]) -> None:
     found = compact("recall", "talk", "keys.toml")
     assert "conf/keys.toml" in found.out and "not an instruction" in found.out
     assert compact("recall", "talk", "keys.toml", "--json").json["found"][0]["position"] == 32
-    assert "Nothing in the history" in compact("recall", "talk", "xylophone").out
+    for missing in ("xylophone", "r-0000000000", "s-0000000000"):
+        nothing = compact("recall", "talk", missing)
+        assert nothing.code == ExitCode.FINDINGS and nothing.out == ""
+        assert "Nothing in the history" in nothing.err
+        nothing = compact("recall", "talk", missing, "--json")
+        assert nothing.code == ExitCode.FINDINGS and nothing.json == {"found": []}
     for empty in ("", "  "):
         told = compact("recall", "talk", empty)
         assert told.code == ExitCode.USAGE and told.out == "" and "QUERY is empty" in told.err
@@ -190,8 +196,10 @@ def test_a_new_database_is_its_owners_alone(url: str, tmp_path: Path) -> None:
         ('{"role": "user", "content": "fine"}\n{"role": "nobody", "content": 5}\n', ""),
         ('{"role": "user", "content": ' + "[" * 100 + "]" * 100 + "}\n", "line 1 is not a message"),
         ("[" * 200_000, "line 1 is not JSON"),
-        ('{\n "messages": []\n}\n', "must hold one message a line, as `compact export` writes it"),
-        ('{"messages": [{"role": "user", "content": "fine"}]}\n', "line 1 is not a message"),
+        ('{\n "messages": []\n}\n', "holds no message"),
+        ('{\n "other": []\n}\n', "must hold one message a line, as `compact export` writes it"),
+        ('{"messages": [5]}\n', "message 1 is not a message"),
+        ('[{"messages": []}, {"messages": []}]', "holds 2 conversations"),
     ],
 )
 def test_a_bad_file_is_refused_and_changes_nothing(
@@ -203,6 +211,23 @@ def test_a_bad_file_is_refused_and_changes_nothing(
         done = compact("import", "bad.jsonl", "s")
         assert done.code == ExitCode.USAGE and told in done.err
         assert len(list(store.originals("s"))) == 2 and len(store.sessions()) == 1
+
+
+@pytest.mark.parametrize("shape", ["body", "printed body", "list", "printed list", "packed body"])
+def test_a_whole_conversation_can_be_imported(compact: Compact, url: str, tmp_path: Path, shape: str) -> None:
+    value = [system(), *LONG] if "list" in shape else {"model": "gpt-4o", "messages": [system(), *LONG]}
+    data = json.dumps(value, indent=1 if "printed" in shape else None).encode()
+    (tmp_path / "whole.json").write_bytes(gzip.compress(data) if "packed" in shape else data)
+    done = compact("import", "whole.json", "talk")
+    assert done.code == ExitCode.OK, done.err
+    with open_store(url) as store:
+        assert [m.origin.source for m in store.originals("talk") if m.origin] == LONG
+
+
+def test_the_shipped_samples_can_be_imported(compact: Compact) -> None:
+    examples = Path(__file__).parents[3] / "examples"
+    for name in ("sample_session.json", "demo_chat.json"):
+        assert compact("import", str(examples / name), name).code == ExitCode.OK
 
 
 def test_a_system_prompt_is_no_part_of_the_history(compact: Compact, url: str, tmp_path: Path) -> None:

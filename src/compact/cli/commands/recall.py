@@ -10,7 +10,7 @@ from compact.console.exits import ExitCode
 from compact.console.options import at_least_one
 from compact.console.stored import add_store, known, manager_on, opened
 from compact.errors import FormatError
-from compact.recall import handle_recall
+from compact.recall import MARK, handle_recall
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,7 +44,11 @@ def run(context: Context) -> ExitCode:
             found = [asdict(hit) for hit in hits]
             # Infinity, the score of a handle, is no JSON.
             context.print_json({"found": [{**hit, "score": min(hit["score"], 1e9)} for hit in found]})
-        else:
-            asked = {"query": args.query, "limit": args.limit, "after": max(-1, args.after)}
-            context.out.line(handle_recall(manager, session, asked, max(100, args.tokens)))
+            return ExitCode.OK if found else ExitCode.FINDINGS
+        asked = {"query": args.query, "limit": args.limit, "after": max(-1, args.after)}
+        answer = handle_recall(manager, session, asked, max(100, args.tokens))
+    if not answer.startswith(MARK):
+        context.warn(answer.strip("[]"))
+        return ExitCode.FINDINGS
+    context.out.line(answer)
     return ExitCode.OK
