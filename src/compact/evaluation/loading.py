@@ -80,8 +80,10 @@ def load_cases(
     cases: list[Case] = []
     problems: list[Problem] = []
     taken: Counter[str] = Counter()
-    for file in _files(paths):
+    for file, named in _files(paths):
         read = list(_read(file))
+        if not named and file.name.endswith(_WHOLE) and not any(isinstance(one, Case) for one in read):
+            continue  # a folder may hold other JSON, too
         wrong = [found for found in read if isinstance(found, Problem)]
         # Where no line is usable, the file is of another kind: reported once, not line by line.
         problems += [Problem(str(file), _OTHER_KIND)] if len(wrong) == len(read) > 1 else wrong
@@ -103,16 +105,21 @@ def _stem(file: Path) -> str:
     return file.name.split(".")[0] or file.name
 
 
-def _files(paths: Sequence[str | Path]) -> list[Path]:
-    files: list[Path] = []
+def _files(paths: Sequence[str | Path]) -> list[tuple[Path, bool]]:
+    """The files, and of each whether it was named itself; those of a folder were not."""
+    files: list[tuple[Path, bool]] = []
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS))
+            endings = (*_ENDINGS, *_WHOLE)
+            inside = sorted(file for file in path.iterdir() if file.name.endswith(endings))
             if not inside:
-                raise FormatError(f"{path} holds no {' or '.join(_ENDINGS)} file; nothing was evaluated.")
-            files += inside
+                raise FormatError(
+                    f"{path} holds no conversation: no file ends in {', '.join(endings)}. "
+                    "Nothing was evaluated."
+                )
+            files += [(file, False) for file in inside]
         elif path.exists():
-            files.append(path)
+            files.append((path, True))
         else:
             raise FormatError(f"{path} does not exist; nothing was evaluated.")
     return files

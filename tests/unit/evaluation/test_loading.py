@@ -89,6 +89,16 @@ def test_folders_limits_and_sources(write: Any, harbor_line: Any, letters_line: 
     assert [case.source for case in cases] == ["letters", "letters"]
 
 
+def test_a_folder_of_json_files_is_read(write: Any, harbor_line: Any) -> None:
+    folder = write("all/one.json", harbor_line).parent
+    write("all/two.jsonl", harbor_line)
+    write("all/settings.json", {"color": "blue"})
+    cases, problems = load_cases([folder])
+    assert [case.source for case in cases] == ["one", "two"]
+    assert problems == []  # a folder may hold other JSON, too
+    assert load_cases([folder / "settings.json"])[1]
+
+
 def test_a_mixed_file_keeps_the_names_of_its_lines(write: Any, harbor_line: Any, letters_line: Any) -> None:
     cases, _ = load_cases([write("mixed.jsonl", harbor_line, letters_line)])
     assert [case.source for case in cases] == ["example/harbor", "example/letters"]
@@ -103,5 +113,5 @@ def test_a_packed_file_is_known_by_its_bytes(tmp_path: Path) -> None:
 def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="does not exist"):
         load_cases([tmp_path / "none.jsonl"])
-    with pytest.raises(FormatError, match=r"holds no \.jsonl"):
+    with pytest.raises(FormatError, match=r"holds no conversation"):
         load_cases([tmp_path])
