@@ -341,6 +341,16 @@ def summarizer_address(settings: SummarizerSettings, vendor: str, environ: Mappi
     return (address_of(settings, vendor, environ) or own.default_base_url).rstrip("/")
 
 
+def missing_key(settings: SummarizerSettings, preset: str, environ: Mapping[str, str]) -> str | None:
+    """The variable without which this summarizer is refused; a server of the user's own may need no key."""
+    vendor = vendor_of(settings, preset, environ)
+    if vendor not in _VENDORS:
+        return None
+    own_server = address_of(settings, vendor, environ) is not None
+    variable = settings.api_key_env or ("" if own_server else _VENDORS[vendor][1])
+    return variable if variable and not environ.get(variable) else None
+
+
 def _cached_prompts(config: CompactConfig, asked: Any) -> tuple[str, int] | None:
     """Format and window of a summarizer that can be asked on the prompt that its provider has cached."""
     first = asked[0] if isinstance(asked, list | tuple) and asked else asked

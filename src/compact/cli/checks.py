@@ -14,7 +14,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
-from compact.cli.measuring import Meter
+from compact.cli.measuring import Meter, certainty_of
 from compact.cli.session import manager_for
 from compact.config import CompactConfig, SummarizerSettings
 from compact.console.context import Context
@@ -29,7 +29,7 @@ from compact.stores import check_url
 from compact.summarizers.api import refuse_template
 from compact.summarizers.chain import EMBEDDED
 from compact.summarizers.templates import check_strategy
-from compact.wiring import summarizer_address, vendor_of
+from compact.wiring import missing_key, summarizer_address, vendor_of
 
 DISTRIBUTION = "compact-context"
 _PROBE_SECONDS = 4.0
@@ -94,7 +94,7 @@ def _counting(config: CompactConfig, environ: Mapping[str, str]) -> Check:
     except CompactError as error:
         return Check(Level.PROBLEM, "counting", str(error))
     margin = "" if counter.margin == 1.0 else f", with a safety margin of {counter.margin - 1:.0%}"
-    found = f"{'exact' if counter.exact else 'estimated'}, {counter.name}{margin}"
+    found = f"{certainty_of(counter, config.model)}, {counter.name}{margin}"
     if notes:
         return Check(Level.WARNING, "counting", found, notes[0])
     return Check(Level.OK, "counting", found)
@@ -156,6 +156,9 @@ def _summarizer(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[C
     if not unset:
         shown = ", else ".join(_described(link, config, environ) for link in links)
         yield Check(Level.OK, "summarizer", shown)
+        for variable in filter(None, (missing_key(link, config.preset, environ) for link in links)):
+            advice = f"Set {variable}, or summarizer.base_url to a server that needs no key."
+            yield Check(Level.PROBLEM, "key", f"{variable} is not set", advice)
 
 
 def _described(link: SummarizerSettings, config: CompactConfig, environ: Mapping[str, str]) -> str:

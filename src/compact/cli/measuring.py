@@ -13,6 +13,17 @@ from compact.counters.margin import with_margin
 from compact.formats import by_name, decode_all, recognize
 from compact.formats.tools import tool_list
 from compact.model.message import Message
+from compact.models.limits import LimitsSource, limits_for
+from compact.ports import TokenCounter
+
+EXACT, ASSUMED, ESTIMATED = "exact", "assumed", "estimated"
+
+
+def certainty_of(counter: TokenCounter, model: str) -> str:
+    """How far its counts can be trusted: a name that nobody knows may have any tokenizer."""
+    if not counter.exact:
+        return ESTIMATED
+    return ASSUMED if limits_for(model).source is LimitsSource.DEFAULT else EXACT
 
 
 class Meter:

@@ -221,6 +221,12 @@ class TestCount:
         assert ended.json["window"] == 16_000 and not ended.json["exact"]
         assert "warning: " in ended.err and "frob-9" in ended.err
 
+    def test_no_count_is_exact_for_a_model_that_nobody_knows(self, compact: Compact, sample: Path) -> None:
+        made_up = ("--model", "gpt-99-made-up")
+        assert not compact("count", sample, *made_up, "--json").json["exact"]
+        assert "assumed (tiktoken:o200k_base)" in compact("count", sample, *made_up).out
+        assert "assumed, tiktoken:o200k_base" in compact("doctor", "--offline", *made_up).out
+
 
 class TestLint:
     def test_a_sound_conversation(self, compact: Compact, sample: Path) -> None:
@@ -491,6 +497,15 @@ class TestDoctor:
         assert ended.code == ExitCode.OK
         assert "everything is in order" in ended.out
         assert max(map(len, ended.out.splitlines())) <= 80
+
+    def test_a_missing_key_is_a_problem(self, compact: Compact) -> None:
+        named = ("--offline", "--json", "--set", "summarizer.name=openai")
+        ended = compact("doctor", *named)
+        assert ended.code == ExitCode.FINDINGS
+        [check] = [check for check in ended.json["checks"] if check["name"] == "key"]
+        assert check["found"] == "OPENAI_API_KEY is not set"
+        set_up = compact("doctor", *named, environ={"OPENAI_API_KEY": "sk-1"}).json["checks"]
+        assert "key" not in [check["name"] for check in set_up]
 
     @pytest.mark.parametrize(
         ("options", "told"),

@@ -124,6 +124,34 @@ def test_several_are_asked_in_turn_and_the_one_passed_over_is_told(compact: Comp
     assert "## Goals" in ended.out
 
 
+@pytest.mark.parametrize(
+    ("options", "variable"),
+    [
+        (("--summarizer", "openai"), "OPENAI_API_KEY"),
+        (("--summarizer", "anthropic"), "ANTHROPIC_API_KEY"),
+        (("--summarizer-model", "gpt-4o"), "OPENAI_API_KEY"),
+        (("--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "MY_KEY"), "MY_KEY"),
+    ],
+)
+def test_a_missing_key_is_named_before_anything_is_sent(
+    compact: Compact, sample: Path, options: tuple[str, ...], variable: str
+) -> None:
+    ended = compact("summarize", sample, *options)
+    assert ended.code == ExitCode.USAGE and ended.out == ""
+    assert f"{variable} is not set" in ended.err and "Nothing was sent" in ended.err
+
+
+def test_a_missing_key_is_only_a_warning_where_another_is_asked_next(compact: Compact, sample: Path) -> None:
+    with serving(OpenAIWire().error(401, "no key")) as server:
+        ended = compact(
+            "summarize",
+            sample,
+            *("--summarizer", "openai,extractive", "--base-url", server.url, "--api-key-env", "MY_KEY"),
+        )
+    assert ended.code == ExitCode.OK and "## Goals" in ended.out
+    assert "MY_KEY is not set" in ended.err
+
+
 def test_a_model_that_is_not_there_ends_with_4(compact: Compact, sample: Path) -> None:
     ended = compact("summarize", sample, "--base-url", "http://127.0.0.1:9/v1")
     assert ended.code == ExitCode.FAILED

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 from typing import Any
 
-from compact.cli.measuring import Meter
+from compact.cli.measuring import EXACT, Meter, certainty_of
 from compact.cli.progress import tracked
 from compact.console.context import Context
 from compact.console.exits import ExitCode
@@ -55,17 +55,18 @@ def run(context: Context) -> ExitCode:
         context.warn(warning)
     if limits.warning and config.max_context_tokens is None:
         context.warn(limits.warning)
-    how = f"exact ({meter.counter.name})" if meter.counter.exact else f"estimated ({meter.counter.name})"
+    certainty = certainty_of(meter.counter, config.model)
     if context.args.json:
         result = [_as_json(size, window) for size in sizes]
-        facts = {"model": config.model, "counter": meter.counter.name, "exact": meter.counter.exact}
+        facts = {"model": config.model, "counter": meter.counter.name, "exact": certainty == EXACT}
         context.print_json({**facts, "window": window, "conversations": result})
         return ExitCode.OK
     if len(sizes) == 1:
         _draw_one(context.out, sizes[0], window)
     else:
         _draw_many(context.out, sizes, window)
-    context.out.line(context.out.styled(f"{config.model}{context.out.dot}{how}", "dim"))
+    how = f"{config.model}{context.out.dot}{certainty} ({meter.counter.name})"
+    context.out.line(context.out.styled(how, "dim"))
     return ExitCode.OK
 
 

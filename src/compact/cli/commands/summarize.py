@@ -77,6 +77,7 @@ def run(context: Context) -> ExitCode:
         cache_dir=context.environ.get("TIKTOKEN_CACHE_DIR"),
         on_warning=context.warn,
     )
+    _check_keys(config, context)
     summarizer = model_summarizer(config, counter, context.environ)
     work = tracked(conversations, len(conversations), context.err, "Summarizing", context.args.quiet)
     summaries = [_summary(conversation, context, summarizer, counter) for conversation in work]
@@ -116,6 +117,24 @@ def _config(context: Context, transcript: Transcript) -> CompactConfig:
         return config
     args.set.append(("summarizer", chosen))
     return load_config(context, transcript.model)[0]
+
+
+def _check_keys(config: CompactConfig, context: Context) -> None:
+    """A key that is not there is named now; asked without it, a server says less, or cannot be reached."""
+    from compact.errors import ConfigError
+    from compact.wiring import missing_key
+
+    links = (config.summarizer, *config.summarizer.fallbacks)
+    missing = [missing_key(link, config.preset, context.environ) for link in links]
+    if all(missing):
+        verb = "is" if len(set(missing)) == 1 else "are"
+        raise ConfigError(
+            f"{' and '.join(dict.fromkeys(filter(None, missing)))} {verb} not set. Nothing was sent. Set the "
+            "key, or use --summarizer extractive, which needs none.",
+            "summarizer.api_key_env",
+        )
+    for variable in dict.fromkeys(filter(None, missing)):
+        context.warn(f"{variable} is not set")
 
 
 def _summary(conversation: Conversation, context: Context, summarizer: Any, counter: TokenCounter) -> Summary:
