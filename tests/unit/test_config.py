@@ -199,6 +199,12 @@ def test_an_unknown_variable_is_warned_of_with_the_nearest(name: str, near: str)
         assert load({}, {name: "0.5"}) == CompactConfig()
 
 
+@pytest.mark.parametrize("name", ["COMPACT_X", "COMPACT_FOO", "COMPACT_DEBUG"])
+def test_the_prefix_alone_makes_no_variable_near(name: str) -> None:
+    with pytest.warns(ConfigWarning, match=f"{name} sets nothing. It is not a known setting."):
+        load({}, {name: "1"})
+
+
 def test_a_variable_cannot_reach_into_the_model_table() -> None:
     with pytest.warns(ConfigWarning, match="COMPACT_MODELS__ACME__WINDOW sets nothing"):
         assert load({}, {"COMPACT_MODELS__ACME__WINDOW": "5"}).models == {}

@@ -158,8 +158,10 @@ def from_environ(
 
 
 def _did_you_mean(name: str, model: type[BaseModel]) -> str:
-    near = nearest(name, variable_names(model))
-    return f" Did you mean {near}?" if near else " It is not a known setting."
+    # Without the prefix, which every variable has: with it any short name would be near any other.
+    known = (variable.removeprefix(PREFIX) for variable in variable_names(model))
+    near = nearest(name.removeprefix(PREFIX), known)
+    return f" Did you mean {PREFIX}{near}?" if near else " It is not a known setting."
 
 
 def variable_names(model: type[BaseModel]) -> Iterator[str]:
