@@ -43,6 +43,7 @@ def main() -> int:
         return 0
     print(
         "\nNow yourself: /resume demo opens a long session, and the next message trims it."
+        "\nTo have its old turns summarized instead of dropped, type /preset chat first."
         f"\nThe model's window is made smaller for this: {WINDOW:,} tokens instead of 8,192.\n"
     )
     return compact(["chat", *OPTIONS])
