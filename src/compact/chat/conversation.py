@@ -205,7 +205,7 @@ class Conversation:
 
     def refresh(self) -> ContextUsage:
         with listening(self.hear):
-            self.usage = self.log.usage()
+            self.usage = self.log.usage(self.tools.schemas or None)
         return self.usage
 
     def reread(self) -> None:
@@ -374,7 +374,7 @@ class Conversation:
             answering = self.chats.model(model) if model else self.model
             wanted = self._in_force({**self.settings, **chosen})
             manager = self.chats.manager(wanted, answering.model)
-            usage = manager.usage(self.id, self.history)
+            usage = manager.usage(self.id, self.history, self.tools.schemas or None)
         self.log.remember(**chosen)
         self.model, self.manager, self.log.manager, self.usage = answering, manager, manager, usage
         self.state = trimmed()

@@ -199,12 +199,12 @@ class TurnLog:
     def standing_records(self) -> list[Record]:
         return standing(self.manager.records(self.id))
 
-    def usage(self) -> ContextUsage:
+    def usage(self, tools: Sequence[Any] | None = None) -> ContextUsage:
         """What would be sent now. Turns that the store does not have yet are stored by this."""
         if len(self.turns) != self._stored:
             with self._alone():
                 self._store(self.history)
-        return self.manager.usage(self.id, self.history)
+        return self.manager.usage(self.id, self.history, tools)
 
     def _store(self, history: Sequence[Turn]) -> None:
         self.manager.append(self.id, history)

@@ -53,7 +53,8 @@ def plan_of(conversation: Conversation, wanted: schemas.PlanRequest) -> schemas.
     manager = conversation.manager
     if wanted.preset is not None or wanted.policy is not None:
         manager = manager_for(conversation, wanted.preset, wanted.policy)
-    plan = manager.plan(conversation.id, conversation.history, manual=wanted.now)
+    tools = conversation.tools.schemas or None
+    plan = manager.plan(conversation.id, conversation.history, tools, manual=wanted.now)
     # The plan counts messages of the view; people count the conversation's.
     positions = {id(turn): position for position, turn in enumerate(conversation.turns)}
     real = plan.limits.real

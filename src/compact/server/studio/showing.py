@@ -58,11 +58,12 @@ def usage_with(conversation: Conversation, draft: str) -> schemas.Usage:
     """The prompt with a message that is not sent yet."""
     if not draft:
         return shown_usage(conversation)
-    # Both counted here and now: what was reported earlier may not have known the tools yet.
-    history, measure = conversation.history, conversation.manager.usage
-    without = measure(conversation.id, history)
+    # Both counted here and now: what was reported earlier may be of another process.
+    history, tools = conversation.history, conversation.tools.schemas or None
+    measure = conversation.manager.usage
+    without = measure(conversation.id, history, tools)
     found = shown_usage(
-        conversation, measure(conversation.id, [*history, {"role": "user", "content": draft}])
+        conversation, measure(conversation.id, [*history, {"role": "user", "content": draft}], tools)
     )
     return found.model_copy(update={"draft": max(0, found.tokens - without.tokens)})
 

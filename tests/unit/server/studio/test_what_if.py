@@ -199,3 +199,19 @@ def test_figures_of_a_model_that_reports_no_usage(tmp_path: Path) -> None:
         figures = client.get(f"/api/sessions/{session}/figures").json()
         assert figures["totals"]["compactions"] == figures["totals"]["tokens_saved"] == 0
         assert figures["survival"] == []
+
+
+def test_all_figures_count_the_tools_before_the_first_message(client: httpx2.Client) -> None:
+    session = new_session(client, preset="budget")
+    turns = [
+        {"role": role, "content": f"{role} {n}: {FILLER}"} for n in range(8) for role in ("user", "assistant")
+    ]
+    answer = client.post(f"/api/sessions/{session}/import", json={"messages": turns})
+    assert answer.status_code == 200, answer.text
+    usage = client.get(f"/api/sessions/{session}/usage").json()
+    columns = tried(client, session, "budget")
+    assert (
+        usage["parts"]["tools"] == columns["now"]["parts"]["tools"] == columns["budget"]["parts"]["tools"] > 0
+    )
+    planned = client.post(f"/api/sessions/{session}/plan", json={}).json()
+    assert planned["before"] == usage["tokens"] == columns["now"]["tokens_after"]
