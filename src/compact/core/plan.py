@@ -142,7 +142,7 @@ def _planned_short(
         return whole
     plan = plan_for(shorter)
     if plan.insufficient is not None:
-        return plan
+        return replace(whole, insufficient=plan.insufficient)  # sizes of what there is, not of what was tried
     kept = {index: entry for index, entry in cut.items() if index in plan.leading or index in plan.recent}
     kept.update(plan.cleared)
     saved = sum(items[index].tokens - shorter[index].tokens for index in cut)

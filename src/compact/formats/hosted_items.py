@@ -82,7 +82,8 @@ def _said(output: Any, kind: str) -> tuple[str, tuple[Image, ...]]:
 def _entry_text(entry: Mapping[str, Any]) -> str:
     key = next((key for key in _TEXTS if isinstance(entry.get(key), str)), None)
     if key is None:
-        return canonical_json(entry)
+        # An error of an MCP server holds its texts in a list, as a result does.
+        return _said(entry["content"], "")[0] if is_array(entry.get("content")) else canonical_json(entry)
     more = {name: value for name, value in entry.items() if value and name not in (key, *_ABOUT)}
     source = entry.get("filename")
     named = f"{source}:" if isinstance(source, str) and source else ""

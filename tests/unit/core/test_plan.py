@@ -70,6 +70,12 @@ def test_where_not_even_the_floor_fits_the_sum_is_shown() -> None:
     assert sum(plan.insufficient.values()) > 800
 
 
+def test_a_plan_that_does_not_fit_shows_the_sizes_of_what_is_there() -> None:
+    messages = [*turn(0, *step(0, "x" * 4_000)), user("y" * 900)]
+    plan = planned(messages, 800)
+    assert plan.insufficient is not None and plan.before == sum(map(size, messages))
+
+
 def test_first_turns_that_always_stay_are_told_apart() -> None:
     plan = planned([user("x" * 900), *turns(4)], 800, "window")
     assert plan.insufficient is not None
