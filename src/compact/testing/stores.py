@@ -213,9 +213,10 @@ class StoreContract:
 
     def test_a_lease_lasts_as_long_as_its_holder_works(self) -> None:
         store = begun(self.make_store())
-        with store.lease("s", 0.06) as granted:
+        # Renewed in thirds of its time: long enough for a machine that is busy with other tests.
+        with store.lease("s", 0.9) as granted:
             assert granted
-            time.sleep(0.3)
+            time.sleep(1.1)
             with store.lease("s", 60) as other:
                 assert not other
         with store.lease("s", 60) as again:
