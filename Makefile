@@ -14,8 +14,8 @@ NODEPS := requirements-nodeps.txt
 # In the virtual environment, so that deleting it also forgets that it was set up.
 STAMP := $(VENV)/.setup-stamp
 OTEL_VENV := .venv-otel
-# Four on two cores: about half of the long tests wait for a browser, a server or another process.
-WORKERS ?= 4
+# Three on two cores: many of the long tests wait for a browser, a server or another process.
+WORKERS ?= 3
 SOURCES := $(wildcard src tests benchmarks examples scripts)
 # The studio: built into the package, so that the server and the wheel have it.
 WEB_OUT := src/compact/server/static/index.html
