@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compact.core.plan import Sizes, limits_for
+from compact.core.plan import limits_for
 from compact.core.select import Layout
+from compact.core.shorten import Sizes
 from compact.core.view import Item
 from compact.model.message import Message, MessageKind, Role, arguments_text, make
 from compact.model.plan import Limits

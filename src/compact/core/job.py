@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compact.core.plan import Sizes
+from compact.core.shorten import Sizes
 from compact.core.view import Item
 from compact.model.event import EventName
 from compact.model.message import Message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import ceil, floor
@@ -19,38 +19,21 @@ from compact.core.layers import (
     trimmed_line,
 )
 from compact.core.prune import NOTHING, Pruning, plan_prune
-from compact.core.select import Layout, first_turns, initial_counts, reductions, select
-from compact.core.shorten import cuttable, shorten_outputs
+from compact.core.select import Layout, first_turns, reductions, select
+from compact.core.short_plans import with_short_outputs
+from compact.core.shorten import Sizes
 from compact.core.trigger import live_turns
 from compact.core.view import Item, span_handle
 from compact.model.event import Reason
 from compact.model.message import Message
 from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
 from compact.model.policy import Policy, Rest
-from compact.model.record import Cleared
 
-_LEAST_CAP = 8
-"""Toward the target, outputs are cut to no less than this part of the cap."""
-_NEWEST_CAPS = (2, 3, 4, 8, 16)
-"""Where nothing else fits, the newest outputs are cut to these parts of the room."""
-_LEAST_OUTPUT = 64
 SMALLEST_SUMMARY = 64
 """Below this a summary says nothing; then what must go goes without one."""
 
 _MARKER = marker_message(100_000, span_handle(()))
 """How many turns it will cover is not known yet, so there is room for any number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How the planner counts what is not yet in the view."""
-
-    of_text: Callable[[str], int]
-    of_results: Callable[[Message], Sequence[int]]
-    """Each tool output of a message."""
-    of_message: Callable[[Message], int]
-    frame: int
-    """Tags, trigger and bridge lines around a summary, at most."""
 
 
 def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
@@ -78,103 +61,7 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
     enough = pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout, reason)
     if enough or reason is Reason.END_TURN:
         return _prune_plan(layout, pruning, limits, before, reason)
-    return _with_short_outputs(items, limits, policy, sizes, partial(_shorten, limits, policy, sizes, reason))
-
-
-def _with_short_outputs(
-    items: Sequence[Item],
-    limits: Limits,
-    policy: Policy,
-    sizes: Sizes,
-    plan_for: Callable[[Sequence[Item]], Plan],
-) -> Plan:
-    """The plan for these items, or for the same with outputs shortened, where that leaves less.
-
-    Outputs that the counts would keep are cut to the cap, then to what brings the prompt down to the target.
-    Only where not even that fits the newest output is cut, too, to what there is room for.
-    """
-    plan = plan_for(items)
-    if plan.insufficient is None and plan.mode is not Mode.SUMMARIZE:
-        return plan
-    short = partial(_planned_short, plan, items, sizes, plan_for)
-    if plan.insufficient is None:
-        target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
-        layout = Layout(items, policy)
-        may_stay = set(_indexes(layout, select(layout, initial_counts(layout))))
-        outputs = [index for index in cuttable(items) if index in may_stay]
-        plan = _better(plan, short(outputs, max(1, cap)))
-        if plan.after > target:
-            fitting = _fitting_cap(plan, items, outputs, target, sizes)
-            plan = _better(plan, short(outputs, max(1, cap // _LEAST_CAP, min(cap, fitting))))
-    if plan.insufficient is None or policy.oversize == "raise":
-        return plan
-    for share in _NEWEST_CAPS:
-        room = max(_LEAST_OUTPUT, (limits.budget - limits.fixed) // share)
-        plan = short(cuttable(items, newest=True), room)
-        if plan.insufficient is None:
-            break
-    return plan
-
-
-def _fitting_cap(plan: Plan, items: Sequence[Item], outputs: Sequence[int], room: int, sizes: Sizes) -> int:
-    """The longest that these outputs may be, were they and the rest of the plan to take `room` tokens."""
-    kept = {*plan.leading, *plan.recent}.intersection(outputs)
-    room -= plan.after - sum(items[index].tokens - plan.steps[index].saves for index in kept)
-    found = sorted(size for index in kept for size in sizes.of_results(items[index].message))
-    for at, size in enumerate(found):
-        if size * (len(found) - at) > room:
-            return room // (len(found) - at)
-        room -= size
-    return room
-
-
-def _planned_short(
-    whole: Plan,
-    items: Sequence[Item],
-    sizes: Sizes,
-    plan_for: Callable[[Sequence[Item]], Plan],
-    outputs: Sequence[int],
-    cap: int,
-) -> Plan:
-    """The plan with these outputs cut to `cap`; the `whole` one where none is that long."""
-    shorter, cut = shorten_outputs(items, outputs, cap, sizes.of_results, sizes.of_message)
-    if not cut:
-        return whole
-    plan = plan_for(shorter)
-    if plan.insufficient is not None:
-        return replace(whole, insufficient=plan.insufficient)  # sizes of what there is, not of what was tried
-    kept = {index: entry for index, entry in cut.items() if index in plan.leading or index in plan.recent}
-    kept.update(plan.cleared)
-    saved = sum(items[index].tokens - shorter[index].tokens for index in cut)
-    names = {call.call_id: call.name for item in items for call in item.message.calls}
-    tools = dict.fromkeys(names.get(one, "") for entry in kept.values() for one in entry.call_ids)
-    steps = tuple(_cut_step(step, items, kept, shorter) for step in plan.steps)
-    return replace(
-        plan,
-        before=plan.before + saved,
-        steps=steps,
-        cleared=kept,
-        cleared_tools=tuple(name for name in tools if name) if kept else plan.cleared_tools,
-        mode=Mode.PRUNE if plan.mode is Mode.NONE and kept else plan.mode,
-    )
-
-
-def _cut_step(
-    step: Step, items: Sequence[Item], kept: Mapping[int, Cleared], shorter: Sequence[Item]
-) -> Step:
-    if step.index is None:
-        return step
-    size = items[step.index].tokens
-    if step.index not in kept or step.action is not Action.KEEP:
-        gone = step.action in (Action.SUMMARIZE, Action.DROP)
-        return replace(step, tokens=size, saves=size if gone else step.saves)
-    return replace(step, action=Action.CLEAR, tokens=size, saves=size - shorter[step.index].tokens)
-
-
-def _better(plan: Plan, other: Plan) -> Plan:
-    """The one that leaves less in the same way; the first where neither does."""
-    better = other.insufficient is None and other.mode is plan.mode and other.after < plan.after
-    return other if better else plan
+    return with_short_outputs(items, limits, policy, sizes, partial(_shorten, limits, policy, sizes, reason))
 
 
 def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
@@ -186,7 +73,7 @@ def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: S
         if pruning.cleared and before - pruning.saved <= limits.trigger:
             return _prune_plan(layout, pruning, limits, before, reason)
     plan_for = partial(_shorten, limits, policy, sizes, reason, summary_possible=False)
-    return _with_short_outputs(items, limits, policy, sizes, plan_for)
+    return with_short_outputs(items, limits, policy, sizes, plan_for)
 
 
 def _must_fold(layout: Layout, reason: Reason) -> bool:
@@ -234,7 +121,7 @@ def _largest_fit(layout: Layout, target: int, injected: Callable[[frozenset[int]
 
 def _injected(layout: Layout, sizes: Sizes, ours: Sequence[Message], kept: frozenset[int]) -> int:
     """Tokens of these messages of ours and of the bridge lines that they and what is kept need."""
-    leading, recent = (_indexes(layout, part) for part in split_layers(layout, kept))
+    leading, recent = (layout.indexes(part) for part in split_layers(layout, kept))
     order = arrange(leading, recent, layout.items, ours, layout.policy)
     return sum(sizes.of_message(entry) for entry in order if not isinstance(entry, int))
 
@@ -323,8 +210,8 @@ def _cut_plan(
     leading, recent = split_layers(layout, kept)
     replaced = _not(kept, layout)
     action = Action.SUMMARIZE if mode is Mode.SUMMARIZE else Action.DROP
-    actions = dict.fromkeys(_indexes(layout, replaced), action)
-    actions.update(dict.fromkeys(_indexes(layout, kept & layout.pinned), Action.PIN))
+    actions = dict.fromkeys(layout.indexes(replaced), action)
+    actions.update(dict.fromkeys(layout.indexes(kept & layout.pinned), Action.PIN))
     return Plan(
         mode=mode,
         reason=reason,
@@ -334,9 +221,9 @@ def _cut_plan(
         after=limits.fixed + _tokens(layout, kept) + injected,
         steps=_steps(layout, actions, inject=injected, detail=detail),
         kept_counts=_kept_counts(layout, kept),
-        leading=tuple(_indexes(layout, leading)),
-        recent=tuple(_indexes(layout, recent)),
-        replaced=tuple(_indexes(layout, replaced)),
+        leading=tuple(layout.indexes(leading)),
+        recent=tuple(layout.indexes(recent)),
+        replaced=tuple(layout.indexes(replaced)),
     )
 
 
@@ -420,17 +307,9 @@ def _tokens(layout: Layout, numbers: Sequence[int] | frozenset[int]) -> int:
     return sum(layout.tokens[n] for n in numbers)
 
 
-def _indexes(layout: Layout, numbers: Sequence[int] | frozenset[int]) -> list[int]:
-    return [
-        index
-        for n in (sorted(numbers) if isinstance(numbers, frozenset) else numbers)
-        for index in range(layout.groups[n].start, layout.groups[n].stop)
-    ]
-
-
 def _kept_counts(layout: Layout, kept: frozenset[int]) -> KeptCounts:
     return KeptCounts(
-        pinned=len(_indexes(layout, kept & layout.pinned)),
+        pinned=len(layout.indexes(kept & layout.pinned)),
         recent_turns=sum(1 for turn in layout.turns if turn.start in kept),
         tool_pairs=sum(1 for n in layout.steps if n in kept),
     )

@@ -36,6 +36,14 @@ class Layout:
     def groups(self) -> list[Group]:
         return groups([item.message for item in self.items])
 
+    def indexes(self, numbers: Sequence[int] | frozenset[int]) -> list[int]:
+        """Where the messages of these groups stand, in order."""
+        return [
+            index
+            for n in (sorted(numbers) if isinstance(numbers, frozenset) else numbers)
+            for index in range(self.groups[n].start, self.groups[n].stop)
+        ]
+
     @cached_property
     def turns(self) -> list[range]:
         return turns(self.groups, self.policy.turn_unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from compact.core.view import Item, clear_outputs, handle
 from compact.evidence.words import content_words
@@ -15,6 +15,18 @@ _TELLING = re.compile(r"error|exception|fail|fatal|traceback|panic|denied|not fo
 _HEAD, _MIDDLE = 0.4, 0.2
 """Shares of what stays; the rest is the tail, which says how it ended."""
 _LONGEST_LINE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How the planner counts what is not yet in the view."""
+
+    of_text: Callable[[str], int]
+    of_results: Callable[[Message], Sequence[int]]
+    """Each tool output of a message."""
+    of_message: Callable[[Message], int]
+    frame: int
+    """Tags, trigger and bridge lines around a summary, at most."""
 
 
 def shortened(text: str, name: str, chars: int, words: frozenset[str] = frozenset()) -> str:

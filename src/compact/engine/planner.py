@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compact.core.plan import Sizes, limits_for, make_plan
+from compact.core.plan import limits_for, make_plan
+from compact.core.shorten import Sizes
 from compact.core.trigger import Facts, decide
 from compact.core.view import Item
 from compact.engine.history import History

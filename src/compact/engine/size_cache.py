@@ -14,7 +14,7 @@ from compact.core.measure import (
     measure_system,
     measure_tools,
 )
-from compact.core.plan import Sizes
+from compact.core.shorten import Sizes
 from compact.core.view import span_handle
 from compact.counters.margin import with_margin
 from compact.formats.tools import tool_list

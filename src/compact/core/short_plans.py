@@ -1,0 +1,116 @@
+"""The same plan with large tool outputs cut, where that leaves less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from compact.core.select import Layout, initial_counts, select
+from compact.core.shorten import Sizes, cuttable, shorten_outputs
+from compact.core.view import Item
+from compact.model.plan import Action, Limits, Mode, Plan, Step
+from compact.model.policy import Policy
+from compact.model.record import Cleared
+
+_LEAST_CAP = 8
+"""Toward the target, outputs are cut to no less than this part of the cap."""
+_NEWEST_CAPS = (2, 3, 4, 8, 16)
+"""Where nothing else fits, the newest outputs are cut to these parts of the room."""
+_LEAST_OUTPUT = 64
+
+
+def with_short_outputs(
+    items: Sequence[Item],
+    limits: Limits,
+    policy: Policy,
+    sizes: Sizes,
+    plan_for: Callable[[Sequence[Item]], Plan],
+) -> Plan:
+    """The plan for these items, or for the same with outputs shortened, where that leaves less.
+
+    Outputs that the counts would keep are cut to the cap, then to what brings the prompt down to the target.
+    Only where not even that fits the newest output is cut, too, to what there is room for.
+    """
+    plan = plan_for(items)
+    if plan.insufficient is None and plan.mode is not Mode.SUMMARIZE:
+        return plan
+    short = partial(_planned_short, plan, items, sizes, plan_for)
+    if plan.insufficient is None:
+        target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
+        layout = Layout(items, policy)
+        may_stay = set(layout.indexes(select(layout, initial_counts(layout))))
+        outputs = [index for index in cuttable(items) if index in may_stay]
+        plan = _better(plan, short(outputs, max(1, cap)))
+        if plan.after > target:
+            fitting = _fitting_cap(plan, items, outputs, target, sizes)
+            plan = _better(plan, short(outputs, max(1, cap // _LEAST_CAP, min(cap, fitting))))
+    if plan.insufficient is None or policy.oversize == "raise":
+        return plan
+    for share in _NEWEST_CAPS:
+        room = max(_LEAST_OUTPUT, (limits.budget - limits.fixed) // share)
+        plan = short(cuttable(items, newest=True), room)
+        if plan.insufficient is None:
+            break
+    return plan
+
+
+def _fitting_cap(plan: Plan, items: Sequence[Item], outputs: Sequence[int], room: int, sizes: Sizes) -> int:
+    """The longest that these outputs may be, were they and the rest of the plan to take `room` tokens."""
+    kept = {*plan.leading, *plan.recent}.intersection(outputs)
+    room -= plan.after - sum(items[index].tokens - plan.steps[index].saves for index in kept)
+    found = sorted(size for index in kept for size in sizes.of_results(items[index].message))
+    for at, size in enumerate(found):
+        if size * (len(found) - at) > room:
+            return room // (len(found) - at)
+        room -= size
+    return room
+
+
+def _planned_short(
+    whole: Plan,
+    items: Sequence[Item],
+    sizes: Sizes,
+    plan_for: Callable[[Sequence[Item]], Plan],
+    outputs: Sequence[int],
+    cap: int,
+) -> Plan:
+    """The plan with these outputs cut to `cap`; the `whole` one where none is that long."""
+    shorter, cut = shorten_outputs(items, outputs, cap, sizes.of_results, sizes.of_message)
+    if not cut:
+        return whole
+    plan = plan_for(shorter)
+    if plan.insufficient is not None:
+        return replace(whole, insufficient=plan.insufficient)  # sizes of what there is, not of what was tried
+    kept = {index: entry for index, entry in cut.items() if index in plan.leading or index in plan.recent}
+    kept.update(plan.cleared)
+    saved = sum(items[index].tokens - shorter[index].tokens for index in cut)
+    names = {call.call_id: call.name for item in items for call in item.message.calls}
+    tools = dict.fromkeys(names.get(one, "") for entry in kept.values() for one in entry.call_ids)
+    steps = tuple(_cut_step(step, items, kept, shorter) for step in plan.steps)
+    return replace(
+        plan,
+        before=plan.before + saved,
+        steps=steps,
+        cleared=kept,
+        cleared_tools=tuple(name for name in tools if name) if kept else plan.cleared_tools,
+        mode=Mode.PRUNE if plan.mode is Mode.NONE and kept else plan.mode,
+    )
+
+
+def _cut_step(
+    step: Step, items: Sequence[Item], kept: Mapping[int, Cleared], shorter: Sequence[Item]
+) -> Step:
+    if step.index is None:
+        return step
+    size = items[step.index].tokens
+    if step.index not in kept or step.action is not Action.KEEP:
+        gone = step.action in (Action.SUMMARIZE, Action.DROP)
+        return replace(step, tokens=size, saves=size if gone else step.saves)
+    return replace(step, action=Action.CLEAR, tokens=size, saves=size - shorter[step.index].tokens)
+
+
+def _better(plan: Plan, other: Plan) -> Plan:
+    """The one that leaves less in the same way; the first where neither does."""
+    better = other.insufficient is None and other.mode is plan.mode and other.after < plan.after
+    return other if better else plan
