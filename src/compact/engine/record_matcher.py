@@ -73,9 +73,10 @@ class RecordMatcher:
         if record.id in self._revoked:
             return False
         # Whoever undid something goes their own way, and what its own session undid is no model.
-        return self._is_own(record) or not (self._revoked or self._was_undone(record))
+        return self._is_own(record) or not (self._revoked or self.was_undone(record))
 
-    def _was_undone(self, record: Record) -> bool:
+    def was_undone(self, record: Record) -> bool:
+        """Whether the store knows that its session undid it."""
         key = undo_key(record.source)
         return any(undo.revokes == record.id for undo in self._store.find([key]).get(key, ()))
 

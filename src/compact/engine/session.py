@@ -219,7 +219,7 @@ class Session:
         """The known history that this list continues, brought up to it; a new one where there is none."""
         history, head = self._known(messages, named, thorough)
         remembered = None
-        if history is not None and history.is_undone:
+        if history is not None and self._is_undone(history, len(messages) - len(head.source)):
             # Undone since: find out again what the list stands for.
             self._histories = []
             history = None
@@ -250,6 +250,17 @@ class Session:
             self._histories.insert(place, history)
             del self._histories[_HISTORIES_KEPT:]
         return history, head
+
+    def _is_undone(self, history: History, count: int) -> bool:
+        """Whether what this list of `count` messages begins with no longer counts.
+
+        New messages ask the store for undos of other processes on their way; the very same list does here.
+        """
+        if history.base is None or history.is_undone or count > len(history.caller.copies):
+            return history.is_undone
+        if history.matcher.was_undone(history.base):
+            self.catch_up()
+        return history.is_undone
 
     def _is_outdated(self, history: History, base: Record | None) -> bool:
         """Whether other processes did what decides how this list is read; it is known then."""

@@ -183,6 +183,22 @@ def either_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sto
         yield store
 
 
+@pytest.mark.parametrize("adopts", [False, True])
+def test_an_undo_elsewhere_is_seen_when_the_very_same_list_comes_again(
+    either_store: Store, adopts: bool
+) -> None:
+    asked: list[SummaryRequest] = []
+    with manager(either_store, asked) as one, manager(either_store) as other:
+        history = long(30)
+        compacted = one.prepare("s", history).messages
+        again = compacted if adopts else history
+        assert one.preflight("s", again) == compacted
+        restored = other.restore("s", 1)
+        assert one.usage("s", again).tokens == one.usage("copy", restored).tokens
+        assert "Summary number 2" in summary_of(one.preflight("s", again))
+        assert len(asked) == 2
+
+
 def test_an_archive_goes_on_after_an_undo_and_a_restart(either_store: Store) -> None:
     archive = KeptTranscripts()
     history = long(30)
