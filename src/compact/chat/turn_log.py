@@ -78,7 +78,7 @@ class TurnLog:
         self.space = thread.space
         self.instructions = self._space_instructions(thread.space)
         self.turns = with_results(_as_turns(list(self.store.originals(self.id))))
-        self._cut_undone_import()
+        self._cut_left_behind()
         answered = len(self.turns) <= self.settings.get("imported", 0)
         if self.turns and self.turns[-1].get("role") == "user" and not answered:
             self.draft = text_of(self.turns.pop())
@@ -87,8 +87,11 @@ class TurnLog:
                 self.turns[position] = _pinned(self.turns[position], True)
         self._stored = len(self.turns)
 
-    def _cut_undone_import(self) -> None:
-        """An import that was undone stays on the store's line until something else takes its place."""
+    def _cut_left_behind(self) -> None:
+        """What was left behind stays on the store's line until something else takes its place.
+
+        That is an import that was undone, or what followed a reply that came out the same when retried.
+        """
         cut = self.settings.get("cut")
         if cut and [self._end[0], self._end[1].hex()] == cut["end"]:
             del self.turns[cut["at"] :]
@@ -124,7 +127,7 @@ class TurnLog:
         if not self._remembered.catch_up():
             return
         self.head = list(self.settings.get("head", []))
-        self._cut_undone_import()
+        self._cut_left_behind()
         self._stored = min(self._stored, len(self.turns))
         pinned = set(self.settings.get("pins", ()))
         for position in before ^ pinned:
@@ -152,7 +155,7 @@ class TurnLog:
                 self.catch_up_settings()
                 if self.incarnation is None:
                     self.store.put_session(self.id)
-                if self.settings.pop("cut", None) or self._remembered.has_unsaved:
+                if self._remembered.has_unsaved:
                     self._remembered.put(self.settings)
                 yield
                 end = self.store.end(self.id)
@@ -203,11 +206,26 @@ class TurnLog:
         """What would be sent now. Turns that the store does not have yet are stored by this."""
         if len(self.turns) != self._stored:
             with self._alone():
-                self._store(self.history)
+                self._store(self.turns)
         return self.manager.usage(self.id, self.history, tools)
 
-    def _store(self, history: Sequence[Turn]) -> None:
+    def _store(self, turns: Sequence[Turn]) -> list[Turn]:
+        """Store these turns; returns them as the engine gets them."""
+        history = [*self.instructions, *self.head, *turns]
         self.manager.append(self.id, history)
+        cut = self._cut_behind(turns)
+        if cut != self.settings.get("cut"):
+            self._remembered.put({**self.settings, "cut": cut})
+            self.settings["cut"] = cut
+        return history
+
+    def _cut_behind(self, turns: Sequence[Turn]) -> dict[str, Any] | None:
+        """Where the turns end, if the store's line goes on behind them and so was not left by storing these.
+
+        A question that is asked again leaves what follows it until there is a reply.
+        """
+        length = max(len(turns), len(self.turns))
+        return self._cut_at(length) if self.store.end(self.id)[0] > length else None
 
     def question(self, content: Any, agent: str) -> Turn:
         return user_turn(content, self.clock(), self.id, agent)
@@ -218,9 +236,7 @@ class TurnLog:
         `at`: in place of the turn at this position, and without all that followed it.
         """
         with self._alone():
-            history = [*self.instructions, *self.head, *self.turns[:at], question]
-            self._store(history)
-        return history
+            return self._store([*self.turns[:at], question])
 
     # -- changing ------------------------------------------------------------------------------------------
 
@@ -244,10 +260,7 @@ class TurnLog:
             # The engine holds the earlier turns for stored, and they are: on a line that is not the current.
             self.manager.reload(self.id)
             with self._alone():
-                self._store(self.history)
-            if self._end[0] > len(self.turns):
-                # They stand on a line that ends with an import which was undone.
-                self.remember(cut=self._cut_at(len(self.turns)))
+                self._store(self.turns)
 
     def take_in(
         self, head: Sequence[Turn], turns: Sequence[Turn], agent: str, title: str = "", again: bool = False
@@ -275,8 +288,8 @@ class TurnLog:
             # A question that ends a file is a turn of it, not one that this session has still to answer.
             settings = {**self.settings, "imported": len(all_turns), "import": undo}
             settings |= {"head": leads} if leading else {}
-            settings.pop("cut", None)
-            self._store([*self.instructions, *leads, *all_turns])
+            self.manager.append(self.id, [*self.instructions, *leads, *all_turns])
+            settings["cut"] = self._cut_behind(all_turns)
             self._remembered.put(settings)
             self.store.put_session(self.id, title=title)
         self.head, self.turns, self.title = leads, all_turns, title

@@ -104,6 +104,73 @@ def test_an_undone_import_does_not_come_back_when_a_retry_fails(
     assert make_chats(**options).open("s").turns == conversation.turns and len(conversation.turns) == 2
 
 
+IMPORTED = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+
+
+def said(conversation: Conversation) -> list[str]:
+    return [turn["content"] for turn in conversation.turns]
+
+
+def test_an_undone_import_does_not_come_back_when_a_retry_says_the_same(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats(["yes", "yes", "no"], **options))
+    conversation.take_in([], IMPORTED)
+    conversation.undo_import()
+    list(conversation.retry())
+    again = make_chats(["no"], **options).open("s")
+    assert said(again) == said(conversation) == ["question 0", "yes"]
+    list(again.send("more"))
+    assert said(make_chats(**options).open("s")) == ["question 0", "yes", "more", "no"]
+
+
+def test_an_undone_import_does_not_come_back_when_a_retry_is_killed(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats(replies(1), **options))
+    conversation.take_in([], IMPORTED)
+    conversation.undo_import()
+    conversation.log.asked(conversation.turns[0], at=0)
+    assert said(make_chats(**options).open("s")) == ["question 0", "reply 0"]
+
+
+def test_an_undone_import_does_not_come_back_when_its_question_is_asked_by_hand(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats(["yes", ChatError("away"), "c", "b"], **options))
+    conversation.take_in([], IMPORTED)
+    conversation.undo_import()
+    list(conversation.send("a"))
+    again = make_chats(**options).open("s")
+    assert (said(again), again.draft) == (["question 0", "yes"], "a")
+    list(conversation.send("a"))
+    assert said(make_chats(**options).open("s")) == ["question 0", "yes", "a", "c"]
+    list(conversation.retry())
+    assert said(make_chats(**options).open("s")) == ["question 0", "yes", "a", "b"]
+
+
+def test_the_beginning_of_an_undone_import_can_be_imported_alone(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    conversation = begun(make_chats(["yes"], **options))
+    conversation.take_in([], [*IMPORTED, *IMPORTED])
+    conversation.undo_import()
+    conversation.take_in([], IMPORTED)
+    again = make_chats(**options).open("s")
+    assert said(again) == said(conversation) == ["question 0", "yes", "a", "b"]
+    assert again.undo_import() == 2
+    assert said(make_chats(**options).open("s")) == ["question 0", "yes"]
+
+
+def test_what_an_equal_reply_left_behind_stays_behind(make_chats: MakeChats, options: dict[str, Any]) -> None:
+    conversation = begun(make_chats(["yes", "yes", "yes"], **options), questions=2)
+    other = make_chats(**options).open("s")
+    list(conversation.retry(1))
+    assert said(make_chats(**options).open("s")) == said(conversation) == ["question 0", "yes"]
+    other.catch_up()
+    assert said(other) == ["question 0", "yes"]
+
+
 def test_settings_that_cannot_be_stored_are_not_in_force(
     make_chats: MakeChats, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
