@@ -87,6 +87,28 @@ def test_a_lock_at_the_commit_leaves_the_session_uncompacted(sqlite_url: str) ->
         assert list(store.records("s")) == [] and len(list(store.originals("s"))) == len(LONG)
 
 
+def test_an_error_behind_the_stored_messages_says_that_they_are_stored(sqlite_url: str) -> None:
+    """The system prompt is remembered apart from the messages, and after them."""
+    messages = [{"role": "system", "content": "Be brief."}, user("hello")]
+    with open_store(sqlite_url) as store:
+        desk = Desk("chat", 2_000, store=store)
+        with store.database.writing() as connection:
+            full = (
+                "CREATE TRIGGER full BEFORE UPDATE OF head ON sessions BEGIN SELECT RAISE(ABORT, 'full'); END"
+            )
+            connection.execute(text(full))
+        with pytest.raises(StoreError, match="full") as failed:
+            desk.preflight(messages)
+        assert len(list(store.originals("s"))) == 1
+        assert "unchanged" not in str(failed.value) and "Messages and compactions are stored" in str(
+            failed.value
+        )
+        with store.database.writing() as connection:
+            connection.execute(text("DROP TRIGGER full"))
+        desk.preflight(messages)
+        assert store.memory("s").head == (messages[0],)
+
+
 def test_a_row_lock_in_postgresql_is_waited_for_and_then_told(new_database: Callable[[str], str]) -> None:
     url = new_database("postgresql")
     with open_store(url, wait_seconds=0.2) as store, open_store(url) as other:

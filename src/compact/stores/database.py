@@ -24,6 +24,7 @@ HEAD = "0004"
 
 _MIGRATION_LOCK = 0x636F6D70
 _WRITE = "compact_write"
+_UNCHANGED = "The session is unchanged"
 _AGAIN_SECONDS = 0.01
 _PAGE_BYTES = 8_192
 """Of a new file. Messages of 2 to 4 kB, as most tool outputs, leave much of a page of 4 kB empty."""
@@ -80,16 +81,17 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, otherwise: str = _UNCHANGED) -> Iterator[Connection]:
         """All or nothing, and visible to everybody once it is left.
 
-        What the same thread reads and writes within is part of it.
+        What the same thread reads and writes within is part of it. `otherwise` says how things stand where it
+        fails.
         """
         open: Connection | None = getattr(self._joined, "connection", None)
         if open is not None:
             yield open
             return
-        with self._translating_errors("written"), self.engine.connect() as connection:
+        with self._translating_errors("written", otherwise), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True})
             with connection.begin():
                 self._joined.connection = connection
@@ -102,13 +104,13 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
-    def _translating_errors(self, done: str) -> Iterator[None]:
+    def _translating_errors(self, done: str, otherwise: str = _UNCHANGED) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
             raise StoreError(
-                f"The session store {self.shown} could not be {done}: {_cause(error)}. The session is "
-                "unchanged; try again when the database answers."
+                f"The session store {self.shown} could not be {done}: {_cause(error)}. {otherwise}; "
+                "try again when the database answers."
             ) from error
         except UnicodeDecodeError as error:
             # The driver's own, for a schema that is no text any more.

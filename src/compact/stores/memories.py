@@ -13,6 +13,12 @@ from compact.stores.schema import notes, sessions
 from compact.stores.serialization import corrupt, raw_json, raw_object
 from compact.stores.session_rows import SessionRows
 
+# The engine stores these last: what was stored before in the same call stays.
+_UNREMEMBERED = (
+    "Messages and compactions are stored, but the session's system prompt, working memory, calibration and "
+    "retired tools are as they were before"
+)
+
 
 class SqlMemories:
     """The `Remembers` port."""
@@ -53,7 +59,7 @@ class SqlMemories:
             changes["retired_tools"] = json.dumps(sorted(retired_tools))
         if head is not None:
             changes["head"] = raw_json(list(head))
-        with self._database.writing() as connection:
+        with self._database.writing(_UNREMEMBERED) as connection:
             row = self._rows.found(connection, session_id)
             if row is None:
                 return
