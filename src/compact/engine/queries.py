@@ -129,7 +129,7 @@ def recall(engine: Engine, session_id: str, query: str, limit: int = 5, after: i
     check_query(query, after)
     store, query = engine.store, without_hint(query)
     if isinstance(store, Searchable):
-        return [_recalled(hit) for hit in store.search(session_id, query, limit, after)]
+        return [_recalled(hit, query) for hit in store.search(session_id, query, limit, after)]
     first, _, rest = query.strip().partition(" ")
     named = next((record for record in store.records(session_id) if first and record.handle == first), None)
     gone = set(range(named.source_length)) - kept_positions(named) if named is not None else None
@@ -145,15 +145,18 @@ def recall(engine: Engine, session_id: str, query: str, limit: int = 5, after: i
             low = all_text(message).casefold()
             score = sum(1.0 for word in wanted if word in low) / max(1, len(wanted))
         if score > 0:
-            found.append(_recalled(Hit(position, message, score)))
+            found.append(_recalled(Hit(position, message, score), query))
     in_order = gone is not None and not rest
     found.sort(key=lambda hit: (-hit.score, hit.position if in_order else -hit.position))
     return found[:limit]
 
 
-def _recalled(hit: Hit) -> Recalled:
-    message = hit.message
-    return Recalled(hit.position, message.role.value, all_text(message), _handles(message), hit.score)
+def _recalled(hit: Hit, query: str) -> Recalled:
+    """The message, or, where the query is the handle of one of its outputs, that output as it was."""
+    message, wanted = hit.message, query.strip()
+    named = (result.text for result in message.results if handle(result) == wanted)
+    text = next(named, None) or all_text(message)
+    return Recalled(hit.position, message.role.value, text, _handles(message), hit.score)
 
 
 def _handles(message: Message) -> tuple[str, ...]:

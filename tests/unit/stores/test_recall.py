@@ -51,7 +51,7 @@ def test_a_cleared_output_comes_back_by_its_handle(store: Any) -> None:
     name = handle(ToolResult(history[8]["tool_call_id"], FACT))
     assert FACT not in str(out)
     (found,) = desk.manager.recall("s", name)
-    assert found.text == FACT.strip() and found.role == "tool" and found.handles == (name,)
+    assert found.text == FACT and found.role == "tool" and found.handles == (name,)
     assert desk.events(EventName.RECALL)[-1].data["found"] == [found.position]
     assert desk.manager.recall("s", "r-0000000000") == []
     # A model repeats the hint as it stands in the prompt.

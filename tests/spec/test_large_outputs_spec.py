@@ -1,0 +1,116 @@
+"""S5.7: a run of one task and 120 tool steps at 32k, with outputs larger than the window among them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from compact import CompactConfig, CompactManager, lint
+
+WINDOW, STEPS = 32_000, 120
+LARGE = 40_000
+LARGE_AT = {0: 1, 60: 1, 90: 2}
+"""Steps with outputs larger than the window, and how many each: the first, one as newest, two in parallel."""
+LINE = "{at:05d} step {step} reads the row and writes it to the table of the day after\n"
+NAMED = re.compile(r"\brecall (r-[0-9a-f]+)")
+Raw = dict[str, Any]
+Results = Mapping[str, str]
+
+
+def output(step: int, tokens: int) -> str:
+    """That many tokens of four characters each."""
+    lines = "".join(LINE.format(at=at, step=step) for at in range(tokens * 4 // len(LINE)))
+    return f"{lines}ERROR: row {step} of part {tokens} is broken\n"
+
+
+def run_of_steps() -> Iterator[tuple[str, Results]]:
+    """What the assistant says at each step, and the outputs of its calls by their ids."""
+    rng = random.Random(13)
+    for step in range(STEPS):
+        sizes = [LARGE + at for at in range(LARGE_AT.get(step, 0))] or [rng.randrange(1_500, 6_000)]
+        yield (
+            f"I read part {step}.",
+            {f"call_{step}_{at}": output(step, size) for at, size in enumerate(sizes)},
+        )
+
+
+def in_openai(said: str, results: Results) -> list[Raw]:
+    function = {"name": "read_file", "arguments": json.dumps({"path": "feed.csv"})}
+    calls = [{"id": name, "type": "function", "function": function} for name in results]
+    answers = [{"role": "tool", "tool_call_id": name, "content": text} for name, text in results.items()]
+    return [{"role": "assistant", "content": said, "tool_calls": calls}, *answers]
+
+
+def in_anthropic(said: str, results: Results) -> list[Raw]:
+    calls = [
+        {"type": "tool_use", "id": name, "name": "read_file", "input": {"path": "feed.csv"}}
+        for name in results
+    ]
+    answers = [
+        {"type": "tool_result", "tool_use_id": name, "content": text} for name, text in results.items()
+    ]
+    return [
+        {"role": "assistant", "content": [{"type": "text", "text": said}, *calls]},
+        {"role": "user", "content": answers},
+    ]
+
+
+SHAPES = {"openai": in_openai, "anthropic": in_anthropic}
+
+
+def results_in(prompt: Sequence[Raw]) -> dict[str, str]:
+    """Every tool output of a prompt by the id of its call."""
+    found = {}
+    for message in prompt:
+        if message["role"] == "tool":
+            found[message["tool_call_id"]] = message["content"]
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            if block["type"] == "tool_result":
+                found[block["tool_use_id"]] = block["content"]
+    return found
+
+
+@pytest.mark.spec("S5.7")
+@pytest.mark.parametrize("adopts", [False, True], ids=["sends all", "adopts"])
+@pytest.mark.parametrize("provider", SHAPES)
+@pytest.mark.parametrize("preset", ["budget", "agent"])
+def test_outputs_larger_than_the_window_do_not_end_a_run_of_120_steps(
+    preset: str, provider: str, adopts: bool
+) -> None:
+    config = CompactConfig(
+        preset=preset,
+        counter="chars4",
+        max_context_tokens=WINDOW,
+        archive={"adapter": "none"},
+        summarizer={"name": "extractive"},
+    )
+    manager = CompactManager(config)
+    task = {"role": "user", "content": "Find the broken row of the feed."}
+    messages, originals, handles = [task], {}, {}
+    for step, (said, results) in enumerate(run_of_steps()):
+        messages += SHAPES[provider](said, results)
+        originals.update(results)
+        prepared = manager.prepare("s", messages)
+        prompt = prepared.messages
+        assert lint(prompt, provider) == []
+        assert prepared.tokens.final <= manager.usage("s", messages).budget < WINDOW
+        assert task in prompt
+        shown = results_in(prompt)
+        for name, text in shown.items():
+            if text != originals[name]:
+                handles[name] = NAMED.search(text)[1]
+        if step in LARGE_AT:
+            for name, text in results.items():
+                assert shown[name].startswith(text[:200]) and shown[name].endswith(text[-200:].strip())
+        if adopts:
+            messages = list(prompt)
+    assert {name for name, text in originals.items() if len(text) > 4 * WINDOW} <= handles.keys()
+    assert len(handles) > 20
+    for name, handle in handles.items():
+        (found,) = manager.recall("s", handle, limit=1)
+        assert found.text == originals[name]
