@@ -7,7 +7,8 @@ benchmarks/data. Statements are said in passing, thirty a session, between reque
 then the session goes on until enough compactions ran. A statement survives if the prompt holds all of its
 keys. A correction fails if the older statement is there and the newer is not. Conclusions are stated once
 each in a run of one task and 120 tool steps of 1,500 to 6,000 tokens (at 128k, as many as give seven
-compactions); what a provider's cache would have had of its prompts is printed beside.
+compactions); what a provider's cache would have had of its prompts is printed beside. `--only loop` runs
+`tool_loop.py`: the same steps without conclusions, with a long system prompt and with large outputs.
 """
 
 from __future__ import annotations
@@ -18,25 +19,19 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from compact import CompactConfig, CompactManager, count_tokens
+from tool_loop import WORDS, Message, manager_for, print_loops, run_loop, text_of, tool_step
+
+from compact import CompactManager
 from compact.model.record import RecordKind
 
 DATA = Path(__file__).with_name("data")
-WORDS = (
-    "batch worker queue parser importer ledger report invoice schema buffer cursor widget handler record "
-    "stream column filter bucket socket thread packet header footer module branch commit index vector "
-    "matrix kernel driver window editor folder marker router bridge signal sensor canvas"
-).split()
 PER_SESSION = 30
 KINDS = ("coding", "support", "chat")
-TASK = "Find out why the nightly import of the ledger is slow, and make it fast. Do not touch the schema."
 MOST_TURNS = 6_000
 
-Message = dict[str, Any]
 Item = dict[str, Any]
 
 
@@ -59,19 +54,6 @@ def sessions(statements: Sequence[Item]) -> list[list[Item]]:
     return made
 
 
-def output(rng: random.Random, tokens: int) -> str:
-    """Tool output of about that many tokens: a listing with names, numbers and codes."""
-    lines, size = [], 0
-    while size < tokens * 3.25:
-        words = " ".join(rng.choices(WORDS, k=6))
-        path = f"src/{rng.choice(WORDS)}/{rng.choice(WORDS)}_{rng.randrange(99)}.py"
-        line = f"{rng.randrange(1, 900):>4}  {path}: "
-        line += f"{words} = {rng.choice(WORDS)}_{rng.randrange(10_000):04x}({rng.random():.4f})"
-        lines.append(line)
-        size += len(line)
-    return "\n".join(lines)
-
-
 def prose(rng: random.Random, sentences: int) -> str:
     forms = (
         "The {} reads the {} and hands it to the {}.",
@@ -80,16 +62,6 @@ def prose(rng: random.Random, sentences: int) -> str:
         "The {} keeps a {} for every {}.",
     )
     return " ".join(rng.choice(forms).format(*rng.sample(WORDS, 3)) for _ in range(sentences))
-
-
-def tool_step(rng: random.Random, number: int, said: str, tokens: int) -> list[Message]:
-    path = f"src/{rng.choice(WORDS)}/{rng.choice(WORDS)}_{number}.py"
-    call = {"id": f"call_{number}", "type": "function"}
-    call_ = {**call, "function": {"name": "read_file", "arguments": json.dumps({"path": path})}}
-    return [
-        {"role": "assistant", "content": said, "tool_calls": [call_]},
-        {"role": "tool", "tool_call_id": call["id"], "content": output(rng, tokens)},
-    ]
 
 
 def turn(rng: random.Random, number: int, said: str, kind: str) -> list[Message]:
@@ -116,22 +88,6 @@ def scripted(request: Any) -> str:
     """A model that reports in its own words and repeats nobody's."""
     line = "The work on the modules goes on. The files were read and the open parts were looked at in turn. "
     return (line * 400)[: int(request.max_tokens * 3)].rpartition(".")[0] + "."
-
-
-def manager_for(preset: str, window: int, model: bool = False, **policy: Any) -> CompactManager:
-    config = CompactConfig(
-        model="gpt-4o",
-        preset=preset,
-        max_context_tokens=window,
-        archive={"adapter": "none"},
-        summarizer={"name": "extractive"},
-        policy=policy,
-    )
-    return CompactManager(config, summarizer=scripted if model else None)
-
-
-def text_of(prompt: Sequence[Message]) -> str:
-    return "\n".join(str(message.get("content") or "") for message in prompt)
 
 
 def held(item: Item, sent: str) -> bool:
@@ -196,48 +152,11 @@ def measure_words(
 ) -> dict[int, Tally]:
     found = {wanted: Tally() for wanted in rounds}
     for number, part in enumerate(sessions(statements)):
-        manager = manager_for(preset, window, model)
+        manager = manager_for(preset, window, scripted if model else None)
         sent = run_words(part, KINDS[number % 3], manager, rounds, seed=number)
         for wanted in rounds:
             found[wanted].add(part, sent[wanted])
     return found
-
-
-@dataclass
-class Loop:
-    """A run of one task: its last prompt, and what of all its prompts the prompt before had."""
-
-    sent: str
-    compactions: int
-    cached: float
-
-
-def run_loop(
-    conclusions: Sequence[Item], preset: str, window: int, steps: int, seed: int = 5, **policy: Any
-) -> Loop:
-    rng = random.Random(seed)
-    manager = manager_for(preset, window, **policy)
-    messages: list[Message] = [{"role": "user", "content": TASK}]
-    places = {int((at + 0.5) * steps * 0.85 / len(conclusions)): item for at, item in enumerate(conclusions)}
-    before: Sequence[Message] = []
-    sizes: dict[int, int] = {}
-    total = hits = 0
-    for step in range(steps):
-        said = places[step]["message"] if step in places else f"Let me look at the {rng.choice(WORDS)} next."
-        messages += tool_step(rng, step, said, rng.randrange(1_500, 6_000))
-        prompt = manager.preflight("s", messages)
-        same = list(takewhile(lambda pair: pair[0] == pair[1], zip(before, prompt, strict=False)))
-        hits += sum(size_of(pair[1], sizes) for pair in same)
-        total += sum(size_of(message, sizes) for message in prompt)
-        before = prompt
-    return Loop(text_of(before), len(manager.records("s")), hits / total)
-
-
-def size_of(message: Message, known: dict[int, int]) -> int:
-    key = hash(json.dumps(message))
-    if key not in known:
-        known[key] = count_tokens([message], counter="estimate")
-    return known[key]
 
 
 def print_words(statements: Sequence[Item], quick: bool, show: bool) -> None:
@@ -266,7 +185,9 @@ def print_conclusions(conclusions: Sequence[Item], show: bool) -> None:
         tally, made = Tally(), []
         for start in range(0, len(conclusions), 24):
             part = conclusions[start : start + 24]
-            loop = run_loop(part, preset, window, steps)
+            places = {int((at + 0.5) * steps * 0.85 / len(part)): item for at, item in enumerate(part)}
+            said_at = {step: item["message"] for step, item in places.items()}
+            loop = run_loop(preset, window, steps, said_at=said_at)
             tally.add(part, loop.sent)
             made.append(f"{loop.compactions} compactions, {loop.cached:.1%} cached")
         print(f"conclusions {preset:8s}{window // 1000}k {tally}   {'; '.join(made)}", flush=True)
@@ -281,13 +202,15 @@ def main() -> None:
     parser.add_argument("--statements", nargs="*", type=Path, default=sorted(DATA.glob("statements*.json")))
     parser.add_argument("--conclusions", nargs="*", type=Path, default=sorted(DATA.glob("conclusions*.json")))
     parser.add_argument("--quick", action="store_true", help="words at 16k after three compactions only")
-    parser.add_argument("--only", choices=("words", "conclusions"))
+    parser.add_argument("--only", choices=("words", "conclusions", "loop"))
     parser.add_argument("--show", action="store_true", help="print what was lost")
     given = parser.parse_args()
-    if given.only != "conclusions":
+    if given.only in (None, "words"):
         print_words(load(given.statements), given.quick, given.show)
-    if given.only != "words":
+    if given.only in (None, "conclusions"):
         print_conclusions(load(given.conclusions), given.show)
+    if given.only == "loop":
+        print_loops(seeds=3, steps=120)
 
 
 if __name__ == "__main__":
