@@ -258,7 +258,9 @@ class MemoryStore:
             if session is None:
                 return 0
             session.last_event += 1
-            session.events.append(Event(name, session_id, session.last_event, self._clock(), dict(data)))
+            event = Event(name, session_id, session.last_event, self._clock(), dict(data))
+            session.events.append(event)
+            session.newest_events[name] = event
             return session.last_event
 
     def events(self, session_id: str, after: int = 0, limit: int = 1_000) -> Iterator[Event]:
@@ -268,8 +270,7 @@ class MemoryStore:
 
     def last_event(self, session_id: str, name: EventName) -> Event | None:
         session = self._sessions.get(session_id)
-        events = reversed(session.events) if session is not None else iter(())
-        return next((event for event in events if event.name is name), None)
+        return session.newest_events.get(name) if session is not None else None
 
     @contextmanager
     def exclusively(self, session_id: str, *, incarnation: str | None = None) -> Iterator[None]:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from compact.core.view import START
-from compact.model.event import Event
+from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record, standing
 from compact.ports import SessionMemory, Thread
@@ -40,6 +40,8 @@ class MemorySession:
         self.tokens = 0
         self.records: list[Record] = []
         self.events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
+        self.newest_events: dict[EventName, Event] = {}
+        """By name: a chat's settings are an event, and count however many others came since."""
         self.last_event = 0
         self.memory = SessionMemory()
 
@@ -56,6 +58,7 @@ class MemorySession:
             line=self.line.copy(),
             records=self.records.copy(),
             events=self.events.copy(),
+            newest_events=self.newest_events.copy(),
         )
         return copied
 

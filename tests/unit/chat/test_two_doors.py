@@ -205,6 +205,16 @@ def test_settings_are_found_without_reading_the_events_behind_them(
     assert again.settings_of("s")["preset"] == again.open("s").settings["preset"] == "chat"
 
 
+def test_settings_outlast_the_events_that_a_store_in_memory_drops(make_chats: MakeChats) -> None:
+    store = MemoryStore()
+    conversation = begun(make_chats(replies(1), store=store))
+    conversation.use(preset="chat")
+    for _ in range(10_001):
+        store.add_event("s", EventName.DOOR, {})
+    again = make_chats(store=store)
+    assert again.settings_of("s")["preset"] == again.open("s").settings["preset"] == "chat"
+
+
 def test_an_imported_message_with_odd_meta_can_be_pinned(
     make_chats: MakeChats, options: dict[str, Any]
 ) -> None:
