@@ -61,6 +61,10 @@ class Presence:
             if thread is not None:
                 self._put(thread, {"usage": usage.model_dump()})
 
+    def release(self, session_id: str, work: Work) -> None:
+        """It is not done after all."""
+        self._change(session_id, work, {"turn": None})
+
     def ended(self, session_id: str, work: Work, usage: Usage) -> None:
         """This work is over."""
         self._change(session_id, work, {"turn": None}, {"usage": usage.model_dump()})

@@ -51,7 +51,9 @@ class OpenSession:
     ahead: bool = False
     """The summary of its coming compaction is being made."""
     stale: bool = False
-    """The session or its settings were changed since: it is opened again once nobody works on it."""
+    """The session or its settings may have changed since: it is looked at once nobody works on it."""
+    stored: tuple[Any, ...] | None = None
+    """What the store showed of it when it was opened: opened again only where that is another now."""
     weight: Weight = field(default_factory=Weight)
 
     @property
@@ -107,7 +109,7 @@ class Workspace:
         entry = self._open.get(session_id)
         if entry is not None and entry.stale and not entry.busy:
             async with entry.lock:
-                await self._open_again(entry)
+                await self._look_again(entry)
         if entry is None:
             # Two requests at once must get the same conversation object.
             async with self._opening.of(session_id):
@@ -117,8 +119,8 @@ class Workspace:
         return entry
 
     async def _opened(self, session_id: str) -> OpenSession:
-        await self.thread(session_id)
-        entry = OpenSession(await self.chats.aopen(session_id))
+        stored = _shown(await self.thread(session_id))
+        entry = OpenSession(await self.chats.aopen(session_id), stored=stored)
         self._open[session_id] = entry
         self._make_room(entry)
         return entry
@@ -138,15 +140,28 @@ class Workspace:
                 del self._open[old]
                 self.chats.reload(old)
 
-    async def _open_again(self, entry: OpenSession) -> None:
+    async def _look_again(self, entry: OpenSession) -> None:
+        """Open it again, unless all that came were announcements: other processes store several a turn."""
         # Before it is read: what changes meanwhile makes it stale again.
-        session_id, entry.stale = entry.conversation.id, False
+        entry.stale = False
+        try:
+            thread: Thread | None = await asyncio.to_thread(self.store.session, entry.conversation.id)
+            if thread is None or _shown(thread) != entry.stored:
+                await self._open_again(entry)
+        except BaseException:
+            entry.stale = True
+            raise
+
+    async def _open_again(self, entry: OpenSession) -> None:
+        session_id, entry.stale, entry.stored = entry.conversation.id, False, None
         try:
             self.chats.reload(session_id)
-            if await asyncio.to_thread(self.store.session, session_id) is None:
+            thread: Thread | None = await asyncio.to_thread(self.store.session, session_id)
+            if thread is None:
                 self._open.pop(session_id, None)
                 raise missing(session_id)
             entry.conversation = await self.chats.aopen(session_id)
+            entry.stored = _shown(thread)
         except BaseException:
             entry.stale = True
             raise
@@ -190,7 +205,8 @@ class Workspace:
 
     def _reopen_space(self, name: str) -> None:
         for entry in self._open.values():
-            entry.stale |= entry.conversation.log.space == name
+            if entry.conversation.log.space == name:
+                entry.stale, entry.stored = True, None
 
     @asynccontextmanager
     async def alone(self, session_id: str) -> AsyncIterator[None]:
@@ -334,6 +350,8 @@ class Workspace:
                 return await asyncio.shield(entry.compaction)
             except asyncio.CancelledError:
                 if entry.compaction.cancelled():
+                    # One that was cancelled before its first step did not end its claim.
+                    await self._release(entry.conversation.id, claimed)
                     raise Problem(
                         409, "cancelled", "The compaction was cancelled. The session is unchanged."
                     ) from None
@@ -409,7 +427,13 @@ class Workspace:
         So replies of one session come one after the other, and what is reported of them in order.
         """
         if self.presence.shared:
-            taken = await asyncio.to_thread(self.presence.claim, thread.session_id, work)
+            claim = asyncio.to_thread(self.presence.claim, thread.session_id, work)
+            claiming = asyncio.ensure_future(claim)
+            try:
+                taken = await asyncio.shield(claiming)
+            except asyncio.CancelledError:
+                await asyncio.shield(self._give_back(thread.session_id, work, claiming))
+                raise
             if taken is None:
                 return
             if not taken.currently_compacting and _reply_in(taken) is not None:
@@ -417,6 +441,21 @@ class Workspace:
             raise compacting_now()
         if thread.currently_compacting:
             raise compacting_now()
+
+    async def _give_back(self, session_id: str, work: Work, claiming: asyncio.Future[Any]) -> None:
+        """Whoever wanted to work is gone, but the thread that claims the session goes on."""
+        await asyncio.gather(claiming, return_exceptions=True)
+        await self._release(session_id, work)
+
+    async def _release(self, session_id: str, work: Work) -> None:
+        if self.presence.shared:
+            with suppress(CompactError):
+                await asyncio.to_thread(self.presence.release, session_id, work)
+
+
+def _shown(thread: Thread) -> tuple[Any, ...]:
+    """What of a session a conversation is read from: not who works on it, nor how full its window is."""
+    return thread.incarnation, thread.updated_at, thread.space, thread.title
 
 
 def _reply_in(thread: Thread) -> Work | None:
