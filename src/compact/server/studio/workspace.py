@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from compact.chat.chats import Chats
 from compact.chat.conversation import Conversation
 from compact.chat.exchange import Exchange
-from compact.errors import CompactError, HistoryGone
+from compact.errors import CompactError
 from compact.model.event import Event, EventName
 from compact.ports import Thread
 from compact.server.http.problems import Problem
@@ -24,6 +22,7 @@ from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
 from compact.server.studio.named_locks import NamedLocks
 from compact.server.studio.notifying import News
+from compact.server.studio.open_sessions import OpenSession, OpenSessions
 from compact.server.studio.presence import RENEW_SECONDS, Presence, Work, work_in
 from compact.server.studio.refusals import compacting_now, missing, replying_now
 from compact.server.studio.schemas import Usage
@@ -31,38 +30,12 @@ from compact.server.studio.session_events import SessionEvents, write_for
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.turn import Turn
 from compact.server.studio.ui_stream import usage_part
-from compact.server.studio.weighing import Room, Weight
+from compact.server.studio.weighing import Room
 
 T = TypeVar("T")
 # Of the trigger. A turn adds a few per cent of the window, so that the summary is there a turn or two ahead.
 _SOFT = 0.8
 _MOST_AHEAD = 2
-
-
-@dataclass
-class OpenSession:
-    """A conversation in memory. Its lock is held by whoever changes it, and while a turn begins."""
-
-    conversation: Conversation
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    turn: Turn | None = None
-    """The newest; also when it is done, for readers that come back for its end."""
-    compaction: asyncio.Task[Any] | None = None
-    ahead: bool = False
-    """The summary of its coming compaction is being made."""
-    stale: bool = False
-    """The session or its settings may have changed since: it is looked at once nobody works on it."""
-    stored: tuple[Any, ...] | None = None
-    """What the store showed of it when it was opened: opened again only where that is another now."""
-    weight: Weight = field(default_factory=Weight)
-
-    @property
-    def streaming(self) -> bool:
-        return self.turn is not None and not self.turn.live.done
-
-    @property
-    def busy(self) -> bool:
-        return self.streaming or self.compaction is not None or self.lock.locked()
 
 
 class Workspace:
@@ -85,9 +58,7 @@ class Workspace:
         self.figures = KnownFigures()
         self._notify = notify
         """Notifies other processes."""
-        self._room = room
-        self._open: OrderedDict[str, OpenSession] = OrderedDict()
-        self._opening = NamedLocks()
+        self._sessions = OpenSessions(chats, room)
         self._changing = NamedLocks()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._aheads = asyncio.Semaphore(_MOST_AHEAD)
@@ -99,114 +70,36 @@ class Workspace:
         return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
 
     async def thread(self, session_id: str) -> Thread:
-        found: Thread | None = await asyncio.to_thread(self.store.session, session_id)
-        if found is None:
-            raise missing(session_id)
-        return found
-
-    async def opened(self, session_id: str) -> OpenSession:
-        """The session in memory, with what other doors added meanwhile."""
-        entry = self._open.get(session_id)
-        if entry is not None and entry.stale and not entry.busy:
-            async with entry.lock:
-                await self._look_again(entry)
-        if entry is None:
-            # Two requests at once must get the same conversation object.
-            async with self._opening.of(session_id):
-                entry = self._open.get(session_id) or await self._opened(session_id)
-        if session_id in self._open:
-            self._open.move_to_end(session_id)
-        return entry
-
-    async def _opened(self, session_id: str) -> OpenSession:
-        stored = _shown(await self.thread(session_id))
-        entry = OpenSession(await self.chats.aopen(session_id), stored=stored)
-        self._open[session_id] = entry
-        self._make_room(entry)
-        return entry
-
-    def _make_room(self, newest: OpenSession) -> None:
-        """Close conversations that nobody uses, oldest first, while there are too many or they are too long.
-
-        The engine forgets them too, or it would hold the history of thousands of sessions.
-        """
-        newest.weight.take(newest.conversation.turns)
-        held = sum(entry.weight.bytes for entry in self._open.values())
-        for old, entry in list(self._open.items()):
-            if len(self._open) <= self._room.conversations and held <= self._room.bytes:
-                return
-            if entry is not newest and not entry.busy and not entry.ahead:
-                held -= entry.weight.bytes
-                del self._open[old]
-                self.chats.reload(old)
-
-    async def _look_again(self, entry: OpenSession) -> None:
-        """Open it again, unless all that came were announcements: other processes store several a turn."""
-        # Before it is read: what changes meanwhile makes it stale again.
-        entry.stale = False
-        try:
-            thread: Thread | None = await asyncio.to_thread(self.store.session, entry.conversation.id)
-            if thread is None or _shown(thread) != entry.stored:
-                await self._open_again(entry)
-        except BaseException:
-            entry.stale = True
-            raise
-
-    async def _open_again(self, entry: OpenSession) -> None:
-        session_id, entry.stale, entry.stored = entry.conversation.id, False, None
-        try:
-            self.chats.reload(session_id)
-            thread: Thread | None = await asyncio.to_thread(self.store.session, session_id)
-            if thread is None:
-                self._open.pop(session_id, None)
-                raise missing(session_id)
-            entry.conversation = await self.chats.aopen(session_id)
-            entry.stored = _shown(thread)
-        except BaseException:
-            entry.stale = True
-            raise
+        return await self._sessions.thread(session_id)
 
     async def look(self, session_id: str, ask: Callable[[Conversation], T]) -> T:
         """Ask something of the conversation; while a reply is written, of what is there so far."""
-        entry = await self.opened(session_id)
+        entry = await self._sessions.opened(session_id)
         if entry.streaming or entry.compaction is not None:
             return await asyncio.to_thread(ask, entry.conversation)
         async with entry.lock:
-            await self._catch_up(entry)
+            await self._sessions.catch_up(entry)
             return await asyncio.to_thread(ask, entry.conversation)
 
     async def change(self, session_id: str, act: Callable[[Conversation], T]) -> T:
         """Change the conversation, with nobody else at it."""
-        entry = await self.opened(session_id)
+        entry = await self._sessions.opened(session_id)
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
-            await self._catch_up(entry)
+            await self._sessions.catch_up(entry)
             found = await asyncio.to_thread(act, entry.conversation)
-        self._make_room(entry)
+        self._sessions.make_room(entry)
         return found
-
-    async def _catch_up(self, entry: OpenSession) -> None:
-        """Take in what other doors did; if one deleted the session and made it again, open that."""
-        try:
-            await asyncio.to_thread(entry.conversation.catch_up)
-        except HistoryGone:
-            await self._open_again(entry)
 
     def reopen(self, session_id: str) -> None:
         """It was moved to another space: the next use reads its settings again."""
-        if session_id in self._open:
-            self._open[session_id].stale = True
+        self._sessions.make_stale(session_id)
 
     def reopen_space(self, name: str) -> None:
         """A space changed: its sessions read their settings again, here and in other processes."""
-        self._reopen_space(name)
+        self._sessions.make_space_stale(name)
         self._notify(News.SPACE, name)
-
-    def _reopen_space(self, name: str) -> None:
-        for entry in self._open.values():
-            if entry.conversation.log.space == name:
-                entry.stale, entry.stored = True, None
 
     @asynccontextmanager
     async def alone(self, session_id: str) -> AsyncIterator[None]:
@@ -219,7 +112,7 @@ class Workspace:
         await self.stop(session_id)
         await self.cancel_compaction(session_id)
         async with self.alone(session_id):
-            self._open.pop(session_id, None)
+            self._sessions.close(session_id)
             if not await asyncio.to_thread(self.chats.delete, session_id):
                 raise missing(session_id)
         self._notify(News.CHANGED, session_id)
@@ -227,17 +120,16 @@ class Workspace:
 
     def is_streaming(self, thread: Thread) -> bool:
         """Whether a reply is being written, here or by another process."""
-        entry = self._open.get(thread.session_id)
+        entry = self._sessions.get(thread.session_id)
         return (entry is not None and entry.streaming) or _reply_in(thread) is not None
 
     def hear(self, news: News, session_id: str) -> None:
         """News from another process; called in the loop. For a space `session_id` is its name."""
-        entry = self._open.get(session_id)
+        entry = self._sessions.get(session_id)
         if news is News.SPACE:
-            self._reopen_space(session_id)
+            self._sessions.make_space_stale(session_id)
         elif news is News.CHANGED:
-            if entry is not None:
-                entry.stale = True
+            self._sessions.make_stale(session_id)
             self.events.ring(session_id)
         elif entry is not None and entry.streaming and entry.turn is not None:
             stop = entry.turn.stop() if news is News.STOP else entry.turn.stop_if_compacting()
@@ -254,7 +146,7 @@ class Workspace:
 
     async def last_event(self, session_id: str) -> int:
         """The number of the newest event of the session."""
-        await self.thread(session_id)
+        await self._sessions.thread(session_id)
         found = await asyncio.to_thread(self.store.last_event, session_id, EventName.DOOR)
         return found.sequence if found is not None else 0
 
@@ -271,11 +163,11 @@ class Workspace:
 
     async def begin(self, session_id: str, make: Callable[[Conversation], Exchange]) -> LiveTurn:
         """Begin a reply; it goes on by itself."""
-        entry = await self.opened(session_id)
+        entry = await self._sessions.opened(session_id)
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
-            thread = await self._same(entry)
+            thread = await self._sessions.same(entry)
             exchange = await asyncio.to_thread(make, entry.conversation)
             turn = Turn(entry.conversation, exchange, self.events, self.metrics, self.presence)
             await self._claim(thread, turn.work)
@@ -284,7 +176,7 @@ class Workspace:
             return turn.live
 
     def _after(self, entry: OpenSession, turn: Turn) -> None:
-        self._make_room(entry)
+        self._sessions.make_room(entry)
         self._background(self._ahead(entry, turn))
 
     async def _ahead(self, entry: OpenSession, turn: Turn) -> None:
@@ -305,12 +197,12 @@ class Workspace:
 
     async def live(self, session_id: str) -> LiveTurn | None:
         """The newest reply of this process."""
-        entry = self._open.get(session_id)
+        entry = self._sessions.get(session_id)
         return entry.turn.live if entry is not None and entry.turn is not None else None
 
     async def elsewhere(self, session_id: str) -> Work | None:
         """The reply that another process writes."""
-        return _reply_in(await self.thread(session_id))
+        return _reply_in(await self._sessions.thread(session_id))
 
     async def is_over(self, session_id: str, reply: Work) -> bool:
         thread = await asyncio.to_thread(self.store.session, session_id)
@@ -318,7 +210,7 @@ class Workspace:
         return now is None or now.id != reply.id
 
     async def stop(self, session_id: str) -> bool:
-        entry = self._open.get(session_id)
+        entry = self._sessions.get(session_id)
         if entry is not None and entry.streaming and entry.turn is not None:
             await entry.turn.stop()
             return True
@@ -338,12 +230,12 @@ class Workspace:
 
     async def compacting(self, session_id: str, work: Callable[[Conversation], Any]) -> Any:
         """Run a compaction that can be cancelled; `work` returns an awaitable."""
-        entry = await self.opened(session_id)
+        entry = await self._sessions.opened(session_id)
         self._refuse_busy(entry)
         async with entry.lock:
             self._refuse_busy(entry)
             claimed = Work(secrets.token_hex(6), compacts=True)
-            await self._claim(await self._same(entry), claimed)
+            await self._claim(await self._sessions.same(entry), claimed)
             entry.compaction = asyncio.ensure_future(self._compacted(entry, claimed, work))
             try:
                 # A client that goes away does not end it; only `cancel` does.
@@ -379,19 +271,19 @@ class Workspace:
                 await asyncio.to_thread(self.presence.renew, session_id, claimed)
 
     async def cancel_compaction(self, session_id: str) -> bool:
-        entry = self._open.get(session_id)
+        entry = self._sessions.get(session_id)
         if entry is not None and entry.compaction is not None:
             return entry.compaction.cancel()
         if entry is not None and entry.streaming and entry.turn is not None:
             return await entry.turn.stop_if_compacting()
-        if not (await self.thread(session_id)).currently_compacting:
+        if not (await self._sessions.thread(session_id)).currently_compacting:
             return False
         self._notify(News.CANCEL, session_id)
         return True
 
     async def close(self, seconds: float) -> None:
         """Let open turns finish; park those that take longer: what came so far is kept."""
-        turns = [entry.turn for entry in self._open.values() if entry.streaming and entry.turn is not None]
+        turns = [entry.turn for entry in self._sessions.all() if entry.streaming and entry.turn is not None]
         if turns:
             await asyncio.wait({turn.task for turn in turns if turn.task is not None}, timeout=seconds)
             await asyncio.gather(*(turn.stop() for turn in turns))
@@ -402,24 +294,17 @@ class Workspace:
 
     @property
     def streaming(self) -> int:
-        return sum(entry.streaming for entry in self._open.values())
+        return sum(entry.streaming for entry in self._sessions.all())
 
     @property
     def open_sessions(self) -> int:
-        return len(self._open)
+        return len(self._sessions.all())
 
     def _refuse_busy(self, entry: OpenSession) -> None:
         if entry.compaction is not None or (entry.turn is not None and entry.turn.compacting):
             raise compacting_now()
         if entry.streaming:
             raise replying_now()
-
-    async def _same(self, entry: OpenSession) -> Thread:
-        """The stored session; where another process has deleted it and made it again, that one is opened."""
-        thread = await self.thread(entry.conversation.id)
-        if thread.incarnation != entry.conversation.log.incarnation:
-            await self._open_again(entry)
-        return thread
 
     async def _claim(self, thread: Thread, work: Work) -> None:
         """Refused at once where another process compacts (S2.16) or writes a reply.
@@ -451,11 +336,6 @@ class Workspace:
         if self.presence.shared:
             with suppress(CompactError):
                 await asyncio.to_thread(self.presence.release, session_id, work)
-
-
-def _shown(thread: Thread) -> tuple[Any, ...]:
-    """What of a session a conversation is read from: not who works on it, nor how full its window is."""
-    return thread.incarnation, thread.updated_at, thread.space, thread.title
 
 
 def _reply_in(thread: Thread) -> Work | None:

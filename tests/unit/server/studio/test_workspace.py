@@ -111,7 +111,7 @@ def test_a_compaction_that_is_cancelled_before_its_first_step_leaves_the_session
         async def never() -> None:
             raise AssertionError("it began")
 
-        entry = await workspace.opened("s")
+        entry = await workspace._sessions.opened("s")
         compacting = asyncio.ensure_future(workspace.compacting("s", lambda _: never()))
         while entry.compaction is None:
             await asyncio.sleep(0)
