@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+import re
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -32,6 +33,8 @@ _READABLE = frozenset({b"gzip", b"deflate", b"identity"})
 """Packings of answers that can be unpacked here."""
 _DATE = frozenset({b"date"})
 """Every answer gets one from the server here."""
+_ANNOUNCES = re.compile(rb'(?:event: ?|data: ?\{"type": ?")response\.(?:created|in_progress)\b').match
+"""Events of the Responses API that come before anything is known, an overflow included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +50,29 @@ class Answer:
 
 
 class Arriving:
-    """An answer whose body is on its way. Its first chunk can be looked at before it is passed on."""
+    """An answer whose body is on its way. How it begins can be looked at before it is passed on."""
 
     def __init__(self, response: Any) -> None:
         self.response = response
         self._rest: AsyncIterator[bytes] = response.aiter_raw()
-        self._first: bytes | None = None
+        self._held: list[bytes] = []
 
     @property
     def is_stream(self) -> bool:
         return "text/event-stream" in self.response.headers.get("content-type", "")
 
-    async def first_chunk(self) -> bytes:
-        if self._first is None:
-            self._first = await anext(self._rest, b"")
-        return self._first
+    async def begun(self, needs_more: Callable[[bytes], bool]) -> bytes:
+        """What comes first: a chunk, and more while that is not enough to see how the answer begins."""
+        while not self._held or needs_more(b"".join(self._held)):
+            chunk = await anext(self._rest, b"")
+            if not chunk:
+                break
+            self._held.append(chunk)
+        return b"".join(self._held)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        if first := await self.first_chunk():
-            yield first
+        while self._held:
+            yield self._held.pop(0)
         async for chunk in self._rest:
             yield chunk
 
@@ -133,8 +140,12 @@ class Upstream:
         return Answer(response.status_code, returned(response), raw, self._unpacked(response, raw), kind)
 
     async def opening(self, arriving: Arriving) -> Answer:
-        """The answer as far as its first chunk goes, which is waited for; it all stays to be passed on."""
-        response, raw = arriving.response, await arriving.first_chunk()
+        """The answer as far as it shows whether it was refused, which is waited for.
+
+        It all stays to be passed on.
+        """
+        response = arriving.response
+        raw = await arriving.begun(lambda some: _only_announces(self._unpacked(response, some)))
         kind = response.headers.get("content-type", "")
         return Answer(response.status_code, returned(response), raw, self._unpacked(response, raw), kind)
 
@@ -150,6 +161,12 @@ class Upstream:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _only_announces(stream: bytes) -> bool:
+    """Whether a stream of events has not said yet whether there will be a reply: its error may follow."""
+    named = [line for line in stream.splitlines() if line.startswith((b"event:", b"data:"))]
+    return bool(named) and all(map(_ANNOUNCES, named))
 
 
 def _bad_path() -> Problem:

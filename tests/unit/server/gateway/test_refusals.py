@@ -84,6 +84,38 @@ def test_an_overflow_that_begins_a_stream_is_compacted_and_tried_once_more(
         assert len(upstream.received) == 2
 
 
+def pieces_of(*items: Any) -> Behavior:
+    """A stream of status 200, each event in a piece of its own, as they come over a network."""
+
+    def answer(handler: Handler) -> None:
+        begin_stream(handler, chunked=True)
+        for raw in (*(as_event(item, named=True) for item in items), b""):
+            handler.wfile.write(b"%x\r\n%b\r\n" % (len(raw), raw))
+
+    return answer
+
+
+BEGUN = [{"type": f"response.{name}", "response": {"error": None}} for name in ("created", "in_progress")]
+
+
+def test_an_overflow_behind_the_announcements_of_a_response_is_compacted_and_tried_once_more() -> None:
+    works = [*BEGUN, {"type": "response.output_item.added"}, {"type": "response.completed"}]
+    with refusing(pieces_of(*BEGUN, FAILED[RESPONSES]), pieces_of(*works)) as (url, upstream):
+        answer = talk(url, RESPONSES).send(stream=True)
+        assert answer.text == "".join(as_event(item, named=True).decode() for item in works)
+        first, second = (len(json.dumps(one.body)) for one in upstream.received)
+        assert second < first
+
+
+def test_an_overflow_behind_the_first_words_passes() -> None:
+    """They are with the client already."""
+    fails = [*BEGUN, {"type": "response.output_text.delta", "delta": "We"}, FAILED[RESPONSES]]
+    with refusing(pieces_of(*fails)) as (url, upstream):
+        answer = talk(url, RESPONSES).send(stream=True)
+        assert answer.text == "".join(as_event(item, named=True).decode() for item in fails)
+        assert len(upstream.received) == 1
+
+
 def test_other_errors_that_begin_a_stream_pass() -> None:
     busy = {"error": {"type": "overloaded_error", "message": "Overloaded"}}
     with refusing(events(busy)) as (url, upstream):
