@@ -110,6 +110,17 @@ def at_least_one(text: str) -> int:
     return int(text)
 
 
+def amount(text: str) -> float:
+    """A number from 0 on."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < float("inf"):
+        raise ArgumentTypeError(f"not an amount: {text!r}")
+    return value
+
+
 def assignment(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

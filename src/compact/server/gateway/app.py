@@ -49,7 +49,9 @@ class Gateway:
 
     def __init__(self, settings: GatewaySettings, manager: CompactManager) -> None:
         self._settings = settings
-        self._compaction = Compaction(manager, settings.wait_seconds, settings.fitting_seconds)
+        self._compaction = Compaction(
+            manager, settings.wait_seconds, settings.fitting_seconds, settings.memory_bytes
+        )
         self._upstream = Upstream(settings.upstream, settings.first_byte_seconds)
         self._metrics = Metrics()
 

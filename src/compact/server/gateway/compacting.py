@@ -15,7 +15,9 @@ from compact.model.outcome import Prepared
 from compact.models.limits import limits_for as limits_for_model
 from compact.policies import preset as preset_named
 from compact.server.gateway.exchange import Exchange
+from compact.server.gateway.held_sessions import HeldSessions
 from compact.server.gateway.known_prompts import KnownPrompt, KnownPrompts
+from compact.server.gateway.settings import MEMORY_BYTES
 from compact.server.gateway.wire import Request
 from compact.server.siblings import Siblings
 
@@ -50,8 +52,15 @@ class Ready:
 class Compaction:
     """Managers by model, preset and format, all on one store."""
 
-    def __init__(self, manager: CompactManager, wait_seconds: float, fitting_seconds: float) -> None:
+    def __init__(
+        self,
+        manager: CompactManager,
+        wait_seconds: float,
+        fitting_seconds: float,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> None:
         self._manager = manager
+        self._held = HeldSessions(memory_bytes)
         self._wait = wait_seconds
         self._fitting_wait = fitting_seconds
         self._known = KnownPrompts()
@@ -80,6 +89,12 @@ class Compaction:
     def manager_for(self, request: Request, preset: str) -> CompactManager:
         return self._siblings.of(request.model, preset, request.api.format)
 
+    def _asking(self, exchange: Exchange, request: Request, preset: str) -> tuple[CompactManager, Asked]:
+        """Who is asked about a request, and what."""
+        manager = self.manager_for(request, preset)
+        self._held.hold(exchange.session, manager, request.messages)
+        return manager, (exchange.session, request.messages, request.tools, request.system)
+
     def grown(self, exchange: Exchange) -> Ready | None:
         """The client's own bytes, where they add so little to a prompt that passed that they surely fit.
 
@@ -104,8 +119,7 @@ class Compaction:
             return Ready(raw)
         as_it_is = Ready(raw, session=session, preset=preset)
         try:
-            manager = self.manager_for(request, preset)
-            asked = _asked(exchange, request)
+            manager, asked = self._asking(exchange, request, preset)
             prepared = await manager.aglance(*asked)
             is_stored = prepared is None
             if prepared is None:
@@ -135,7 +149,7 @@ class Compaction:
         request = await asyncio.to_thread(lambda: exchange.request)
         if request is None:
             return
-        manager, asked = self.manager_for(request, ready.preset), _asked(exchange, request)
+        manager, asked = self._asking(exchange, request, ready.preset)
         session, messages, tools, system = asked
         now = await (manager.aglance if ready.is_stored else manager.aprepare)(*asked)
         has_record = now is not None and now.record is not None
@@ -165,7 +179,8 @@ class Compaction:
         if request is None:
             return Ready(raw)
         try:
-            prepared = await self.manager_for(request, exchange.preset).aview(*_asked(exchange, request))
+            manager, asked = self._asking(exchange, request, exchange.preset)
+            prepared = await manager.aview(*asked)
         except CompactError as error:
             return Ready(raw, problem=type(error).__name__, session=exchange.session)
         return replace(self._made(request, raw, prepared), session=exchange.session, preset=exchange.preset)
@@ -178,8 +193,8 @@ class Compaction:
         self._known.forget(exchange.session)
         for preset in (refused.preset, _THOROUGH):
             try:
-                manager = self.manager_for(request, preset)
-                made = await self._hard(manager, exchange, request)
+                manager, asked = self._asking(exchange, request, preset)
+                made = await self._hard(manager, asked, exchange, request)
             except ConfigError:
                 return None
             except CompactError:
@@ -190,8 +205,10 @@ class Compaction:
                 break
         return None
 
-    async def _hard(self, manager: CompactManager, exchange: Exchange, request: Request) -> Ready:
-        session, messages, tools, system = asked = _asked(exchange, request)
+    async def _hard(
+        self, manager: CompactManager, asked: Asked, exchange: Exchange, request: Request
+    ) -> Ready:
+        session, messages, tools, system = asked
         await manager.amanual_compact(session, messages, "", tools, system)
         return self._made(request, exchange.raw, await manager.aprepare(*asked, wait=self._wait))
 
@@ -235,7 +252,3 @@ def _assumed_window(manager: CompactManager) -> str:
     return (
         (limits_for_model(config.model, config.models).warning or "") if not config.max_context_tokens else ""
     )
-
-
-def _asked(exchange: Exchange, request: Request) -> Asked:
-    return exchange.session, request.messages, request.tools, request.system

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from compact.console.context import Context, to_json
 from compact.console.exits import ExitCode
-from compact.console.options import add_settings, at_least_one
+from compact.console.options import add_settings, amount, at_least_one
 from compact.console.stored import shown_url, store_url
 from compact.errors import ConfigError
-from compact.server.gateway.settings import PORT, RATE, GatewaySettings
+from compact.server.gateway.settings import DAYS, MEMORY_BYTES, PORT, RATE, GatewaySettings
 from compact.server.http.folders import made_data_folder
-from compact.server.http.settings import is_loopback
+from compact.server.http.settings import MEGABYTE, is_loopback
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
@@ -39,6 +39,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help=f"of one client (default: {RATE:g}; 0: any number)",
     )
+    parser.add_argument(
+        "--retention-days",
+        type=amount,
+        default=DAYS,
+        metavar="N",
+        help=f"conversations quiet for longer are deleted (default: {DAYS:g}; 0: never)",
+    )
+    parser.add_argument(
+        "--memory-mb",
+        type=amount,
+        default=MEMORY_BYTES / MEGABYTE,
+        metavar="N",
+        help=f"conversations held in memory by each process (default: {MEMORY_BYTES // MEGABYTE})",
+    )
     parser.add_argument("--recall-tool", action="store_true", help="let the model look up what was compacted")
     parser.add_argument("--store", metavar="URL", help="database (default: gateway.db in your data folder)")
     add_settings(parser)
@@ -56,6 +70,8 @@ def enter(context: Context) -> ExitCode:
         allowed_hosts=args.allow_host,
         recall_tool=args.recall_tool,
         requests_per_second=args.requests_per_second,
+        retention_days=args.retention_days,
+        memory_bytes=int(args.memory_mb * MEGABYTE),
     )
     require()
     from compact.server.gateway.running import serve_all

@@ -10,6 +10,7 @@ from socket import socket
 from compact.config import CompactConfig
 from compact.manager import CompactManager
 from compact.server.gateway.app import create_app
+from compact.server.gateway.retention import sweeping
 from compact.server.gateway.settings import GatewaySettings
 from compact.server.http.running import Service, bound, on_a_thread
 from compact.server.http.workers import check_workers, serve_with
@@ -38,7 +39,7 @@ def _serve_on(
     listening: socket,
     ready: Callable[[str], None],
 ) -> None:
-    with closing(open_store(store, config.tenant)) as opened:
+    with closing(open_store(store, config.tenant)) as opened, sweeping(opened, settings.retention_days):
         manager = CompactManager(config, store=opened)
         _service(settings, manager, ready).run(sockets=[listening])
 

@@ -12,6 +12,8 @@ from compact.server.http.settings import JSON, MEGABYTE, TENANT, GuardSettings
 
 PORT = 5177
 RATE = 100.0
+DAYS = 30.0
+MEMORY_BYTES = 256 * MEGABYTE
 TOKEN_HEADER = "x-compact-token"
 """Not Authorization: that one carries the key of the provider, and goes through."""
 
@@ -37,6 +39,11 @@ class GatewaySettings:
     requests_per_second: float = RATE
     """Of one client address, or of all that have the token; 0: any number."""
     burst: int = 400
+    retention_days: float = DAYS
+    """Conversations that nobody went on with for longer are deleted from the database; 0: never."""
+    memory_bytes: int = MEMORY_BYTES
+    """Conversations that a process holds in memory, about. Beyond that, those that were quiet longest are
+    read from the database again."""
 
     def __post_init__(self) -> None:
         if not _is_base_address(self.upstream):

@@ -36,6 +36,8 @@ ROUTES: Mapping[str, Api] = {
     "/v1/messages": MESSAGES,
     "/v1/messages/count_tokens": MESSAGES,
 }
+SESSION_PREFIX = "gateway-"
+"""Of the ids of the gateway's sessions."""
 _ANTHROPIC_KINDS = {
     401: "authentication_error",
     403: "permission_error",
@@ -100,7 +102,7 @@ def session_of(request: Request, named: str, *owners: str) -> str:
     first = next((one for one in request.messages if _role(one) == "user"), request.messages[0])
     begins = named or json.dumps(first, sort_keys=True, default=str)
     identity = "\0".join((request.api.format, begins, *owners))
-    return f"gateway-{blake2b(identity.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
+    return f"{SESSION_PREFIX}{blake2b(identity.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
 
 
 def _role(message: Any) -> Any:

@@ -15,7 +15,7 @@ from compact.ports import Thread
 from compact.server.studio.named_locks import NamedLocks
 from compact.server.studio.refusals import missing
 from compact.server.studio.turn import Turn
-from compact.server.studio.weighing import Room, Weight
+from compact.server.weighing import Room, Weight
 
 
 @dataclass

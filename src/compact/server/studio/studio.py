@@ -23,8 +23,8 @@ from compact.server.studio.notifying import News, Notifier, notifier_for
 from compact.server.studio.presence import Presence
 from compact.server.studio.session_events import SessionEvents
 from compact.server.studio.settings import StudioSettings
-from compact.server.studio.weighing import Room
 from compact.server.studio.workspace import Workspace
+from compact.server.weighing import Room
 from compact.stores import open_store
 
 

@@ -30,7 +30,7 @@ from compact.server.studio.session_events import SessionEvents, write_for
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.turn import Turn
 from compact.server.studio.ui_stream import usage_part
-from compact.server.studio.weighing import Room
+from compact.server.weighing import Room
 
 T = TypeVar("T")
 # Of the trigger. A turn adds a few per cent of the window, so that the summary is there a turn or two ahead.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compact.console.context import Context
 from compact.console.exits import ExitCode
+from compact.console.options import amount
 from compact.errors import ConfigError
 from compact.server.traces.settings import DEFAULT_DATABASE, PORT, Retention, TraceSettings
 
@@ -29,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     service.add_argument(
         "--retention-days",
-        type=_amount,
+        type=amount,
         default=_KEEP.days,
         metavar="N",
         help=f"traces quiet for longer go (default: {_KEEP.days:g}; 0: never)",
@@ -39,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     service.add_argument(
         "--max-mb",
-        type=_amount,
+        type=amount,
         default=_KEEP.megabytes,
         metavar="N",
         help=f"size of the database (default: {_KEEP.megabytes:g}; 0: any)",
@@ -176,13 +177,3 @@ def _greet(context: Context, settings: TraceSettings, url: str) -> None:
         out.line("  " + out.styled(f"{'token':<14}", "dim") + "every request needs Authorization: Bearer …")
     out.line(out.styled("Ctrl-C stops it.", "dim"))
     out.stream.flush()
-
-
-def _amount(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value < float("inf"):
-        raise ArgumentTypeError(f"not an amount: {text!r}")
-    return value

@@ -17,7 +17,7 @@ from compact.server.http.settings import TENANT
 from compact.server.studio.catalog import Catalog, Offered
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.studio import Studio
-from compact.server.studio.weighing import Weight
+from compact.server.weighing import Weight
 from support.studio import RuleModel, config, new_session, said, studio
 
 _TURNS = 4

@@ -17,8 +17,8 @@ from compact.server.studio.metrics import Metrics
 from compact.server.studio.notifying import News
 from compact.server.studio.presence import Presence, Work, work_in
 from compact.server.studio.session_events import SessionEvents
-from compact.server.studio.weighing import Room
 from compact.server.studio.workspace import Workspace
+from compact.server.weighing import Room
 from compact.stores.memory import MemoryStore
 from support.studio import RuleModel, config
 

@@ -1,0 +1,108 @@
+"""What the gateway keeps: conversations in the database for some days, and in memory as far as that goes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compact import CompactConfig, CompactManager
+from compact.server.gateway.compacting import Compaction
+from compact.server.gateway.exchange import Exchange
+from compact.server.gateway.held_sessions import HeldSessions
+from compact.server.gateway.retention import sweep, sweeping
+from compact.server.gateway.wire import CHAT as CHAT_API
+from compact.stores import open_store
+from compact.stores.memory import MemoryStore
+from support.gateway import CONFIG
+
+DAY = 24 * 3600.0
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def store_at(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Callable[[], float]], Any]:
+    """A store with this clock."""
+
+    def made(clock: Callable[[], float]) -> Any:
+        if request.param == "memory":
+            return MemoryStore(clock=clock)
+        return open_store(f"sqlite:///{tmp_path}/gateway.db", clock=clock)
+
+    return made
+
+
+def names(store: Any) -> set[str]:
+    return {thread.session_id for thread in store.sessions(1_000)}
+
+
+def test_conversations_that_were_quiet_for_long_are_deleted(store_at: Any) -> None:
+    now = [1_000_000.0]
+    store = store_at(lambda: now[0])
+    for number in range(120):
+        store.put_session(f"gateway-{number}")
+    store.put_session("of the studio")
+    now[0] += 10 * DAY
+    store.put_session("gateway-new")
+    while sweep(store, now[0] - 9 * DAY):
+        pass
+    assert names(store) == {"gateway-new", "of the studio"}
+
+
+@pytest.mark.parametrize(("days", "left"), [(30.0, {"gateway-new"}), (0.0, {"gateway-new", "gateway-old"})])
+def test_a_gateway_sweeps_when_it_starts(store_at: Any, days: float, left: set[str]) -> None:
+    ages = [31 * DAY, 29 * DAY]
+    store = store_at(lambda: time.time() - ages[0])
+    store.put_session("gateway-old")
+    ages.pop(0)
+    store.put_session("gateway-new")
+    with sweeping(store, days):
+        pass
+    assert names(store) == left
+
+
+def test_of_what_memory_holds_the_oldest_goes() -> None:
+    forgotten: list[str] = []
+
+    class Manager(CompactManager):
+        def reload(self, session_id: str) -> None:
+            forgotten.append(session_id)
+
+    manager = Manager(CompactConfig(**CONFIG))
+    held = HeldSessions(30_000)
+    said = [{"role": "user", "content": "x" * 9_000}]
+    for session in ("a", "b", "a", "c"):
+        held.hold(session, manager, said)
+    assert forgotten == ["b"]
+    held.hold("a", manager, said * 2)
+    assert forgotten == ["b", "c"]
+    held.hold("huge", manager, said * 10)
+    assert forgotten == ["b", "c", "a"]
+
+
+def test_a_conversation_that_left_memory_goes_on_with_the_same_bytes(tmp_path: Path) -> None:
+    """Two that take turns, where memory has room for one."""
+    said = "every ship paid its fee in full, nothing is open here. " * 6
+
+    def exchange(topic: str, turns: int) -> Exchange:
+        messages = [
+            {"role": ("user", "assistant")[n % 2], "content": f"{topic}, page {n}: {said}"}
+            for n in range(2 * turns + 1)
+        ]
+        raw = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+        return Exchange("POST", "http://x", [], raw, CHAT_API)
+
+    async def bodies(memory: int, name: str) -> list[bytes]:
+        with open_store(f"sqlite:///{tmp_path}/{name}.db") as store:
+            compaction = Compaction(CompactManager(CompactConfig(**CONFIG), store=store), 20.0, 20.0, memory)
+            found = []
+            for turns in (40, 41, 42):
+                found += [(await compaction.ready(exchange(topic, turns))).body for topic in ("one", "other")]
+            await compaction.close()
+            return found
+
+    assert asyncio.run(bodies(1, "small")) == asyncio.run(bodies(1_000_000_000, "large"))
