@@ -274,20 +274,22 @@ class Choice:
         ]
         queue.sort(key=rates.__getitem__)
         queue.reverse()  # the best is the last
-        again: list[tuple[float, int]] = []
+        again: list[tuple[float, int, int]] = []  # with how many were picked when it was looked at
         while queue or again:
             if again and (not queue or again[0] < (rates[queue[-1]], queue[-1])):
-                rate, number = heappop(again)
+                rate, number, seen = heappop(again)
             else:
                 number = queue.pop()
-                rate = rates[number]
+                rate, seen = rates[number], -1
             left = min(room - self._used, limits[groups[number]] - self._spent[groups[number]])
             if costs[number] > left or number in taken:
                 continue
-            now = self._rate(number)
-            if now > rate + 1e-9 and ((queue and now > rates[queue[-1]]) or (again and now > again[0][0])):
-                heappush(again, (now, number))
-            elif now < -1e-9 or self._said[number]:  # words are kept though they say nothing new
+            if seen < len(self.picked):
+                rate = self._rate(number)
+                if (queue and rate > rates[queue[-1]]) or (again and rate > again[0][0]):
+                    heappush(again, (rate, number, len(self.picked)))
+                    continue
+            if rate < -1e-9 or self._said[number]:  # words are kept though they say nothing new
                 self._pick(number, room, most)
 
     def _pick(self, number: int, room: int, most: Mapping[Group, int]) -> bool:

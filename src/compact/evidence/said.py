@@ -106,13 +106,7 @@ def _standing(text: str, runs: Sequence[str]) -> float:
 
 def question_in(text: str) -> str:
     """What an assistant's message asks, as a short answer needs it beside itself: its last question."""
-    return _last_question(text) if _ASKS.search(text) else ""
-
-
-@remembered
-def _last_question(text: str, _: bool) -> str:
-    asked = [sentence for sentence in sentences(prose_of(text)) if _QUESTION.search(sentence)]
-    return clip(" ".join(asked[-1].split()), _QUESTION_CHARS) if asked else ""
+    return _statements(text, True)[1] if _ASKS.search(text) else ""
 
 
 def option_of(answer: str, text: str) -> str:
@@ -128,24 +122,32 @@ def option_of(answer: str, text: str) -> str:
 
 def concluded_in(text: str, at: int, *, closes: bool) -> list[Evidence]:
     """The sentences of an assistant's message. `closes`: it ends a turn, so it reports."""
-    return [
-        Evidence(EvidenceKind.CONCLUDED, value, at, "", rank) for value, rank in _statements(text, closes)
-    ]
+    stated, _ = _statements(text, closes)
+    return [Evidence(EvidenceKind.CONCLUDED, value, at, "", rank) for value, rank in stated]
 
 
 @remembered
-def _statements(text: str, closes: bool) -> tuple[tuple[str, float], ...]:
+def _statements(text: str, closes: bool) -> tuple[tuple[tuple[str, float], ...], str]:
+    """The sentences with their ranks, and the last question among them."""
     found = []
+    question = ""
     for sentence in sentences(prose_of(text)):
-        flat = _BOLD.sub(r"\1", " ".join(sentence.split())).strip("*")
+        runs = sentence.split()
+        flat = " ".join(runs)
+        asks = _QUESTION.search(flat)
+        question = flat if asks else question
+        if "**" in flat:
+            flat = _BOLD.sub(r"\1", flat)
+            runs = flat.split()
+        flat = flat.strip("*")
         if len(flat) < 12 or flat[0] == "|":
             continue
         rank = 1.3 if closes else 1.0
-        if is_about(flat.split(), "concludes"):
+        if is_about(runs, "concludes"):
             rank *= 1.5
-        if _QUESTION.search(flat):
+        if asks:
             rank *= 0.7
         elif flat[-1] in ":：":
             rank *= 0.3  # it leads in what stands on other lines
         found.append((clip(flat, _LONG_SENTENCE), rank))
-    return tuple(found)
+    return tuple(found), clip(question, _QUESTION_CHARS)

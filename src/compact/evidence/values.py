@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import filterfalse
 
 from compact.evidence.words import EASTERN
 from compact.model.summary import EvidenceKind as Kind
@@ -81,10 +82,9 @@ def values_in(text: str) -> dict[str, Kind]:
     if "\\" in text:
         text = _ESCAPED.sub(" ", text)
     # Most words were judged before; only what is left is taken apart.
-    runs = text.split()
-    if not may_name(runs):
+    rest = list(filterfalse(_plain.__contains__, text.split()))
+    if not rest:
         return found
-    rest = set(runs).difference(_plain)
     words = set(" ".join(rest).translate(_BREAKS).split()).difference(_plain)
     odd = [word for word in words if not ((bare := word.strip(".,:!?"))[1:].islower() and bare.isalpha())]
     if len(odd) < len(words):
