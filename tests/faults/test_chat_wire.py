@@ -16,6 +16,7 @@ from compact.model.chat import ReplyEnd, TextPiece
 from compact.models._client import ChatClient
 from compact.models.anthropic_chat import AnthropicChatModel
 from compact.models.openai_chat import OpenAIChatModel
+from compact.models.streaming import astream_of
 from support.wire_servers import (
     AnthropicWire,
     Behavior,
@@ -327,11 +328,11 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> N
 @both
 async def test_a_reply_streams_into_an_event_loop_and_can_be_closed(make: Make, wire: Any) -> None:
     with serving(wire.stream(ANSWER)) as server:
-        pieces = [piece async for piece in make(server).astream(ASK)]
+        pieces = [piece async for piece in astream_of(make(server), ASK)]
     assert isinstance(pieces[-1], ReplyEnd) and pieces[-1].message["content"] == ANSWER
     silent = then(*wire.chunks(ANSWER), silence=b": still there\n\n", named=named(wire))
     with serving(silent) as server:
-        reply = make(server).astream(ASK)
+        reply = astream_of(make(server), ASK)
         assert [type(await anext(reply)) for _ in range(2)] == [TextPiece, TextPiece]
         waiting = asyncio.ensure_future(anext(reply))
         await asyncio.sleep(0.05)

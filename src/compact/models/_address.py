@@ -19,6 +19,7 @@ from compact.models._http import (
     CONNECT_SECONDS,
     HINTS,
     BadRequest,
+    Service,
     Trouble,
     certificates,
     explain,
@@ -58,14 +59,9 @@ class NotTaken(BadRequest, ChatError):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where requests go and how patiently. `secrets` never appear in an error."""
+class Address(Service):
+    """Where a chat's requests go and how patiently."""
 
-    label: str
-    extra: str
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    secrets: tuple[str, ...] = field(repr=False)
     retries: int = 2
     first_seconds: float = 300.0
     between_seconds: float = 120.0
@@ -85,8 +81,7 @@ class Address:
         reader has seen the beginning.
         """
         httpx = load_httpx(self.extra)
-        # Lone surrogates, which tools do return, have no UTF-8; a question mark is better than no reply.
-        body = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
+        body = self.body(payload)
         attempt = 0
         while True:
             line.asked_to_wait = None
@@ -153,8 +148,7 @@ class Address:
     def _answered(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
         """The response of the first address that can be connected to."""
         httpx = load_httpx(self.extra)
-        headers = {"content-type": "application/json", **self.headers}
-        host = self._host
+        headers, host = self.sent_headers, self._host
         pinned = None if self._is_proxied else self.resolve and self.resolve(host)
         if pinned is None:
             asked = client.stream(
@@ -254,24 +248,20 @@ class Address:
             if tokens and window:
                 problem = f"takes {window:,} tokens at most, and the prompt has {tokens:,}"
             advice = "compact it, or use a model with a larger window"
-            message = f"{self._who} {problem}. {_UNCHANGED}; {advice}."
+            message = f"{self.who} {problem}. {_UNCHANGED}; {advice}."
             return ContextOverflow(message, tokens=tokens, window=window)
         if trouble is Trouble.BAD_REQUEST:
-            return NotTaken(f"{self._who} {said}. {_UNCHANGED}.", detail)
+            return NotTaken(f"{self.who} {said}. {_UNCHANGED}.", detail)
         return self.error(said + HINTS.get(trouble, ""), retryable=trouble is Trouble.BUSY)
 
     def error(self, problem: str, *, retryable: bool = False) -> ChatError:
         hint = "; try again later." if retryable else "."
-        text = f"{self._who} {hide_keys(problem, self.secrets)}. {_UNCHANGED}{hint}"
+        text = f"{self.who} {hide_keys(problem, self.secrets)}. {_UNCHANGED}{hint}"
         return ChatError(text, retryable=retryable)
 
     def cut(self) -> ChatError:
-        text = f"{self._who} broke off its reply in the middle. What came so far is not the whole; ask again."
+        text = f"{self.who} broke off its reply in the middle. What came so far is not the whole; ask again."
         return ChatError(text, retryable=True)
-
-    @property
-    def _who(self) -> str:
-        return f"{self.label} at {host_of(self.url)}"
 
 
 def _start_of(response: Any) -> bytes:

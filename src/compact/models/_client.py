@@ -15,7 +15,6 @@ from compact.model.chat import ReplyPiece
 from compact.models._address import Address, NotTaken
 from compact.models._line import Line, Reply
 from compact.models._surrogates import mended
-from compact.models.streaming import AsyncReply
 
 _UNSUPPORTED = re.compile(
     r"unsupported|not support|not allowed|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|"
@@ -83,15 +82,6 @@ class ChatClient(ABC):
         max_tokens: int | None = None,
     ) -> Reply:
         return Reply(lambda line: self.pieces(line, messages, tools or (), max_tokens))
-
-    def astream(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        max_tokens: int | None = None,
-    ) -> AsyncReply:
-        return AsyncReply(lambda: self.stream(messages, tools=tools, max_tokens=max_tokens))
 
     def pieces(
         self,

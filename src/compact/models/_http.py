@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar
@@ -41,6 +42,30 @@ class BadRequest(CompactError):
     def __init__(self, message: str, detail: str) -> None:
         super().__init__(message)
         self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A server that is asked for something. `secrets` never appear in an error."""
+
+    label: str
+    extra: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
+
+    @property
+    def who(self) -> str:
+        """As errors name it."""
+        return f"{self.label} at {host_of(self.url)}"
+
+    @property
+    def sent_headers(self) -> dict[str, str]:
+        return {"content-type": "application/json", **self.headers}
+
+    def body(self, payload: Mapping[str, Any]) -> bytes:
+        # Lone surrogates, which tools do return, have no UTF-8; a question mark is better than no reply.
+        return json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def trouble_of(status: int, detail: str) -> Trouble:

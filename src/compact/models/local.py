@@ -21,7 +21,6 @@ from compact.errors import ChatError, MissingExtra
 from compact.model.chat import ReplyPiece
 from compact.models._line import Line, Reply
 from compact.models.openai_chat import OpenAIChatModel
-from compact.models.streaming import AsyncReply
 
 NAME = "local"
 MODEL = "local/smollm2-135m"
@@ -161,15 +160,6 @@ class LocalChatModel:
                 yield from client.pieces(line, messages, tools or (), most)
 
         return Reply(pieces)
-
-    def astream(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        max_tokens: int | None = None,
-    ) -> AsyncReply:
-        return AsyncReply(lambda: self.stream(messages, tools=tools, max_tokens=max_tokens))
 
     def close(self) -> None:
         with self._lock:

@@ -14,11 +14,11 @@ from compact.models._http import (
     CONNECT_SECONDS,
     HINTS,
     BadRequest,
+    Service,
     Trouble,
     certificates,
     explain,
     hide_keys,
-    host_of,
     load_httpx,
     pause,
     retry_after,
@@ -54,14 +54,9 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where requests go and how patiently. `secrets` never appear in an error."""
+class Endpoint(Service):
+    """Where requests for summaries go and how patiently."""
 
-    service: str
-    extra: str
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    secrets: tuple[str, ...] = field(repr=False)
     retries: int
     client: Callable[[], httpx2.AsyncClient] | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -93,9 +88,7 @@ class Endpoint:
         self, client: httpx2.AsyncClient, payload: Mapping[str, Any]
     ) -> tuple[int, Mapping[str, str], bytes]:
         raw = bytearray()
-        # Lone surrogates, which tools do return, have no UTF-8; a question mark is better than no summary.
-        body = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
-        headers = {"content-type": "application/json", **self.headers}
+        headers, body = self.sent_headers, self.body(payload)
         async with client.stream("POST", self.url, headers=headers, content=body) as response:
             async for chunk in response.aiter_bytes():
                 raw += chunk
@@ -142,22 +135,18 @@ class Endpoint:
         trouble, said, detail = explain(status, raw, self.secrets)
         if trouble is Trouble.TOO_LONG:
             text = (
-                f"{self._who} {said}: the input is too long for it. {_NO_SUMMARY}; summarize smaller pieces."
+                f"{self.who} {said}: the input is too long for it. {_NO_SUMMARY}; summarize smaller pieces."
             )
             return InputTooLong(text)
         if trouble is Trouble.BAD_REQUEST:
-            return NotTaken(f"{self._who} {said}. {_NO_SUMMARY}.", detail)
+            return NotTaken(f"{self.who} {said}. {_NO_SUMMARY}.", detail)
         return self.error(said + HINTS.get(trouble, ""), retryable=trouble is Trouble.BUSY)
 
     def error(self, problem: str, *, retryable: bool = False) -> SummarizerError:
         hint = "; another try may help." if retryable else "."
         return SummarizerError(
-            f"{self._who} {hide_keys(problem, self.secrets)}. {_NO_SUMMARY}{hint}", retryable=retryable
+            f"{self.who} {hide_keys(problem, self.secrets)}. {_NO_SUMMARY}{hint}", retryable=retryable
         )
-
-    @property
-    def _who(self) -> str:
-        return f"{self.service} at {host_of(self.url)}"
 
 
 def _plain_client(httpx: Any) -> Any:

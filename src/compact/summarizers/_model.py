@@ -82,7 +82,7 @@ class ModelSummarizer(ABC):
         self._extra = dict(extra or {})
         self._redact = redact
         self._endpoint = Endpoint(
-            service=self.service,
+            label=self.service,
             extra=self.needs,
             url=self._url(),
             headers=self._headers(api_key),
