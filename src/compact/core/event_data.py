@@ -20,6 +20,14 @@ from compact.model.summary import Summary, SummaryRequest
 
 SUMMARY_NOT_UPDATED = "The summary could not be updated. Nothing is lost; it will be tried again."
 
+_PARTS = {
+    "system_and_tools": "system prompt and tools",
+    "protected": "protected messages",
+    "first_turns": "first turns",
+    "newest_turn": "newest turn",
+    "marks_of_ours": "lines around the summary",
+}
+
 
 def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> InsufficientBudget:
     counts = {name: limits.real(value) for name, value in parts.items()}
@@ -27,16 +35,21 @@ def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> Insufficien
     # Rounded one by one the parts may seem to fit: what they are short of is added to the largest.
     needed = max(ceil(round(sum(parts.values()) * limits.scale, 6)), budget + 1)
     counts[max(counts, key=lambda name: counts[name])] += needed - sum(counts.values())
-    sum_shown = " + ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in counts.items())
     ends = "the first or the newest message" if counts.get("first_turns") else "the newest message"
     return InsufficientBudget(
-        f"InsufficientBudget: what may not be removed needs {needed:,} tokens ({sum_shown}), but the budget "
-        f"is {budget:,} of a window of {window:,}. Nothing was changed. Reduce protected "
-        f"memory, shorten {ends} or tool output, or use a model with a larger context window.",
+        f"InsufficientBudget: what may not be removed needs {needed:,} tokens ({in_words(counts)}), but the "
+        f"budget is {budget:,} of a window of {window:,}. Nothing was changed. Reduce protected memory, "
+        f"shorten {ends} or tool output, or use a model with a larger context window.",
         needed=needed,
         budget=budget,
         arithmetic=counts,
     )
+
+
+def in_words(parts: Mapping[str, int]) -> str:
+    """What may not be removed, and the tokens of each part, for people."""
+    first, *others = [f"{_PARTS.get(name, name)}: {tokens:,}" for name, tokens in parts.items()]
+    return ", ".join([f"{first} tokens", *others])
 
 
 def start_data(tokens: int, limits: Limits, reason: Reason) -> dict[str, Any]:

@@ -334,7 +334,7 @@ class TestPlan:
         huge = [{"role": "user", "content": "word " * 4_000}]
         ended = compact("plan", "--window", "2000", stdin=json.dumps(huge))
         assert ended.code == ExitCode.INSUFFICIENT_BUDGET
-        assert "budget of 1,700 tokens" in ended.err
+        assert "budget of 1,700 tokens" in ended.err and "newest turn: 4,0" in ended.err
 
     def test_every_kind_of_part_is_recognizable(self, compact: Compact) -> None:
         talk = [

@@ -88,6 +88,24 @@ def test_first_turns_that_always_stay_are_told_apart() -> None:
     assert "shorten the newest message" in str(insufficient_budget(alone.insufficient, alone.limits))
 
 
+def test_the_error_that_nothing_fits_names_the_parts_in_words() -> None:
+    numbers = limits_for(policy(hard_cap_buffer=300), 2_500, fixed=1_200)
+    parts = {
+        "system_and_tools": 1_200,
+        "protected": 600,
+        "first_turns": 1,
+        "newest_turn": 500,
+        "marks_of_ours": 9,
+    }
+    error = insufficient_budget(parts, numbers)
+    assert error.arithmetic == parts
+    assert (
+        "needs 2,310 tokens (system prompt and tools: 1,200 tokens, protected messages: 600, first turns: 1, "
+        "newest turn: 500, lines around the summary: 9), but the budget"
+    ) in str(error)
+    assert "_" not in str(error)
+
+
 @pytest.mark.parametrize("scale", [0.5, 0.8, 1.0, 1.1, 2.7])
 def test_a_sum_over_the_budget_is_so_too_as_the_provider_counts(scale: float) -> None:
     numbers = limits_for(policy(hard_cap_buffer=300), 2_500, fixed=3, scale=scale)

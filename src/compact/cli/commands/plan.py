@@ -17,6 +17,7 @@ from compact.console.exits import ExitCode
 from compact.console.files import Conversation
 from compact.console.options import add_input, add_settings
 from compact.console.terminal import one_line
+from compact.core.event_data import in_words
 from compact.manager import CompactManager
 from compact.model.plan import Mode, Plan
 from compact.stores.memory import MemoryStore
@@ -62,8 +63,9 @@ def run(context: Context) -> ExitCode:
             for line in summary.splitlines():
                 context.out.line(one_line(line, 4_000))
         if plan.insufficient is not None:
-            arithmetic = " + ".join(f"{name} {tokens:,}" for name, tokens in plan.insufficient.items())
-            context.warn(f"{arithmetic} is more than the budget of {plan.limits.budget:,} tokens")
+            needed = f"{sum(plan.insufficient.values()):,} tokens ({in_words(plan.insufficient)})"
+            budget = f"the budget of {plan.limits.budget:,} tokens"
+            context.warn(f"what may not be removed needs {needed}, more than {budget}")
     if context.args.json:
         context.print_json({"conversations": shown})
     return ExitCode.INSUFFICIENT_BUDGET if insufficient else ExitCode.OK
