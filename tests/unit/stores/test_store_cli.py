@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from compact.cli import main
+from compact.cli.commands import export
 from compact.console.exits import ExitCode
 from compact.stores import open_store
 from support.cli import Compact, Ended
@@ -155,6 +156,39 @@ def test_what_a_session_holds_already_is_imported_again_only_where_that_is_meant
 
 
 @pytest.mark.spec("S4.15")
+def test_an_export_replaces_a_file_where_that_is_asked_for(
+    compact: Compact, session: list[Any], tmp_path: Path
+) -> None:
+    whole = compact("export", "talk").out
+    mine, link = tmp_path / "mine.jsonl", tmp_path / "link.jsonl"
+    mine.write_text("mine\n")
+    mine.chmod(0o640)
+    link.symlink_to(mine)
+    kept = compact("export", "talk", "-o", "mine.jsonl")
+    assert kept.code == ExitCode.FAILED and "--force" in kept.err and mine.read_text() == "mine\n"
+    assert compact("export", "talk", "-o", "link.jsonl", "--force").code == ExitCode.OK
+    assert mine.read_text() == whole and link.is_symlink() and mine.stat().st_mode & 0o777 == 0o640
+    assert compact("export", "talk", "-o", "new.jsonl", "--force").code == ExitCode.OK
+    assert (tmp_path / "new.jsonl").read_text() == whole
+    assert compact("export", "talk", "-o", os.devnull, "--force").code == ExitCode.OK
+    assert not Path(os.devnull).is_file()
+
+
+def test_an_export_that_breaks_off_leaves_the_file_that_it_would_replace(
+    compact: Compact, session: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.jsonl").write_text("mine\n")
+    before = set(tmp_path.iterdir())
+
+    def full(_: Any) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(export, "to_json", full)
+    broken = compact("export", "talk", "-o", "mine.jsonl", "--force")
+    assert broken.code == ExitCode.FAILED and "No space left" in broken.err
+    assert (tmp_path / "mine.jsonl").read_text() == "mine\n" and set(tmp_path.iterdir()) == before
+
+
 def test_an_export_is_redacted_and_the_store_is_not(compact: Compact, url: str) -> None:
     with open_store(url) as store:
         Desk(store=store).preflight(

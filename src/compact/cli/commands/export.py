@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from shutil import copymode
+from tempfile import mkstemp
 from typing import Any, TextIO
 
 from compact.console.context import Context, to_json
@@ -21,6 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="instead of standard output; may not exist yet"
     )
+    parser.add_argument("--force", action="store_true", help="with -o: replace a file that exists")
     add_store(parser)
 
 
@@ -33,12 +36,11 @@ def run(context: Context) -> ExitCode:
             count = _write(objects, context.out)
         else:
             try:
-                with Path(context.args.output).open("x", encoding="utf-8") as file:
-                    count = _write(objects, file)
+                count = _write_file(objects, Path(context.args.output), context.args.force)
             except FileExistsError:
                 raise StoreError(
                     f"{context.args.output} could not be written: it already exists and is unchanged. "
-                    "Name another file, or remove that one first."
+                    "Name another file, or replace this one with --force."
                 ) from None
             except OSError as error:
                 raise StoreError(f"{context.args.output} could not be written: {error.strerror}.") from None
@@ -59,6 +61,23 @@ def objects_of(messages: Iterable[Message]) -> Iterator[Any]:
         last = message.origin.source
     if last is not None:
         yield last
+
+
+def _write_file(objects: Iterable[Any], path: Path, replaces: bool) -> int:
+    """Write a new file. One that it replaces stays as it is until the new one is complete."""
+    if not replaces or not path.is_file():
+        with path.open("w" if replaces else "x", encoding="utf-8") as file:
+            return _write(objects, file)
+    target = path.resolve()
+    descriptor, part = mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            count = _write(objects, file)
+        copymode(target, part)
+        Path(part).replace(target)
+    finally:
+        Path(part).unlink(missing_ok=True)
+    return count
 
 
 def _write(objects: Iterable[Any], out: TextIO | Any) -> int:
