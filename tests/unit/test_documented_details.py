@@ -62,7 +62,7 @@ def test_a_newest_turn_that_does_not_fit_is_cut_too(name: str) -> None:
 
 def test_the_share_above_which_a_prune_is_discarded() -> None:
     said = promised(
-        "docs/policies.md", r"`agent` discards a prune that would leave more than (\d+) % of the window"
+        "docs/policies.md", r"`agent` discards a prune that would leave more than (\d+)% of the window"
     )
     assert preset("agent").prune_accept_pct == int(said[1]) / 100
 
