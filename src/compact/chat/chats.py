@@ -13,7 +13,8 @@ from compact.chat.events import Notice, Severity, Topic
 from compact.chat.listening import Listening, listening
 from compact.chat.session_settings import newest_settings
 from compact.chat.tools import Toolbox, ToolRunner
-from compact.chat.turn_log import FORMAT, ChatStore, TurnLog
+from compact.chat.turn_log import ChatStore, TurnLog
+from compact.chat.turns import FORMAT
 from compact.config import CompactConfig
 from compact.errors import ConfigError, MissingExtra
 from compact.manager import CompactManager

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compact.chat.turn_log import FORMAT
-from compact.chat.turns import Turn, from_message
+from compact.chat.turns import FORMAT, Turn, from_message
 from compact.errors import FormatError
 from compact.formats import decode_all, recognize
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from compact.chat.session_settings import SessionSettings
-from compact.chat.turns import Turn, from_message, stamp, text_of, user_turn, with_results
-from compact.engine.caller_list import objects_of
+from compact.chat.turns import (
+    Turn,
+    as_turns,
+    is_pinned,
+    pinned_turn,
+    stamp,
+    text_of,
+    user_turn,
+    what_is_said,
+    with_results,
+)
 from compact.errors import FormatError, HistoryGone, NotFound
-from compact.formats import recognize
 from compact.manager import CompactManager
-from compact.model.message import Message
 from compact.model.outcome import ContextUsage
 from compact.model.record import Record, RecordKind, standing
 from compact.ports import Store, Threads
 
-FORMAT = "openai-chat"
 _TITLE = 60
 
 
@@ -77,14 +83,14 @@ class TurnLog:
         self.head = list(self.settings.get("head", []))
         self.space = thread.space
         self.instructions = self._space_instructions(thread.space)
-        self.turns = with_results(_as_turns(list(self.store.originals(self.id))))
+        self.turns = with_results(as_turns(list(self.store.originals(self.id))))
         self._cut_left_behind()
         answered = len(self.turns) <= self.settings.get("imported", 0)
         if self.turns and self.turns[-1].get("role") == "user" and not answered:
             self.draft = text_of(self.turns.pop())
         for position in self.settings.get("pins", []):
             if position < len(self.turns):
-                self.turns[position] = _pinned(self.turns[position], True)
+                self.turns[position] = pinned_turn(self.turns[position], True)
         self._stored = len(self.turns)
 
     def _cut_left_behind(self) -> None:
@@ -132,7 +138,7 @@ class TurnLog:
         pinned = set(self.settings.get("pins", ()))
         for position in before ^ pinned:
             if position < len(self.turns):
-                self.turns[position] = _pinned(self.turns[position], position in pinned)
+                self.turns[position] = pinned_turn(self.turns[position], position in pinned)
         self.changed = True
 
     @property
@@ -298,7 +304,7 @@ class TurnLog:
         return self.usage()
 
     def _refuse_what_is_there(self, turns: Sequence[Turn]) -> None:
-        given, held = list(map(_said, turns)), list(map(_said, self.turns))
+        given, held = list(map(what_is_said, turns)), list(map(what_is_said, self.turns))
         count = len(given)
         if count and given in (held[:count], held[-count:]):
             which = "this message" if count == 1 else f"these {count:,} messages"
@@ -356,7 +362,7 @@ class TurnLog:
             self.catch_up_settings()
             pins = {n for n, turn in enumerate(self.turns) if is_pinned(turn)} - {position}
             self.remember(pins=sorted(pins | {position} if pinned else pins))
-        self.turns[position] = _pinned(self.turns[position], pinned)
+        self.turns[position] = pinned_turn(self.turns[position], pinned)
 
     def name(self, text: str) -> None:
         title = _titled(text)
@@ -395,34 +401,3 @@ class TurnLog:
 
 def _titled(text: str) -> str:
     return " ".join(text.split())[:_TITLE]
-
-
-def _said(turn: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What makes a turn the same one: not when or where it was said."""
-    return {name: turn.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
-
-
-def is_pinned(turn: Mapping[str, Any]) -> bool:
-    meta = turn.get("meta")
-    return isinstance(meta, Mapping) and meta.get("protected") is True
-
-
-def _pinned(turn: Turn, pinned: bool) -> Turn:
-    changed = {name: value for name, value in turn.items() if name != "meta"}
-    found = turn.get("meta")
-    given = found if isinstance(found, Mapping) else {}
-    meta = {name: value for name, value in given.items() if name != "protected"}
-    if pinned:
-        meta["protected"] = True
-    return {**changed, "meta": meta} if meta else changed
-
-
-def _as_turns(messages: Sequence[Message]) -> list[Turn]:
-    """Stored messages as turns; those that another door wrote in its own format are converted."""
-    objects = objects_of(messages)
-    try:
-        if all(isinstance(item, dict) for item in objects) and recognize(objects).name == FORMAT:
-            return objects
-    except FormatError:
-        pass  # a session that several doors wrote into
-    return [turn for message in messages for turn in from_message(message)]

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from compact.engine.caller_list import objects_of
+from compact.errors import FormatError
+from compact.formats import recognize
 from compact.model.message import (
     File,
     Image,
@@ -21,6 +24,8 @@ from compact.model.message import (
 )
 
 Turn = dict[str, Any]
+FORMAT = "openai-chat"
+"""Of all turns."""
 _LARGEST = 1e15
 """Of a number in a turn; more is no cost and no duration."""
 
@@ -134,6 +139,37 @@ def calls_of(turn: Mapping[str, Any]) -> list[str]:
     calls = turn.get("tool_calls")
     found = calls if isinstance(calls, Sequence) and turn.get("role") == "assistant" else ()
     return [str(call["id"]) for call in found if isinstance(call, Mapping) and call.get("id")]
+
+
+def what_is_said(turn: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What makes a turn the same one: not when or where it was said."""
+    return {name: turn.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
+
+
+def is_pinned(turn: Mapping[str, Any]) -> bool:
+    meta = turn.get("meta")
+    return isinstance(meta, Mapping) and meta.get("protected") is True
+
+
+def pinned_turn(turn: Turn, pinned: bool) -> Turn:
+    changed = {name: value for name, value in turn.items() if name != "meta"}
+    found = turn.get("meta")
+    given = found if isinstance(found, Mapping) else {}
+    meta = {name: value for name, value in given.items() if name != "protected"}
+    if pinned:
+        meta["protected"] = True
+    return {**changed, "meta": meta} if meta else changed
+
+
+def as_turns(messages: Sequence[Message]) -> list[Turn]:
+    """Stored messages as turns; those that another door wrote in its own format are converted."""
+    objects = objects_of(messages)
+    try:
+        if all(isinstance(item, dict) for item in objects) and recognize(objects).name == FORMAT:
+            return objects
+    except FormatError:
+        pass  # a session that several doors wrote into
+    return [turn for message in messages for turn in from_message(message)]
 
 
 def from_message(message: Message) -> list[Turn]:

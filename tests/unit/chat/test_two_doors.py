@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compact.chat import Chats, Conversation
-from compact.chat.turn_log import is_pinned
+from compact.chat.turns import is_pinned
 from compact.errors import ChatError, NotFound, StoreError
 from compact.model.event import EventName
 from compact.stores.memory import MemoryStore

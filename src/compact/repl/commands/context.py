@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compact.chat.turn_log import is_pinned
-from compact.chat.turns import text_of
+from compact.chat.turns import is_pinned, text_of
 from compact.console.drawing import as_provider_counts, draw_plan, rows
 from compact.console.terminal import Screen, clean, one_line, plural
 from compact.errors import CompactError

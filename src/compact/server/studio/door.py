@@ -152,7 +152,8 @@ def _token_file(path: Path) -> dict[str, str]:
 
 def _fill(settings: StudioSettings) -> None:
     """The sample session, for every tenant that has none yet."""
-    from compact.chat.turn_log import FORMAT, TurnLog
+    from compact.chat.turn_log import TurnLog
+    from compact.chat.turns import FORMAT
     from compact.manager import CompactManager
     from compact.server.studio.sample import SESSION, TITLE, sample_turns
     from compact.stores import open_store

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from compact.chat.conversation import Conversation
-from compact.chat.turn_log import is_pinned
-from compact.chat.turns import Turn, number_in, text_in, usage_of
+from compact.chat.turns import Turn, is_pinned, number_in, text_in, usage_of
 from compact.functions import count_tokens
 from compact.model.record import Cleared, Injected, Record, RecordKind
 from compact.server.studio import schemas

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compact.chat.conversation import Conversation
-from compact.chat.turn_log import is_pinned
+from compact.chat.turns import is_pinned
 from compact.config import CompactConfig
 from compact.core.view import Item
 from compact.errors import CompactError
