@@ -95,7 +95,7 @@ KEPT = {
 
 @pytest.mark.spec("S0.3")
 @pytest.mark.parametrize(
-    ("name", "share", "lost"), [("coding", 0.3, 0), ("ferry", 0.3, 1), ("friends", 0.4, 5)]
+    ("name", "share", "lost"), [("coding", 0.3, 0), ("ferry", 0.3, 0), ("friends", 0.4, 4)]
 )
 def test_decisions_and_requirements_are_still_answerable(name: str, share: float, lost: int) -> None:
     messages = session(name)
@@ -190,7 +190,8 @@ def test_a_continuation_says_where_things_stand(strategy: str) -> None:
     sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", text, re.M))
     assert "edited" in sections["What was done"] and "src/export/dates.py" in sections["What was done"]
     assert "REGION_ZONES is missing because" in sections["Current state"]
-    assert "Never edit files under vendor/." in sections["Preferences"]
+    assert "Never edit files under vendor/." in sections["Task"]
+    assert "keep the regions.toml file" in sections["Preferences"]
     assert "give lisbon, madeira and canary their zones" in sections["Next"]
     assert "no result yet: edit_file(path=data/regions.toml" in sections["Calls in progress"]
     assert "REGION_OFFSETS" in sections["Ids, names and values"]

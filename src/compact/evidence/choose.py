@@ -18,7 +18,7 @@ from compact.evidence.features import NOTHING, Features, features_of, weights_of
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN
 from compact.evidence.survival import Holder
-from compact.evidence.words import content_words
+from compact.evidence.words import content_words, is_about
 from compact.model.summary import Evidence, EvidenceKind
 
 _AGAIN = 0.1
@@ -27,6 +27,8 @@ _VALUE = 24
 """A value's rank against the weight of words, set by hand: higher keeps more identifiers, fewer phrases."""
 _SAME_MATTER = 0.36
 """How alike two sayings on one matter are; no correction in the benchmark is less alike."""
+_PLAINLY = 0.50
+"""How alike they are where the later one stands beside the earlier, unless it says that it corrects."""
 _FEW_SAYINGS = 4
 """A word that more sayings have is talk of the day and links none of them."""
 _FOCUS = 4.0
@@ -47,6 +49,8 @@ class Shares:
     all_words: float = 0.80
     """The same where all of it fits into that much."""
     conclusions: float = 0.12
+    newest: float = 0.08
+    """Of those, for what the assistant stated last: where things stand, and what is next."""
     done: float = 0.05
     values: float = 0.20
     tool_values: float = 0.25
@@ -99,7 +103,8 @@ class Choice:
         among: Iterable[int] | None = None,
     ) -> None:
         """`before` is text that stands already: what it covers is covered. `among`: places in the ledger."""
-        self._places = list(range(len(ledger)) if among is None else among)
+        places = range(len(ledger)) if among is None else among
+        self._places = [place for place in places if not _is_bare(ledger[place])]
         self._units = units = [ledger[place] for place in self._places]
         self._groups = [_group_of(unit) for unit in units]
         # A unit that is one value covers itself.
@@ -137,6 +142,8 @@ class Choice:
         if before:
             flat = " ".join(before.split())
             self._taken.update((number, None) for number in spoken if units[number].value in flat)
+        self._beside: set[int] = set()
+        """Sayings that plainly take up an earlier one, and so stand beside it."""
         self._later = self._links()
 
     def _answered(self, room: int) -> None:
@@ -171,6 +178,10 @@ class Choice:
         self._fill(own, room, {Group.OWN: int(room * share)})
         room = min(room, self._spent[Group.OWN] + self._spent[Group.SHOWN] + shares.rest_chars)
         spared = max(0.0, shares.words - self._spent[Group.OWN] / max(1, room))
+        stated = self._of[Group.CONCLUDED]
+        at = max((self._units[number].message for number in stated), default=-1)
+        last = [number for number in stated if self._units[number].message == at]
+        self._fill(last, room, {Group.CONCLUDED: int(room * shares.newest)})
         for group, share in (
             (Group.CONCLUDED, shares.conclusions + _HANDED_ON * spared),
             (Group.DONE, shares.done),
@@ -302,7 +313,7 @@ class Choice:
         spent = self._spent[group] + cost
         if self._used + cost > room or spent > most.get(group, room):
             return False
-        after = self._taken[later] if later is not None else None
+        after = self._taken[later] if later is not None and later in self._beside else None
         one = Candidate(unit, self._places[number], cost, group, self._features[number].names, after)
         self._taken[number] = one
         self.picked.append(one)
@@ -339,7 +350,14 @@ class Choice:
                     best, score = other, alike
             if best >= 0 and best not in found:
                 found[best] = number
+                if score >= _PLAINLY or is_about(self._units[number].value.split(), "corrects", "anew"):
+                    self._beside.add(number)
         return found
+
+
+def _is_bare(unit: Evidence) -> bool:
+    """A number that says nothing without its sentence: 155, 7:30 or 15th, not 12.50 or $12."""
+    return unit.kind is EvidenceKind.NUMBER and not unit.value.strip("0123456789,:stndrh")
 
 
 def _cost(unit: Evidence) -> int:

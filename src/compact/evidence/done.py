@@ -20,22 +20,17 @@ _LOOKED_AT = 4_000
 def done_in(steps: Sequence[Step]) -> Iterator[Evidence]:
     """Each file once, each command with its newest ending, calls that act."""
     yield from _files(steps)
-    newest: dict[str, Step] = {}
     for step in steps:
         if step.pending:
             what = (
                 f"`{clip(step.command, _LONGEST_COMMAND)}`" if step.command else f"{step.tool}({step.given})"
             )
             yield Evidence(EvidenceKind.DONE, what, step.position, PENDING, 1.5)
-        elif step.command:
-            newest.pop(step.command, None)
-            newest[step.command] = step
-        elif step.acts and not step.changes:
+        elif step.acts and not step.changes and not step.command:
             ending = f" → {step.status}" if step.failed else ""
             called = f"{step.tool}({step.given}){ending}"
             yield Evidence(EvidenceKind.DONE, called, step.position, CALLED, 1.2 if step.failed else 1.0)
-    for step in newest.values():
-        yield _ran(step)
+    yield from _commands(steps)
     yield from _errors(steps)
 
 
@@ -62,24 +57,28 @@ def _telling_line(added: str) -> str:
     return max(able, key=lambda line: (len(values_in(line)), len(line)), default="")
 
 
-def _ran(step: Step) -> Evidence:
-    command = clip(step.command, _LONGEST_COMMAND)
-    weight = 1.4 if step.failed or step.result else 0.5
-    return Evidence(EvidenceKind.DONE, command, step.position, f"{RAN} {step.status}".strip(), weight)
+def _commands(steps: Sequence[Step]) -> Iterator[Evidence]:
+    """Lines with a command that no later line has; those that only show or only change files say nothing."""
+    later: set[str] = set()
+    newest = []
+    for step in reversed(steps):
+        tells = step.failed or step.result or not step.changes
+        if tells and not step.pending and not step.doing <= later:
+            later |= step.doing
+            newest.append(step)
+    for step in reversed(newest):
+        command, weight = clip(step.command, _LONGEST_COMMAND), 1.4 if step.failed or step.result else 0.5
+        yield Evidence(EvidenceKind.DONE, command, step.position, f"{RAN} {step.status}".strip(), weight)
 
 
 def _errors(steps: Sequence[Step]) -> Iterator[Evidence]:
     """What went wrong and how tests ended, in the tools' own words."""
     found: dict[str, Evidence] = {}
     for step in steps:
-        at = step.result_position
-        if step.result:
-            found[step.result] = Evidence(
-                EvidenceKind.ERROR, step.result, at, "test run", 1.0, untrusted=True
-            )
-        if step.error:
-            error = clip(" ".join(step.error.split()), 240)
-            found[error] = Evidence(EvidenceKind.ERROR, error, at, "", 1.0, untrusted=True)
-        for test in step.failing:
-            found[test] = Evidence(EvidenceKind.ERROR, test, at, "failing test", 1.0, untrusted=True)
+        failing = ((test, "failing test") for test in step.failing)
+        error = clip(" ".join(step.error.split()), 240)
+        for line, label in ((step.result, "test run"), (error, ""), *failing):
+            if line:
+                at = step.result_position
+                found[line] = Evidence(EvidenceKind.ERROR, line, at, label, 1.0, untrusted=True)
     yield from found.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -35,6 +36,9 @@ _FEWEST_UNITS = 1_000
 _OPENING = 60
 """Units of what the user said first that always stay."""
 _AGING = 0.95
+_HINT = re.compile(r"\brecall r-[0-9a-f]{10}\b")
+"""Stands in outputs that were cut: our own name for the whole."""
+_values_of = remembered(lambda text, _: values_in(text))
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
 
 
@@ -99,12 +103,7 @@ def _take_values(mentions: Mentions, message: Message, text: str, at: int, hidin
         if isinstance(part, ToolCall):
             mentions.take(_values_of(canonical_json(arguments_of(part, hiding))), CALL, at)
         elif isinstance(part, ToolResult | Opaque):
-            mentions.take(_values_of(hiding.text(part.text)), TOOL, at)
-
-
-@remembered
-def _values_of(text: str, _: bool) -> dict[str, EvidenceKind]:
-    return values_in(text)
+            mentions.take(_values_of(_HINT.sub("", hiding.text(part.text))), TOOL, at)
 
 
 def most_units(summary: str) -> int:

@@ -34,6 +34,11 @@ _TAKING = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?(rm|mv|cp|checkout|restore)\s(
 _PATCHED = re.compile(
     r"^[ \t]*\*\*\* (Update|Add|Delete) File: ([^\n]+)$|^\+\+\+ (?:b/)?([^\s]+)", re.MULTILINE
 )
+_LOOKS = re.compile(
+    r"(?:grep|egrep|rg|sed|awk|cat|ls|find|head|tail|wc|pwd|tree|which|nl|sort|uniq|cut|echo|cd|"
+    r"git (?:log|status|diff|show|blame))\b"
+)
+_SIMPLE = re.compile(r"(?:[^;&|\n]|(?<=>)&)+")
 _ELSEWHERE = re.compile(r"[;&|\n]\s*cd\s")
 _PASSING = re.compile(r"\$|^/tmp/|^/dev/|\*|\.(?:log|out|err|tmp)$")
 _CODE = re.compile(
@@ -85,6 +90,8 @@ class Step:
     failing: tuple[str, ...]
     acts: bool
     """Whether it may have changed something outside, as far as the tool's name says."""
+    doing: frozenset[str]
+    """The commands of the line that do something, without those that only show, such as `| tail -5`."""
     pending: bool = False
 
 
@@ -144,6 +151,7 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
         result=result,
         failing=failing,
         acts=bool(changes) or not (command or set(words) & _READS),
+        doing=_doing(bare),
         pending=answered is None,
     )
 
@@ -152,6 +160,12 @@ def _in_one_line(command: str) -> str:
     """A command up to the text that it writes, if it writes one."""
     head = command[: start.start()] + "…" if (start := _WRITES_TEXT.search(command)) else command
     return " ".join(head.split())
+
+
+def _doing(command: str) -> frozenset[str]:
+    masked = _QUOTED.sub(lambda quoted: "'" * len(quoted[0]), command)
+    parts = (command[part.start() : part.end()].strip() for part in _SIMPLE.finditer(masked))
+    return frozenset(part.removesuffix("2>&1").strip() for part in parts if not _LOOKS.match(part)) - {""}
 
 
 def _command_of(given: Mapping[str, Any]) -> str:

@@ -99,14 +99,6 @@ def survival(kept: Survival) -> Mapping[str, float]:
     return {"all": round(sum(count.kept for count in counts.values()) / total, 4), **shares}
 
 
-def kind_of(unit: Evidence) -> SectionKind:
-    if unit.kind in WORDS:
-        return SectionKind.WORDS if unit.context != SHOWN else SectionKind.OTHER
-    if unit.kind is EvidenceKind.CONCLUDED:
-        return SectionKind.CONCLUSIONS
-    return SectionKind.DONE if unit.kind is EvidenceKind.DONE else SectionKind.VALUES
-
-
 def counted(ledger: Sequence[Evidence], text: str) -> Survival:
     """How many words, conclusions and values `text` holds, and the best of what it lacks.
 

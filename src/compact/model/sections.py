@@ -24,6 +24,7 @@ class SectionKind(StrEnum):
 TITLES: Mapping[str, SectionKind] = MappingProxyType(
     {
         "goals": SectionKind.WORDS,
+        "task": SectionKind.WORDS,
         "constraints": SectionKind.WORDS,
         "constraints and wishes": SectionKind.WORDS,
         "goals and preferences": SectionKind.WORDS,

@@ -44,7 +44,8 @@ def claims_of(session: str, strategy: str) -> list[str]:
     """The lines that claim something; of the brief, its sentences."""
     text = summary_of(session, strategy).text
     prose, _, words = text.partition("## User's words\n") if strategy == "brief" else ("", "", text)
-    told = re.split(r"; (?=\[m|[A-Z][a-z ]+: )|(?<=\]\.) |\. (?=Key|Open|Done)", prose)
+    lists = "Paths|Ids|Links|Figures|Code names|Dates|Named|Commands"
+    told = re.split(rf"; (?=\[m|(?:{lists}): )|(?<=\]\.) |\. (?=Key|Open|Done)", prose)
     lines = [
         *(re.sub(r"^(?:Decided|Done|Ran|Open|Key values): ", "", part) for part in told),
         *words.splitlines(),

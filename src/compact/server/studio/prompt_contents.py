@@ -8,8 +8,9 @@ from functools import cached_property
 
 from compact.chat.conversation import Conversation
 from compact.core.view import Item, apply_entries
-from compact.evidence.ledger import VALUES, extract
-from compact.evidence.survival import Holder, kind_of
+from compact.evidence.ledger import VALUES, WORDS, extract
+from compact.evidence.said import SHOWN
+from compact.evidence.survival import Holder
 from compact.formats import by_name, decode_all
 from compact.functions import count_tokens
 from compact.model.message import Message, ToolCall, ToolResult
@@ -107,7 +108,7 @@ class PromptContents:
         """In which messages each thing was done."""
         found: defaultdict[str, set[int]] = defaultdict(set)
         for unit in self._ledger:
-            if kind_of(unit) is SectionKind.DONE:
+            if _kind_of(unit) is SectionKind.DONE:
                 found[unit.value].add(unit.message)
         return found
 
@@ -115,11 +116,19 @@ class PromptContents:
     def _units(self) -> list[tuple[str, Evidence]]:
         units = self._ledger
         values = sorted((unit for unit in units if _counts_as_value(unit)), key=lambda one: -one.rank)
-        spoken = ((kind_of(unit), unit) for unit in units if unit.kind not in VALUES)
+        spoken = ((_kind_of(unit), unit) for unit in units if unit.kind not in VALUES)
         prose = [(kind.value, unit) for kind, unit in spoken if kind is not SectionKind.OTHER]
         # What was said twice counts once, where it was said first.
         once = {(kind, unit.value): (kind, unit) for kind, unit in reversed(prose)}
         return [*once.values(), *((_VALUE_KINDS[unit.kind], unit) for unit in values[:_MOST_VALUES])]
+
+
+def _kind_of(unit: Evidence) -> SectionKind:
+    if unit.kind in WORDS:
+        return SectionKind.WORDS if unit.context != SHOWN else SectionKind.OTHER
+    if unit.kind is EvidenceKind.CONCLUDED:
+        return SectionKind.CONCLUSIONS
+    return SectionKind.DONE if unit.kind is EvidenceKind.DONE else SectionKind.VALUES
 
 
 def survived(kinds: Sequence[schemas.KindSurvival]) -> schemas.Survived:

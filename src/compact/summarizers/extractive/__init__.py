@@ -15,7 +15,7 @@ from compact.evidence.reading import sentences
 from compact.evidence.said import SHOWN
 from compact.evidence.survival import counted, survival
 from compact.evidence.words import clip
-from compact.model.message import MessageKind, Role
+from compact.model.message import MessageKind
 from compact.model.sections import SectionKind, sections_of
 from compact.model.summary import Evidence, EvidenceKind, Summary, SummaryRequest
 from compact.ports import TokenCounter
@@ -43,21 +43,14 @@ class Material:
         has_content = [not is_empty_failure(message) for message in request.messages]
         messages = list(compress(request.messages, has_content))
         positions = list(compress(request_positions(request), has_content))
-        own = extract(messages, positions, is_secret=is_secret, room=request.max_tokens)
+        self.own = extract(messages, positions, is_secret=is_secret, room=request.max_tokens)
         inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
         self.summary = "\n".join(filter(None, (request.previous_summary, *inside)))
         if retell:
-            own = (*_repeated(self.summary, request.previous_evidence), *own)
-        self.own = own
+            self.own = (*_repeated(self.summary, request.previous_evidence), *self.own)
         self.since = min(positions, default=0)
         """The first message of this span; what stands before it in the ledger is of earlier ones."""
         self.ledger = fold(request.previous_evidence, self.own)
-        spoken = (
-            at
-            for at, message in zip(positions, messages, strict=True)
-            if message.role is Role.ASSISTANT and message.text
-        )
-        self.newest = max(spoken, default=-1)
 
 
 def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
@@ -131,7 +124,7 @@ def fitted(
     among = pool(material.ledger, material.since, int(room), strategy.shares.all_words, material.summary)
     choice = Choice(material.ledger, focus, before, among)
     picked = list(choice.take(int(room), strategy.shares))
-    made = draft(picked, strategy, material.newest)
+    made = draft(picked, strategy)
     tokens = count(made.text) if picked else 0
     for _ in range(_TRIES):
         if not 0 < tokens < limit * _WELL_FILLED:
@@ -141,11 +134,11 @@ def fitted(
         if len(taken) == len(picked):
             break
         picked = list(taken)
-        made = draft(picked, strategy, material.newest)
+        made = draft(picked, strategy)
         tokens = count(made.text)
     while tokens > limit and picked:
         picked = _fewer(picked, limit / tokens)
-        made = draft(picked, strategy, material.newest)
+        made = draft(picked, strategy)
         tokens = count(made.text)
     if not picked:
         return _at_least_something(material, strategy, limit, count)
@@ -161,17 +154,22 @@ def _at_least_something(
         return Draft("", ""), 0
     for chars in (3 * limit, 2 * limit, limit):
         shown = replace(said, value=clip(said.value, max(chars - 30, 8)), context="")
-        one = Candidate(shown, 0, 0, Group.OWN)
-        made = draft([one], strategy, material.newest)
+        made = draft([Candidate(shown, 0, 0, Group.OWN)], strategy)
         if made.text and (tokens := count(made.text)) <= limit:
             return made, tokens
     return Draft("", ""), 0
 
 
 def _fewer(picked: list[Candidate], share: float) -> list[Candidate]:
-    """Without the last choices, so that about this share of the size is left."""
+    """Without the last choices, so that about this share of the size is left.
+
+    Where one of the last is enough, it goes alone: what comes after it may be small and fit as well.
+    """
     kept, size = list(picked), sum(one.cost for one in picked)
     left = int(size * min(share, 0.995))
+    for at in range(len(picked) - 1, len(picked) * 2 // 3, -1):
+        if picked[at].group is not Group.OWN and picked[at].cost >= size - left:
+            return [*picked[:at], *picked[at + 1 :]]
     while kept and (size > left or len(kept) == len(picked)):
         size -= kept.pop().cost
     return kept

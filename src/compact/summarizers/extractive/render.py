@@ -30,6 +30,7 @@ _SHORT_LINE = 260
 _LONG_LINE = 600
 """Of one message: its number need not be said again and again."""
 _FAR = 12
+_ENDS = ".!?…:;。！？"
 _PROSE_LABELS = {
     Part.CONCLUDED: "Decided",
     Part.FILES: "Done",
@@ -51,10 +52,10 @@ class Draft:
         return "\n".join(filter(None, (self.trusted, self.untrusted)))
 
 
-def draft(picked: Sequence[Candidate], strategy: Strategy, newest: int) -> Draft:
-    """A summary of what was picked; `newest` is the position of the assistant's last message."""
+def draft(picked: Sequence[Candidate], strategy: Strategy) -> Draft:
+    """A summary of what was picked."""
     picked = _once(picked)
-    parts = _sorted_out(picked, newest)
+    parts = _sorted_out(picked)
     written: list[str] = []
     under_headings = {part for _, parts_under in strategy.headings for part in parts_under}
     if strategy.sentences:
@@ -89,10 +90,12 @@ def _once(picked: Sequence[Candidate]) -> list[Candidate]:
     return [one for one in picked if id(one) not in inside]
 
 
-def _sorted_out(picked: Sequence[Candidate], newest: int) -> dict[Part, list[Candidate]]:
+def _sorted_out(picked: Sequence[Candidate]) -> dict[Part, list[Candidate]]:
     parts: dict[Part, list[Candidate]] = {part: [] for part in Part}
     ordered = sorted(picked, key=lambda one: (one.unit.message, one.order))
     first = next((one.unit.message for one in ordered if one.unit.kind in WORDS), -1)
+    stated = (one.unit.message for one in ordered if one.unit.kind is EvidenceKind.CONCLUDED)
+    newest = max(stated, default=-1)
     for one in ordered:
         unit = one.unit
         if unit.kind in WORDS:
@@ -112,7 +115,7 @@ def _lines(part: Part, picked: Sequence[Candidate], strategy: Strategy) -> Itera
     if part in (Part.TASK, Part.WORDS):
         yield from _words(picked)
     elif part in (Part.CONCLUDED, Part.NEWEST):
-        yield from _grouped(picked)
+        yield from (f"- {_cite(line)} {_joined(line)}" for line in _runs(picked))
     elif part in (Part.FILES, Part.STEPS):
         yield from _changes(picked) if strategy.changes and part is Part.FILES else _done(picked)
     elif part is Part.PENDING:
@@ -124,33 +127,28 @@ def _lines(part: Part, picked: Sequence[Candidate], strategy: Strategy) -> Itera
 def _words(picked: Sequence[Candidate]) -> Iterator[str]:
     """The user's words in quotes. What was said later on the matter stands directly behind the earlier."""
     chosen = {id(one) for one in picked}
-    moved = {id(one.later) for one in picked if one.later is not None and id(one.later) in chosen}
-    line: list[Candidate] = []
+    moved = {id(one.later) for one in picked if one.later is not None}
+    alone = [one for one in picked if "asked in" in one.unit.context or id(one.later) in chosen]
+    for line in _runs([one for one in picked if id(one) not in moved], alone):
+        yield _with_later(line[0], chosen) if line[0] in alone else f"- {_quotes(line)} {_cite(line)}"
+
+
+def _runs(picked: Iterable[Candidate], alone: Sequence[Candidate] = ()) -> Iterator[list[Candidate]]:
+    """Those of near messages together, as one line can hold them."""
+    run: list[Candidate] = []
     for one in picked:
-        if id(one) in moved:
-            continue
-        later = one.later if one.later is not None and id(one.later) in chosen else None
-        if later is not None or "asked in" in one.unit.context:
-            yield from _said_line(line)
-            line = []
-            yield _with_later(one, chosen)
-        elif line and not _share_a_line(line, one):
-            yield from _said_line(line)
-            line = [one]
-        else:
-            line.append(one)
-    yield from _said_line(line)
+        if run and (run[0] in alone or one in alone or not _share_a_line(run, one)):
+            yield run
+            run = []
+        run.append(one)
+    if run:
+        yield run
 
 
 def _share_a_line(line: Sequence[Candidate], one: Candidate) -> bool:
     near = one.unit.message - line[0].unit.message <= _NEAR
     longest = _LONG_LINE if one.unit.message == line[0].unit.message else _SHORT_LINE
     return near and sum(len(other.unit.value) + 3 for other in line) + len(one.unit.value) < longest
-
-
-def _said_line(line: Sequence[Candidate]) -> Iterator[str]:
-    if line:
-        yield f"- {_quotes(line)} {_cite(line)}"
 
 
 def _quotes(line: Sequence[Candidate]) -> str:
@@ -176,24 +174,11 @@ def _with_later(one: Candidate, chosen: set[int]) -> str:
     return shown
 
 
-def _grouped(picked: Sequence[Candidate]) -> Iterator[str]:
-    """Sentences, those of near messages on one line."""
-    line: list[Candidate] = []
-    for one in picked:
-        if line and not _share_a_line(line, one):
-            yield f"- {_cite(line)} {_joined(line)}"
-            line = []
-        line.append(one)
-    if line:
-        yield f"- {_cite(line)} {_joined(line)}"
-
-
 def _joined(line: Sequence[Candidate]) -> str:
-    return " ".join(
-        f"{text}{'' if text[-1] in '.!?…:;。！？' else '.'}"
-        for one in line
-        if (text := neutralize(one.unit.value))
-    )
+    """Sentences as they are; items of a list, which have no end of their own, part by semicolons."""
+    texts = filter(None, (neutralize(one.unit.value) for one in line))
+    joined = " ".join(text if text[-1] in _ENDS else f"{text};" for text in texts)
+    return f"{joined[:-1]}." if joined.endswith(";") else joined
 
 
 def _done(picked: Sequence[Candidate]) -> Iterator[str]:
@@ -201,16 +186,16 @@ def _done(picked: Sequence[Candidate]) -> Iterator[str]:
     if files:
         effects: dict[str, list[str]] = {}
         for one in files:
-            effect, _, times = _effect(one.unit).partition(" ")
-            plain = times.endswith("times")
-            name = f"{one.unit.value} ({times})" if times and plain else one.unit.value
-            effects.setdefault(effect if plain or not times else f"{effect} {times}", []).append(name)
+            effect, _, how = _effect(one.unit).partition(" ")
+            effects.setdefault(effect, []).append(f"{one.unit.value} ({how})" if how else one.unit.value)
         shown = "; ".join(f"{effect} {', '.join(names)}" for effect, names in effects.items())
         yield f"- {_cite_positions(at for one in files for at in _positions(one.unit))} {neutralize(shown)}"
     for one in picked:
         unit = one.unit
         if unit.context.startswith(RAN):
-            yield f"- {_cite([one])} ran `{neutralize(unit.value)}`{_ending(unit)}"
+            status = unit.context.removeprefix(RAN).strip()
+            ending = f" → {status}" if status and status != "exit 0" else ""
+            yield f"- {_cite([one])} ran `{neutralize(unit.value)}`{ending}"
         elif unit.context.startswith(CALLED):
             yield f"- {_cite([one])} called {neutralize(unit.value)}"
 
@@ -232,11 +217,6 @@ def _positions(unit: Evidence) -> list[int]:
     """Of the first change of a file and of the last."""
     since = unit.context.partition(" | ")[0].partition(f" {SINCE}")[2]
     return [int(since), unit.message] if since.isdecimal() else [unit.message]
-
-
-def _ending(unit: Evidence) -> str:
-    status = unit.context.removeprefix(RAN).strip()
-    return f" → {status}" if status and status != "exit 0" else ""
 
 
 def _values(units: Sequence[Evidence]) -> Iterator[str]:
@@ -289,13 +269,10 @@ def _prose(parts: dict[Part, list[Candidate]], wanted: Iterable[Part], most: int
     """One sentence a part: what belongs together is joined by semicolons."""
     sentences = []
     for part in wanted:
-        shown = [line.removeprefix("- ").rstrip(".") for line in _lines(part, parts[part], _PLAIN)]
+        shown = [line.removeprefix("- ").rstrip(".") for line in _lines(part, parts[part], Strategy(()))]
         if shown:
-            sentences.append(f"{_PROSE_LABELS[part]}: {'; '.join(shown)}.")
+            sentences.append(fold_sentences(f"{_PROSE_LABELS[part]}: {'; '.join(shown)}.", 1))
     return fold_sentences(" ".join(sentences), most)
-
-
-_PLAIN = Strategy(())
 
 
 def _cite(line: Sequence[Candidate]) -> str:

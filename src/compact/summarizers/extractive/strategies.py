@@ -37,9 +37,10 @@ class Strategy:
 
 USERS_WORDS = "User's words"
 _HANDOVER = (
+    ("Task", (Part.TASK,)),
+    ("Preferences", (Part.WORDS,)),
     ("What was done", (Part.FILES, Part.STEPS)),
     ("Current state", (Part.CONCLUDED,)),
-    ("Preferences", (Part.TASK, Part.WORDS)),
     ("Next", (Part.NEWEST,)),
     ("Calls in progress", (Part.PENDING,)),
     ("Ids, names and values", (Part.VALUES,)),
