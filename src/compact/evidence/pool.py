@@ -8,10 +8,7 @@ from compact.evidence.ledger import WORDS
 from compact.evidence.survival import holder
 from compact.model.summary import Evidence, EvidenceKind
 
-_DEEP = 2
-"""How much is looked at again of the earlier units that the last summary passed over, as a multiple of what
-the share of their kind holds."""
-_OTHERS_SHARE = 0.25
+_OTHERS_SHARE = 0.5
 _AROUND = 8
 """Characters of bullet, quotes and citation around a unit."""
 
@@ -37,7 +34,7 @@ def pool(
             older.setdefault(kind, []).append(place)
     ranks = [unit.rank for unit in ledger]
     for kind, units in older.items():
-        left = int(_DEEP * room * (words_share if kind in WORDS else _OTHERS_SHARE))
+        left = int(room * (words_share if kind in WORDS else _OTHERS_SHARE))
         # Of equal rank the newest goes first.
         units.reverse()
         units.sort(key=ranks.__getitem__, reverse=True)
