@@ -1,4 +1,4 @@
-"""Evidence: what was said, concluded, done and named, taken literally from a span, without a model."""
+"""Evidence: what was said, concluded, done and named, taken literally from a span without a model."""
 
 from __future__ import annotations
 

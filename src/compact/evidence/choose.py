@@ -1,8 +1,8 @@
-"""One choice under a budget: greedy by gain over cost, with diminishing returns and guaranteed shares.
+"""Choose units under a budget: greedy by gain over cost, with diminishing returns and guaranteed shares.
 
-What is covered are features: content words and pairs of them, and values. A feature that is covered already
-adds little, so a sentence that repeats another is worth little, and a value that a sentence names needs no
-line of its own (monotone submodular coverage after Lin and Bilmes 2011, where greedy is near the best).
+Each unit covers features: content words, pairs of them, and values. A feature that is already covered adds
+little, so a sentence that repeats another is worth little, and a value that a sentence names needs no line of
+its own (monotone submodular coverage after Lin and Bilmes 2011, where greedy is near the best).
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from compact.evidence.words import content_words, is_about
 from compact.model.summary import Evidence, EvidenceKind
 
 _AGAIN = 0.1
-"""What a feature is worth that is covered already, of what it was worth before."""
+"""The share of its worth that a feature keeps once it is covered."""
 _VALUE = 24
 """A value's rank against the weight of words, set by hand: higher keeps more identifiers, fewer phrases."""
 _SAME_MATTER = 0.36
-"""How alike two sayings on one matter are; no correction in the benchmark is less alike."""
+"""How similar two sayings on one matter are; no correction in the benchmark is less similar."""
 _PLAINLY = 0.50
 """How alike they are where the later one stands beside the earlier, unless it says that it corrects."""
 _FEW_SAYINGS = 4
-"""A word that more sayings have is talk of the day and links none of them."""
+"""A word in more sayings than this is common talk and links none of them."""
 _FOCUS = 4.0
 _SAYING = 12.0
-"""What a saying is worth apart from its words, if it says something new: many short ones count most."""
+"""What a new saying is worth apart from its words: many short ones count most."""
 _HANDED_ON = 0.46
-"""Of the room that the user's words leave over, what goes to conclusions before all kinds compete for it."""
+"""Share of the room left by the user's words that goes to conclusions before all kinds compete for it."""
 _FRAGMENT, _ONE_MORE = 24, 2
-"""Characters that every sentence costs on top, or shreds would look cheap, and every value of a list."""
+"""Extra characters charged for every sentence, or fragments would look cheap, and for every listed value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How the room is shared out. What a kind leaves over is the others'."""
+    """How the room is divided. What one kind does not use goes to the others."""
 
     words: float = 0.72
     """Guaranteed to what the user said."""
     all_words: float = 0.80
-    """The same where all of it fits into that much."""
+    """The same, if all of it fits in that much."""
     conclusions: float = 0.12
     newest: float = 0.08
     """Of those, for what the assistant stated last: where things stand, and what is next."""
     done: float = 0.05
     values: float = 0.20
     tool_values: float = 0.25
-    """The most that values may take which only tools said."""
+    """The most that values named only by tools may take."""
     rest_chars: int = 1_000_000
-    """The most that all but the user's words may take: a brief stays brief, however much room there is."""
+    """The most that everything but the user's words may take, so that a brief stays brief in any room."""
 
 
 class Group(Enum):
-    """What shares a part of the room."""
+    """Kinds that share a part of the room."""
 
     OWN = "what the user said"
     SHOWN = "what the user quoted or pasted"
@@ -69,7 +69,7 @@ class Group(Enum):
     VALUE = "values that somebody used"
     TOOL = "what only tools said"
 
-    __hash__ = object.__hash__  # the enum's own is a call of Python, and a choice counts by group
+    __hash__ = object.__hash__  # The enum's own hash runs in Python, and a choice counts by group.
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +80,7 @@ class Candidate:
     group: Group
     names: tuple[str, ...] = ()
     later: Candidate | None = None
-    """What the user said later on the same matter: this one may stay only where that one does."""
+    """What the user said later on the same matter: this unit may stay only if that one does."""
 
 
 def _group_of(unit: Evidence) -> Group:
@@ -93,7 +93,7 @@ _GROUPS = {EvidenceKind.CONCLUDED: Group.CONCLUDED, EvidenceKind.DONE: Group.DON
 
 
 class Choice:
-    """Units of a ledger, and which of them were taken so far. They are known by their number here."""
+    """Units of a ledger, and which of them are taken so far. Units are identified by their number here."""
 
     def __init__(
         self,
@@ -102,12 +102,12 @@ class Choice:
         before: str = "",
         among: Iterable[int] | None = None,
     ) -> None:
-        """`before` is text that stands already: what it covers is covered. `among`: places in the ledger."""
+        """`before` is text already in place: what it covers is covered. `among`: places in the ledger."""
         places = range(len(ledger)) if among is None else among
         self._places = [place for place in places if not _is_bare(ledger[place])]
         self._units = units = [ledger[place] for place in self._places]
         self._groups = [_group_of(unit) for unit in units]
-        # A unit that is one value covers itself.
+        # A unit that is a single value covers itself.
         self._features = [
             NOTHING if unit.kind in _SINGLE_VALUES else features_of(unit.value) for unit in units
         ]
@@ -125,12 +125,12 @@ class Choice:
         """What covering a feature adds now."""
         self._covered: set[str] = set()
         self._fresh: dict[int, set[str]] = {}
-        """Words of a saying that were not covered when last looked at."""
+        """Words of a saying that were not covered at the last look."""
         if before:
             self._cover(before, features_of(before))
         self.picked: list[Candidate] = []
         self._taken: dict[int, Candidate | None] = {}
-        """What needs no choice any more, with the candidate where it was picked."""
+        """Units that need no further choice, with the candidate they were picked with."""
         self._used = 0
         self._spent: Counter[Group] = Counter()
         self._of: dict[Group, list[int]] = {group: [] for group in Group}
@@ -138,7 +138,7 @@ class Choice:
             self._of[group].append(number)
         self._standing = self._standings(frozenset(content_words(focus)))
         self._rates = self._highest_rates()
-        """What each was worth for its size when last looked at, negative; less now, if anything."""
+        """Each unit's worth per size at the last look, negated; it can only have dropped since."""
         if before:
             flat = " ".join(before.split())
             self._taken.update((number, None) for number in spoken if units[number].value in flat)
@@ -147,7 +147,7 @@ class Choice:
         self._later = self._links()
 
     def _answered(self, room: int) -> None:
-        """A question stands with its answer, unless words do not fit and the answer repeats it."""
+        """A question stays with its answer, unless words do not fit and the answer repeats it."""
         own = self._of[Group.OWN]
         if sum(self._costs[number] for number in own) > room:
             for number in own:
@@ -163,7 +163,7 @@ class Choice:
         self._taken.update(dict.fromkeys([stated[place] for place in held]))
 
     def take(self, room: int, shares: Shares) -> list[Candidate]:
-        """The choice for `room` characters, best first. Asked for a larger room, it goes on from there."""
+        """The choice for `room` characters, best first. For a larger room it continues from there."""
         own = self._of[Group.OWN]
         if not self.picked:
             self._answered(int(room * shares.all_words))
@@ -193,17 +193,17 @@ class Choice:
         return self.picked
 
     def _share_of_words(self, room: int, shares: Shares) -> float:
-        """More where that is enough for all that the user said: only what does not fit is ranked."""
+        """More if that is enough for everything the user said: only what does not fit is ranked."""
         needed = sum(self._costs[number] for number in self._of[Group.OWN])
         return shares.all_words if needed <= room * shares.all_words else shares.words
 
     def _standings(self, focus: frozenset[str]) -> list[float]:
-        """Weights by position, newest before older, and by what the user asked to keep in view."""
+        """Weights by position, newest first, and by what the user asked to focus on."""
         newest = max((unit.message for unit in self._units if unit.kind not in VALUES), default=0)
         standing: list[float] = []
         for unit, group in zip(self._units, self._groups, strict=True):
             age = unit.message / newest if newest else 1.0
-            # What the user said first or last goes before the middle; of the rest the newest counts.
+            # What the user said first or last outranks the middle; of the rest, the newest counts most.
             if unit.kind in VALUES:
                 standing.append(1.0)
             elif group is Group.OWN:
@@ -222,7 +222,7 @@ class Choice:
         return standing
 
     def _highest_rates(self) -> list[float]:
-        """What each unit would be worth for its size with nothing covered: no less than it ever is."""
+        """Each unit's worth per size with nothing covered: an upper bound."""
         rates = []
         weight_of = self._weights.__getitem__
         for number, (one, size, standing, said) in enumerate(
@@ -258,7 +258,7 @@ class Choice:
         return rate
 
     def _worth_of_names(self, number: int, names: Sequence[str]) -> float:
-        """Names have cheap lines of their own: among sayings each counts like a word."""
+        """Names have cheap lines of their own, so in sayings each counts like a word."""
         if self._said[number]:
             return sum(map(self._naming.__getitem__, names))
         return _VALUE * sum([self._ranks.get(name, 0.3) for name in names])
@@ -272,10 +272,10 @@ class Choice:
         self._covered.update(covered)
 
     def _fill(self, numbers: Iterable[int], room: int, most: Mapping[Group, int]) -> None:
-        """Take the best of the units while there is room; `most` says what groups may take in all.
+        """Take the best units while there is room; `most` limits what groups may take in total.
 
-        A unit's worth only ever falls, so what it was worth when last looked at is a bound, and only what
-        comes to the top and would fit is looked at again.
+        A unit's worth only ever drops, so its last known worth is a bound, and only a unit that comes to the
+        top and would fit is evaluated again.
         """
         costs, groups, taken, rates = self._costs, self._groups, self._taken, self._rates
         limits = {group: most.get(group, room) for group in Group}
@@ -284,8 +284,8 @@ class Choice:
             number for number in numbers if costs[number] <= left_for[groups[number]] and number not in taken
         ]
         queue.sort(key=rates.__getitem__)
-        queue.reverse()  # the best is the last
-        again: list[tuple[float, int, int]] = []  # with how many were picked when it was looked at
+        queue.reverse()  # The best is last.
+        again: list[tuple[float, int, int]] = []  # with how many were picked at that time
         while queue or again:
             if again and (not queue or again[0] < (rates[queue[-1]], queue[-1])):
                 rate, number, seen = heappop(again)
@@ -300,7 +300,7 @@ class Choice:
                 if (queue and rate > rates[queue[-1]]) or (again and rate > again[0][0]):
                     heappush(again, (rate, number, len(self.picked)))
                     continue
-            if rate < -1e-9 or self._said[number]:  # words are kept though they say nothing new
+            if rate < -1e-9 or self._said[number]:  # words are kept even if they say nothing new
                 self._pick(number, room, most)
 
     def _pick(self, number: int, room: int, most: Mapping[Group, int]) -> bool:
@@ -323,12 +323,12 @@ class Choice:
         return True
 
     def _links(self) -> dict[int, int]:
-        """For sayings what was said later on the same matter."""
+        """For each saying, what was said later on the same matter."""
         said = self._of[Group.OWN]
         features, weights = self._features, self._weights
         found: dict[int, int] = {}
         holding: dict[str, list[int]] = {}
-        common: set[str] = set()  # words that too many sayings have
+        common: set[str] = set()  # words that too many sayings share
         for number in said:
             shared: dict[int, int] = {}
             words = set(features[number].single)
@@ -340,7 +340,7 @@ class Choice:
                 if len(before) >= _FEW_SAYINGS:
                     common.add(word)
             best, score = -1, _SAME_MATTER
-            # Sets have no order of their own: sums that do not depend on it, and the newest of equals.
+            # Sets are unordered, so sums must not depend on order, and the newest of equals wins.
             for other in sorted((other for other, count in shared.items() if count > 1), reverse=True):
                 if self._units[other].message == self._units[number].message:
                     continue
@@ -361,7 +361,7 @@ def _is_bare(unit: Evidence) -> bool:
 
 
 def _cost(unit: Evidence) -> int:
-    """Characters of a unit with what stands around it."""
+    """Characters of a unit, with what surrounds it."""
     if unit.kind in _SINGLE_VALUES:
         return len(unit.value) + 2 + len(unit.context)
     return len(unit.value) + 8 + (len(unit.context) if unit.kind in WORDS else 6)

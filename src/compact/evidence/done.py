@@ -1,4 +1,4 @@
-"""What was done, as units: files with their newest state, the newest result of each command, other calls."""
+"""What was done, as units: files with their newest state, each command's newest result, other calls."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from compact.evidence.words import clip
 from compact.model.summary import Evidence, EvidenceKind
 
 FILE, RAN, CALLED, PENDING = "file", "ran", "called", "pending"
-"""First words of the context of such a unit."""
+"""First words of such a unit's context."""
 SINCE = "since m"
-"""Before the position of the first of several changes."""
+"""Stands before the position of the first of several changes."""
 _LONGEST_COMMAND = 140
 _LOOKED_AT = 4_000
 
 
 def done_in(steps: Sequence[Step]) -> Iterator[Evidence]:
-    """Each file once, each command with its newest ending, calls that act."""
+    """Each file once, each command with its newest result, and calls that act."""
     yield from _files(steps)
     for step in steps:
         if step.pending:
@@ -51,7 +51,7 @@ def _files(steps: Sequence[Step]) -> Iterator[Evidence]:
 
 
 def _telling_line(added: str) -> str:
-    """Of what was put into a file, the line that names most."""
+    """The line with the most names, of what was written to a file."""
     lines = (" ".join(line.split()) for line in added[:_LOOKED_AT].split("\n"))
     able = [line for line in lines if 8 <= len(line) <= _LONGEST_COMMAND]
     return max(able, key=lambda line: (len(values_in(line)), len(line)), default="")

@@ -1,4 +1,4 @@
-"""What a unit covers: content words, pairs of them, and values; and what covering each is worth."""
+"""What a unit covers (content words, pairs of them, and values), and what covering each is worth."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from compact.model.value import value
 
 _PAIR = 0.8
 _REPEATED_PAIR = 4.0
-"""Two words said together in several messages are the matter at hand."""
+"""Two words said together in several messages are the topic."""
 _NAME = 2.0
 _DIGITS = re.compile(r"\d+")
 
 
 @value
 class Features:
-    """What a text covers, read once and kept: most units of a ledger go from one choice to the next."""
+    """What a text covers, read once and cached: most units of a ledger go from one choice to the next."""
 
     words: tuple[str, ...] = ()
     """Content words, then pairs of neighbors, each once."""
@@ -59,7 +59,7 @@ def _read_features(text: str, _: bool) -> Features:
     )
 
 
-# Some twenty times the text in bytes; an eighth of the usual is what a full ledger says.
+# About twenty times the text in bytes; an eighth of the usual share holds a full ledger.
 features_of = remembered(_read_features, share=0.125)
 
 
@@ -68,7 +68,7 @@ def _numbers_in(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[str, float]:
-    """What covering a word or a pair is worth: most for the matter that several messages are about."""
+    """What covering a word or a pair is worth: most for the topic that several messages share."""
     within: dict[int, list[tuple[str, ...]]] = {}
     for one, at in zip(features, messages, strict=True):
         within.setdefault(at, []).append(one.words)
@@ -79,7 +79,7 @@ def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[st
     capitals = Counter(chain.from_iterable([one.capitals for one in features]))
     numbered = _numbered(features, messages)
     total = len(features) + 1
-    # A word said once may be a slip; said twice it counts as much as a word can.
+    # A word said once may be a slip; said twice it counts fully.
     worth = [log(1 + total / max(2, count)) for count in range(len(within) + 1)]
     for word in [feature for feature in counts if " " not in feature]:
         count = counts[word]
@@ -90,7 +90,7 @@ def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[st
 
 
 def _numbered(features: Sequence[Features], messages: Sequence[int]) -> Mapping[str, int]:
-    """For each number, in how many messages one has its place: "step 12" says little after "step 11"."""
+    """For each number, how many messages have one in its place: "step 12" says little after "step 11"."""
     within: dict[tuple[str, str], set[int]] = {}
     for one, at in zip(features, messages, strict=True):
         for pair in one.numbered:
@@ -105,7 +105,7 @@ def _numbered(features: Sequence[Features], messages: Sequence[int]) -> Mapping[
 
 
 def worth_of_names(said: Sequence[Sequence[str]]) -> dict[str, float]:
-    """What naming a value is worth in a saying: little for one of a series, `part_12.py` of `part_#.py`."""
+    """What naming a value is worth in a saying: little for one of a series (`part_12.py` of `part_#.py`)."""
     series = {name: _DIGITS.sub("#", name) for names in said for name in names}
     counts = Counter(one for names in said if names for one in {series[name] for name in names})
     return {name: _NAME * log(1 + (len(said) + 1) / max(2, counts[one])) for name, one in series.items()}

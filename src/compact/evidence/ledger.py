@@ -1,4 +1,4 @@
-"""The ledger: units of a span, extracted once a message, and folded with those of earlier records."""
+"""The ledger: units of a span, extracted once per message and folded with those of earlier records."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from compact.model.summary import Evidence, EvidenceKind
 
 VALUES = frozenset((*KIND_WEIGHT, EvidenceKind.ERROR, EvidenceKind.NAME, EvidenceKind.COMMAND))
 WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
-"""With the kinds that records of earlier versions have for them."""
+"""Includes the kinds that records of earlier versions use."""
 _LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
-"""Of those that only tools said, twice what fits into their quarter of a summary, at three tokens each."""
+"""Of values that only tools named, twice what fits in their quarter of a summary, at three tokens each."""
 MOST_UNITS = 6_000
-"""Upper limit for the units of a folded ledger besides sayings, so that a compaction costs the same however
-many came before."""
+"""Limit for the units of a folded ledger other than sayings, so that a compaction costs the same however many
+came before it."""
 _FEWEST_UNITS = 1_000
 _OPENING = 60
 """Units of what the user said first that always stay."""
@@ -49,9 +49,9 @@ def extract(
     is_secret: Callable[[str], bool] | None = None,
     room: int | None = None,
 ) -> tuple[Evidence, ...]:
-    """All units of `messages`, in order, then their values, best first. What `is_secret` knows is left out.
+    """All units of `messages`, in order, then their values, best first. Skips what `is_secret` matches.
 
-    `room`: tokens of the summary that they are for; what only tools said is then bounded by it.
+    `room`: tokens of the summary they are for; it limits what only tools named.
     """
     where = tuple(positions) or tuple(range(len(messages)))
     hiding = Hiding(is_secret)
@@ -64,7 +64,7 @@ def extract(
             continue
         if number in unread:
             if message.role is Role.ASSISTANT and message.text:
-                # What the user answers stands beside the answer.
+                # What the user answers is listed next to the answer.
                 asked, asked_at = hiding.text(message.text) if number + 1 not in unread else "", at
             continue
         text = hiding.text(message.text)
@@ -86,9 +86,9 @@ def extract(
 
 
 def _unread(messages: Sequence[Message]) -> set[int]:
-    """The middle of a span with more messages than a ledger keeps units: nothing of it would be chosen.
+    """Skip the middle of a span with more messages than a ledger keeps units: none would be chosen.
 
-    But the user's words are kept as said: all are read, unless they alone are more than that.
+    All of the user's messages are still read, unless they alone exceed the limit.
     """
     opening = MOST_UNITS // 6
     middle = set(range(opening, len(messages) - MOST_UNITS + opening))
@@ -107,17 +107,17 @@ def _take_values(mentions: Mentions, message: Message, text: str, at: int, hidin
 
 
 def most_units(summary: str) -> int:
-    """Units to keep behind a summary: some five times as many as it holds, so that later ones can choose."""
+    """Units to keep after a summary: about five times what it holds, so that later ones can choose."""
     return min(MOST_UNITS, max(_FEWEST_UNITS, len(summary) // 10)) if summary else MOST_UNITS
 
 
 def fold(
     earlier: Sequence[Evidence], units: Iterable[Evidence], most: int = MOST_UNITS
 ) -> tuple[Evidence, ...]:
-    """An earlier ledger and a record's own units as one, each once.
+    """Merge an earlier ledger and a record's own units, each once.
 
     A value that comes up again keeps its newest message and gains rank; old values lose some. A file keeps
-    its newest state, a command its newest ending. Words and conclusions are only ever added.
+    its newest state, a command its newest result. Words and conclusions are only ever added.
     """
     global _last
     known, _last = _last, None
@@ -128,7 +128,7 @@ def fold(
 
 
 _last: tuple[Sequence[Evidence], Iterable[Evidence], list[Evidence]] | None = None
-"""A summary is chosen from the fold that its record stands for right after: those two are folded once."""
+"""Cached, because a summary is chosen from the same fold that its record needs right after."""
 
 
 def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evidence]:
@@ -150,7 +150,7 @@ def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evid
             rank, untrusted = max(unit.rank, before.rank) + 0.5, unit.untrusted and before.untrusted
             unit = replace(unit, rank=rank, untrusted=untrusted, context=unit.context or before.context)
         elif before is not None and unit.kind is EvidenceKind.CONCLUDED:
-            unit = replace(unit, rank=min(unit.rank, before.rank) * 0.5)  # what is repeated says little
+            unit = replace(unit, rank=min(unit.rank, before.rank) * 0.5)  # repetition says little
         elif before is not None and unit.kind is EvidenceKind.SAID and len(unit.value) < 40:
             unit = before if before.context else unit
         merged[key] = unit
@@ -158,11 +158,11 @@ def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evid
 
 
 def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:
-    """The whole, or where it is too much, what the user said first and last, and the best of the rest."""
+    """Everything, or if that is too much, what the user said first and last, and the best of the rest."""
     if len(units) > most:
         words = [place for place, unit in enumerate(units) if unit.kind in WORDS]
         others = [place for place, unit in enumerate(units) if unit.kind not in WORDS]
-        # Best first, of equal rank the newest: two stable sorts by numbers need no pairs.
+        # Best first, newest first among equals: two stable sorts by number need no pairs.
         others.sort(key=[unit.message for unit in units].__getitem__, reverse=True)
         others.sort(key=[unit.rank for unit in units].__getitem__, reverse=True)
         left_out = set(words[_OPENING : _OPENING - MOST_UNITS])

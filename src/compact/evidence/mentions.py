@@ -1,4 +1,4 @@
-"""The values of a span: who brought each up, how often and in what company, and the best of them."""
+"""The values of a span: who named each, how often and in what company, and the best of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from compact.model.summary import Evidence, EvidenceKind
 
 USER, CALL, ASSISTANT, TOOL = range(4)
-"""Who brought a value up, strongest claim first."""
+"""Who named a value, strongest claim first."""
 _SOURCE_WEIGHT = (1.2, 1.6, 1.2, 0.8)
 KIND_WEIGHT = {
     EvidenceKind.PATH: 1.0,
@@ -24,17 +24,17 @@ _ALONE = {
     (TOOL, EvidenceKind.PATH): 0.5,
     (TOOL, EvidenceKind.DATE): 0.3,
 }
-"""Less for what nobody else said: an agent's own variables, and what a tool can list again."""
+"""Less for values that only one side named: an agent's own variables, and what a tool can list again."""
 MOST_VALUES = 4_000
-"""Values that a span adds; the best by rank. More than a summary of 20,000 tokens can hold."""
+"""How many values a span adds, best first: more than a summary of 20,000 tokens can hold."""
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
 
 
 class _Seen:
     """All mentions of one value in a span.
 
-    Values of one kind that one message alone names share theirs: of a listing hardly any comes up again. One
-    that does has its own from then on, and `was_left` says so.
+    Values of one kind that only one message names share one object, since hardly any of a listing comes up
+    again. A value that does gets its own object, and `was_left` says so.
     """
 
     __slots__ = ("at", "density", "first", "is_shared", "kind", "last", "messages", "values", "was_left")
@@ -48,7 +48,7 @@ class _Seen:
         self.is_shared, self.was_left = True, False
 
     def apart(self, value: str) -> _Seen:
-        """The mentions so far, for one value of those that share them."""
+        """The mentions so far, for one of the values that share them."""
         own = _Seen(self.kind, self.first, 0, self.density, [value])
         own.messages = self.messages.copy()
         own.is_shared = False
@@ -56,19 +56,19 @@ class _Seen:
 
     @property
     def is_spoken(self) -> bool:
-        """Whether user, assistant or a call named it, not tools alone."""
+        """Whether the user, the assistant or a call named it, not just tools."""
         return any(self.messages[:TOOL])
 
 
 class Mentions:
-    """Takes in the values of one message after another."""
+    """Collects the values of one message after another."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
         self._each: list[_Seen] = []
 
     def take(self, found: Mapping[str, EvidenceKind], source: int, at: int) -> None:
-        """What one text names, by value."""
+        """The values that one text names."""
         if not found:
             return
         seen = self._seen
@@ -82,7 +82,7 @@ class Mentions:
         kinds = set(found.values())
         for kind in kinds:
             if kind is EvidenceKind.NUMBER and source in (TOOL, CALL):
-                continue  # a line number, a size, an offset: it means nothing until somebody speaks of it
+                continue  # A line number, a size, an offset: it means nothing until somebody mentions it.
             values = [value for value, its in found.items() if its is kind] if len(kinds) > 1 else list(found)
             shared = _Seen(kind, at, source, density, values)
             seen.update(dict.fromkeys(values, shared))
@@ -100,9 +100,9 @@ class Mentions:
             one.density, one.at = density, at
 
     def best(self, where: Sequence[int], of_tools: int) -> Iterator[Evidence]:
-        """The best values, each with the message where it stood in the smallest company.
+        """The best values, each with the message that names it in the smallest company.
 
-        At most `of_tools` of those that only tools said.
+        At most `of_tools` of those that only tools named.
         """
         first, last = (where[0], where[-1]) if where else (0, 0)
         seen, used = self._seen, set[str]()
@@ -141,8 +141,8 @@ class Mentions:
 def _rank(one: _Seen, first: int, last: int) -> float:
     """How likely the value is needed again.
 
-    A value that passed from one mouth to another (a tool returned it, the agent called with it, the user
-    asked for it) was used, which says most; then how often it came up, and in how small a company.
+    A value that changed hands (a tool returned it, the agent called with it, the user asked for it) was used,
+    which counts most; then how often it came up, and in how small a company.
     """
     sources = [source for source, count in enumerate(one.messages) if count]
     mentions = sum([min(count, 9) for count in one.messages])
@@ -155,11 +155,11 @@ def _rank(one: _Seen, first: int, last: int) -> float:
 
 @lru_cache(maxsize=20_000)
 def _parts(value: str) -> tuple[str, ...]:
-    """The words that a name is made of."""
+    """The words that a name consists of."""
     return tuple(part.lower() for part in _PART.findall(value) if len(part) > 3)
 
 
 def _kinship(value: str, spoken: set[str]) -> float:
-    """How much of a name that only tools said is made of words of names that somebody used."""
+    """How much of a name that only tools said consists of words from names that somebody used."""
     parts = _parts(value)
     return sum(part in spoken for part in parts) / len(parts) if parts else 0.0

@@ -1,4 +1,4 @@
-"""What a choice works on: all that a span adds, and of earlier spans what could still be chosen."""
+"""What a choice works on: everything a span adds, and what could still be chosen of earlier spans."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _AROUND = 8
 def pool(
     ledger: Sequence[Evidence], since: int, room: int, words_share: float, summary: str = ""
 ) -> list[int]:
-    """Places in the ledger of what a choice for `room` characters works on, in order.
+    """Places in the ledger that a choice for `room` characters works on, in order.
 
-    All units of messages from `since` on, what the user said first, what the last `summary` held, and the
-    best of the other older ones. A choice then costs what the room and the span are worth, however long the
-    session is, and what an earlier choice kept is not passed over for being old.
+    That is all units of messages from `since` on, what the user said first, what the last `summary` held, and
+    the best of the other older ones. So a choice costs as much as the room and the span are large, however
+    long the session is, and what an earlier choice kept is not dropped for being old.
     """
     held = holder(summary).among(ledger, roughly=True) if summary else set()
     first = next((unit.message for unit in ledger if unit.kind in WORDS), -1)
@@ -35,7 +35,7 @@ def pool(
     ranks = [unit.rank for unit in ledger]
     for kind, units in older.items():
         left = int(room * (words_share if kind in WORDS else _OTHERS_SHARE))
-        # Of equal rank the newest goes first.
+        # Newest first among equals.
         units.reverse()
         units.sort(key=ranks.__getitem__, reverse=True)
         for place in units:
@@ -47,4 +47,4 @@ def pool(
 
 
 _APART = {*WORDS, EvidenceKind.CONCLUDED, EvidenceKind.DONE}
-"""Kinds with a room of their own; values share one."""
+"""Kinds with their own share of the room; values have one share together."""

@@ -1,4 +1,4 @@
-"""What a text is made of: sentences; and of a user's message, what is the user's own and what is shown."""
+"""Split a text into sentences, and a user's message into the user's own words and quoted text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _END = re.compile(
     rf"[.!?…。！？](?:(?<![。！？]){_NO_END}[\"”»)*_`]*[ \t]+(?=[\"“«(*`\[¿¡]?[^\Wa-z_])"
     r"|(?<=[。！？])(?=[^」』”\"]))"
 )
-"""It begins with the mark itself, which stays, since nothing is found faster than one of a few characters."""
+"""Starts with the mark itself, which stays: a search for one of a few characters is the fastest."""
 _MAY_WRAP = re.compile(r"\n(?=[^\W\d_])(?=[^\WA-Z])")
 _WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n(?=[^\W\d_])(?=[^\WA-Z])")
 BULLET = re.compile(r"[ \t]*(?:[-*•–+]|\d{1,3}[.)]|\(?[a-z]\)|#{1,6})[ \t]+")
@@ -47,7 +47,7 @@ _INLINE = re.compile(
     r"|‘[^‘’\n]{20,}’|(?<!\w)'{1,2}[^'\n]+'{1,2}(?!\w)"
 )
 _MAY_QUOTE = re.compile(r"[“\"«»”„‹›‚「『《【‘'](?<!\w')")
-"""What every quotation has: most short texts have none."""
+"""Every quotation has one of these; most short texts have none."""
 LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
 _QUOTED_WORDS = 5
 """A quotation of at least this many words is somebody's sentence."""
@@ -59,7 +59,7 @@ class Whose(IntEnum):
     DOUBTFUL = 1
     """Reads as the user's own, but may be a text that the user asks about."""
     SHOWN = 2
-    """Quoted, pasted, forwarded: nobody's word."""
+    """Quoted, pasted or forwarded: not the user's word."""
 
 
 @value
@@ -69,7 +69,7 @@ class Piece:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, without bullets; a line break ends one unless the next line goes on small."""
+    """The sentences of a text, without bullets. A line break ends one unless a lowercase line follows."""
     if "\n" not in text:
         return _in_line(text)
     if _MAY_WRAP.search(text):
@@ -96,7 +96,7 @@ def _bare(sentence: str) -> str:
 
 
 def pieces(text: str) -> list[Piece]:
-    """A user's message as what is the user's own and what is shown, in order."""
+    """A user's message split into the user's own words and quoted text, in order."""
     if "\n" not in text:
         return [Piece(text, _whose_line(text))] if text.strip() else []
     lines = text.split("\n")
@@ -124,7 +124,7 @@ def take_quotations(text: str, words: int = _QUOTED_WORDS) -> tuple[str, list[st
     taken: list[str] = []
 
     def take(quoted: re.Match[str]) -> str:
-        # Where no blanks part the words, one has about two characters.
+        # In scripts without spaces, a word has about two characters.
         if len(quoted[0].split()) < words and (quoted[0].isascii() or len(quoted[0]) < 2 * words + 2):
             return quoted[0]
         taken.append(quoted[0])
@@ -139,7 +139,7 @@ def _whose_line(text: str) -> Whose:
 
 
 def _own_blocks(block: str, opens: bool) -> Iterator[Piece]:
-    """Paragraphs; after one that leads in ("Is this spam?", "my notes:") a long one may be another's text."""
+    """Paragraphs; a long one after a lead-in ("Is this spam?", "my notes:") may be somebody else's text."""
     led_in = False
     for paragraph in re.split(r"\n[ \t]*\n", block):
         if not paragraph.strip():
@@ -156,7 +156,7 @@ def _own_blocks(block: str, opens: bool) -> Iterator[Piece]:
 
 
 def _shown_lines(lines: list[str]) -> list[bool]:
-    """For each line whether it is quoted or pasted."""
+    """For each line, whether it is quoted or pasted."""
     shown = [False] * len(lines)
     paste = _Paste(lines)
     at = 0
@@ -169,7 +169,7 @@ def _shown_lines(lines: list[str]) -> list[bool]:
 
 
 class _Paste:
-    """Finds where something shown ends; remembers what is not there, so that no line is read often."""
+    """Finds where quoted text ends; remembers what is absent, so that no line is read often."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -180,7 +180,7 @@ class _Paste:
         self._no_talk_before = 0
 
     def until(self, at: int) -> int:
-        """Where what begins to be shown at this line ends; the line itself where nothing does."""
+        """The end of quoted text that begins at this line; the line itself if none does."""
         lines, line = self._lines, self._lines[at]
         if fence := _FENCE.match(line):
             if line.count(fence[1]) > 1:
@@ -200,7 +200,7 @@ class _Paste:
         return self._talk_until(at) or _lines_until(lines, at)
 
     def _holding(self, mark: str, at: int) -> int:
-        """The number after that of the next line with the mark; 0 where there is none."""
+        """The number after that of the next line with the mark; 0 if there is none."""
         if mark in self._unclosed:
             return 0
         found = next((n for n in range(at, len(self._lines)) if mark in self._lines[n]), -1) + 1
@@ -209,19 +209,19 @@ class _Paste:
         return found
 
     def _talk_until(self, at: int) -> int:
-        """Where a talk of others ends: lines with names before them, of which one speaks again."""
+        """The end of a pasted conversation: lines that begin with names, at least one of which repeats."""
         if at < self._no_talk_before:
             return 0
         end = _run(self._lines, at, _SPEAKER)
         names = [match[1] for line in self._lines[at:end] if (match := _SPEAKER.match(line))]
         if 1 < len(set(names)) < len(names):
             return end
-        self._no_talk_before = end  # one name alone, or none twice: neither has any part of these lines
+        self._no_talk_before = end  # One name alone, or none twice: no part of these lines qualifies.
         return 0
 
 
 def _lines_until(lines: list[str], at: int) -> int:
-    """Where numbered, logged or labeled lines, or lines of code end; one alone is none."""
+    """The end of numbered, logged or labeled lines, or lines of code; a single line does not count."""
     for kind in (_NUMBERED, _LOGGED, _LABELED, _CODE_END):
         end = _run(lines, at, kind)
         if end - at >= 2 or (end > at and kind is _LOGGED and len(lines[at]) > _LONG_PASTE // 2):
@@ -237,7 +237,7 @@ def _run(lines: list[str], at: int, kind: re.Pattern[str]) -> int:
 
 
 def _is_mail(lines: list[str], at: int) -> bool:
-    """Two lines or more such as "From: Ada <ada@example.org>", with an address among them."""
+    """Two lines or more such as "From: Ada <ada@example.org>", at least one with an address."""
     end = at
     while end < min(len(lines), at + 8) and _HEADER.match(lines[end]):
         end += 1

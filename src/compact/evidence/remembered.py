@@ -1,4 +1,4 @@
-"""What was read of a text is kept with the text, so that a message is read once, not at every compaction."""
+"""Cache what was read from a text, so that a message is read once, not at every compaction."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _CHARS = 2_000_000
-"""Characters of text whose readings are kept, at most twice that: a million tokens, as one session may have.
+"""Characters of text whose readings are cached, at most twice that: a million tokens, as in one long session.
 
-A server of many sessions fills it, and a reading takes about twice its text.
+A server with many sessions fills it, and a reading takes about twice its text.
 """
 
 
@@ -20,9 +20,9 @@ class Reader(Protocol[T_co]):
 
 
 def remembered(read: Callable[[str, bool], T], share: float = 1.0) -> Reader[T]:
-    """`read`, once a text. Bounded by characters, not by the number of texts: one may have megabytes.
+    """Run `read` once per text. Bounded by characters, not by number of texts: one may have megabytes.
 
-    `share` of those characters, where a reading takes more room than others.
+    `share`: the share of those characters to use, for readings that take more memory than others.
     """
     newer: dict[str | tuple[str, bool], T] = {}
     older: dict[str | tuple[str, bool], T] = {}

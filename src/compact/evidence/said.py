@@ -1,4 +1,4 @@
-"""What the user said, verbatim, and what the assistant stated: the units that go before all others."""
+"""What the user said, verbatim, and what the assistant stated: the units that outrank all others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from compact.model.prose import prose_of
 from compact.model.summary import Evidence, EvidenceKind
 
 SHOWN = "shown"
-"""Context of what the user quoted, pasted or forwarded: nobody's word."""
+"""Context of what the user quoted, pasted or forwarded: not the user's word."""
 STATED = 1.2
-"""Rank of a plain statement; questions, which were mostly answered, and thanks have less."""
+"""Rank of a plain statement; questions, which were mostly answered, and thanks rank lower."""
 WHOLE = 100
-"""Characters of a message that stays one unit, so that an answer is not torn apart."""
+"""A message of at most this many characters stays one unit, so that an answer is not split."""
 _ANSWER = 160
-"""An answer longer than a whole stands by itself, unless it begins with a yes or a no and is no longer."""
+"""An answer longer than this is split, unless it begins with yes or no and still fits."""
 _BEGINS = 25
 _JOINED = 60
 _SHOWN_CHARS = 240
@@ -26,7 +26,7 @@ _OPENING_CHARS = 1_200
 _QUESTION_CHARS = 160
 _LONG_SENTENCE = 420
 _MOST_PIECES = 60
-"""Units of one user message; of a longer one, head and tail, and of what lies between, the orders."""
+"""Units of one user message; a longer message keeps its head, its tail and the orders in between."""
 _FEW_WORDS = 4
 _BOLD = re.compile(r"(?<![\w/])\*\*(\S|\S.*?\S)\*\*(?![\w/])")
 _QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
@@ -38,9 +38,9 @@ _OPTION_LINE = re.compile(
 
 
 def said_in(text: str, at: int, asked: str, *, opens: bool = False) -> list[Evidence]:
-    """The units of a user's message; `asked` says what the assistant asked before it, if anything.
+    """The units of a user's message; `asked` is what the assistant asked before it, if anything.
 
-    Of the message that opens the session more is kept even of what it shows: many programs frame the task.
+    The message that opens the session keeps more, even of what it quotes: many programs wrap the task.
     """
     answers, units = _sayings(text, opens)
     found = []
@@ -68,7 +68,7 @@ def _sayings(text: str, opens: bool) -> tuple[bool, tuple[tuple[str, Whose, floa
     for whose, block in blocks:
         runs = block.split()
         if len(blocks) > 1 and not says_something(runs):
-            continue  # "Okay, great." before what is really said
+            continue  # "Okay, great." before the actual statement
         flat = " ".join(runs)
         if whose is Whose.SHOWN:
             units.append((clip(flat, _OPENING_CHARS if opens else _SHOWN_CHARS), whose, 0.2))
@@ -78,7 +78,7 @@ def _sayings(text: str, opens: bool) -> tuple[bool, tuple[tuple[str, Whose, floa
 
 
 def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
-    """Sentences, neighbors of the same kind together while they have fewer than `joined` characters."""
+    """Sentences; neighbors of the same kind are joined up to `joined` characters."""
     found: list[tuple[Whose, str]] = []
     for piece in pieces(text):
         if piece.whose is Whose.SHOWN:
@@ -94,7 +94,7 @@ def _blocks(text: str, joined: int) -> list[tuple[Whose, str]]:
 
 
 def _standing(text: str, runs: Sequence[str]) -> float:
-    """How much it matters where not all words fit: orders and corrections before wishes, thanks last."""
+    """How much it matters if not all words fit: orders and corrections before wishes, thanks last."""
     if is_about(runs, "orders", "corrects"):
         return 1.6
     if len(text) < 40 and is_about(runs, "ack") and len(content_words(text)) < _FEW_WORDS:
@@ -105,12 +105,12 @@ def _standing(text: str, runs: Sequence[str]) -> float:
 
 
 def question_in(text: str) -> str:
-    """What an assistant's message asks, as a short answer needs it beside itself: its last question."""
+    """The last question in an assistant's message, to list next to a short answer."""
     return _statements(text, True)[1] if _ASKS.search(text) else ""
 
 
 def option_of(answer: str, text: str) -> str:
-    """The line of an assistant's list that an answer such as "b" or "2, please" takes."""
+    """The line of an assistant's list that an answer such as "b" or "2, please" picks."""
     chosen = _OPTION.match(f"{answer} ") if len(answer) <= WHOLE else None
     if chosen is None:
         return ""

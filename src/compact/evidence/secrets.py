@@ -1,4 +1,4 @@
-"""Secrets stay out of the ledger. They are looked for once a text, and by the name of their field."""
+"""Keep secrets out of the ledger. They are searched once per text, and by the name of their field."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _NAMES_A_SECRET = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST = 6
-"""Shorter values stand in too many places to be known for the secret."""
+"""Shorter values occur in too many places to be identified as the secret."""
 _LONG_WORD = 12
 _DEEPEST = 40
 _SINGLE = frozenset({str, int, float, bool, type(None)})
 _MANY = 64
 _AT_ONCE = 4_096
 _WORDS_BEFORE = 8
-"""What makes a word a secret stands so far back: "the password was set to …"."""
+"""How far back the word that reveals a secret may be: "the password was set to …"."""
 
 
 class Hiding:
     """Leaves secrets out of texts and of the data of calls and results.
 
-    `is_secret` decides for a text; without it nothing is hidden. What a field's name gave away once is
-    remembered in `values`, since it may be said again without that name.
+    `is_secret` decides for a text; without it nothing is hidden. Values that a field's name revealed are
+    remembered in `values`, since they may be said again without that name.
     """
 
     def __init__(self, is_secret: Callable[[str], bool] | None) -> None:
@@ -39,7 +39,7 @@ class Hiding:
         self._cleaned: dict[int, tuple[object, Any]] = {}
 
     def text(self, text: str) -> str:
-        """The text without the words that make it secret; empty when a secret goes over several lines."""
+        """The text without the words that make it secret; empty if a secret spans several lines."""
         is_secret = self._is_secret
         if not text or is_secret is None or not is_secret(text):
             return text
@@ -53,14 +53,14 @@ class Hiding:
         return value if self._is_secret is None else self._data(value, "", _DEEPEST)
 
     def once(self, owner: object, data: Callable[[], Any]) -> Any:
-        """`data` without its secrets, looked for once for each owner."""
+        """`data` without its secrets, searched once per owner."""
         known = self._cleaned.get(id(owner))
         if known is None:
             known = self._cleaned[id(owner)] = (owner, self.data(data()))
         return known[1]
 
     def holds(self, text: str) -> bool:
-        """True when the text says, or is a piece of, what a field's name gave away."""
+        """True if the text contains, or is a piece of, a value that a field's name revealed."""
         return any(value in text or (len(text) >= _SHORTEST and text in value) for value in self.values)
 
     def _data(self, value: Any, key: str, depth: int) -> Any:
@@ -81,7 +81,7 @@ class Hiding:
         return value
 
     def _is_innocent(self, values: Sequence[Any], key: str) -> bool:
-        """Whether a long array of single values holds no secret: asked of many at once, not of each."""
+        """Whether a long array of scalars holds no secret: checked all at once, not one by one."""
         if self._is_secret is None or not _SINGLE.issuperset(map(type, values)):
             return False
         label = f"{key}: " if key else ""
@@ -92,7 +92,7 @@ class Hiding:
         return True
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
-        # {"name": "Authorization", "value": "…"}, as lists of headers have it.
+        # {"name": "Authorization", "value": "…"}, as in lists of headers.
         label = value.get("name", value.get("key"))
         named = isinstance(label, str) and _names_a_secret(label)
         clean: dict[Any, Any] = {}
@@ -107,7 +107,7 @@ class Hiding:
 
     def _remember(self, value: Any) -> None:
         for text in _texts(value, _DEEPEST):
-            # A plain word under such a name ("default", "enabled") is said elsewhere in all innocence.
+            # A plain word under such a name ("default", "enabled") occurs elsewhere innocently.
             if len(text) >= (_LONG_WORD if text.isalpha() else _SHORTEST):
                 self.values.add(text)
 
@@ -126,7 +126,7 @@ def _names_a_secret(key: str) -> bool:
 
 @lru_cache(maxsize=1_000)
 def _is_secrets_name(key: str) -> bool:
-    """Kept: the calls of a session have the same few fields."""
+    """Cached: the calls of a session have the same few fields."""
     return _NAMES_A_SECRET.search(_CAMEL.sub("_", key)) is not None
 
 

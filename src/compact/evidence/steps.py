@@ -73,15 +73,15 @@ class Step:
     result_position: int
     tool: str
     command: str
-    """The command line in one line, without the texts it writes; empty for other tools."""
+    """The command on one line, without the texts it writes; empty for other tools."""
     given: str
-    """The arguments of another tool in short: `user_id=ada_17, date=2031-05-02`."""
+    """The arguments of another tool, shortened: `user_id=ada_17, date=2031-05-02`."""
     changes: tuple[tuple[str, str], ...]
-    """Files with what became of them: edited, added, removed, moved, reverted."""
+    """Files and what became of them: edited, added, removed, moved, reverted."""
     added: str
     """Text that an edit puts into its file."""
     status: str
-    """"exit 0", "exit 1", "failed"; empty where the output does not say."""
+    """"exit 0", "exit 1", "failed"; empty if the output does not say."""
     failed: bool
     error: str
     """The line of the output that says what went wrong. A tool said it."""
@@ -89,7 +89,7 @@ class Step:
     """The line that sums up a test run."""
     failing: tuple[str, ...]
     acts: bool
-    """Whether it may have changed something outside, as far as the tool's name says."""
+    """Whether it may have changed something outside, judging by the tool's name."""
     doing: frozenset[str]
     """The commands of the line that do something, without those that only show, such as `| tail -5`."""
     pending: bool = False
@@ -112,7 +112,7 @@ _NUMBERS_AS_TEXT = json.JSONDecoder(parse_float=str, parse_int=str)
 
 
 def arguments_of(call: ToolCall, hiding: Hiding) -> Mapping[str, Any]:
-    """What a call was given, without secrets; read once for all who ask."""
+    """A call's arguments, without secrets; read once for all callers."""
     found: Mapping[str, Any] = hiding.once(call, lambda: _arguments(call.arguments))
     return found
 
@@ -157,7 +157,7 @@ def _step(position: int, call: ToolCall, answered: tuple[int, ToolResult] | None
 
 
 def _in_one_line(command: str) -> str:
-    """A command up to the text that it writes, if it writes one."""
+    """A command up to the text it writes, if any."""
     head = command[: start.start()] + "…" if (start := _WRITES_TEXT.search(command)) else command
     return " ".join(head.split())
 
@@ -210,7 +210,7 @@ def _changed_by(command: str) -> Iterator[tuple[str, str]]:
     if "<<" in plain:
         plain = _HEREDOC.sub(r"<<\1\2\n", plain)
     plain = _QUOTED.sub("''", plain[:_HEAD])
-    plain = _ELSEWHERE.split(plain, maxsplit=1)[0]  # after "cd try" the names are those of other files
+    plain = _ELSEWHERE.split(plain, maxsplit=1)[0]  # After "cd try", relative names refer to other files.
     found: dict[str, str] = {}
     if ">" in plain or "tee" in plain:
         found.update(dict.fromkeys(_INTO.findall(plain), "wrote"))
@@ -219,7 +219,7 @@ def _changed_by(command: str) -> Iterator[tuple[str, str]]:
     for verb, rest in _TAKING.findall(plain):
         names = [name for name in rest.split() if name[0] != "-"]
         if verb == "rm":
-            # What one command writes and removes again was for that moment only.
+            # What one command writes and removes again was only temporary.
             gone = [name for name in names if found.pop(name, None) is None]
             found.update(dict.fromkeys(gone, "removed"))
         elif verb in ("mv", "cp") and len(names) == 2:
@@ -234,7 +234,7 @@ def _changed_by(command: str) -> Iterator[tuple[str, str]]:
 
 
 def _ending(answer: ToolResult | None, ran: bool) -> tuple[str, bool, str, str, tuple[str, ...]]:
-    """Status, whether it failed, the error's line, the line of a test run's result, the failing tests."""
+    """Status, whether it failed, the error line, the summary line of a test run, the failing tests."""
     if answer is None:
         return "", False, "", "", ()
     text = answer.text

@@ -1,4 +1,4 @@
-"""How much of a ledger a text still holds."""
+"""Measure how much of a ledger a text still contains."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from compact.model.sections import Kept, Missing, SectionKind, Survival
 from compact.model.summary import Evidence, EvidenceKind
 
 _MOST_MISSING = 20
-"""Of each kind."""
+"""Per kind."""
 _SHOWN_CHARS = 80
-"""Of something missing. The message is named beside it; a record need not hold it a second time."""
+"""What is missing. The message is listed separately, so a record need not hold it a second time."""
 _COUNTED_VALUES = 400
 _WINDOW = 16
 _AROUND = ",“”"
-"""Marks of ours beside a unit. A sentence of a script without blanks is one word, right between them."""
+"""Our own marks around a unit. In a script without spaces, a sentence is one word, right between them."""
 
 
 class Holder:
-    """Whether a text holds a unit, whatever the line breaks."""
+    """Whether a text contains a unit, ignoring line breaks."""
 
     def __init__(self, text: str) -> None:
         words = text.split()
@@ -33,10 +33,10 @@ class Holder:
             bare = bare.replace(mark, " ")
         self._words = {*words, *bare.split()}
         self._each = " ".join(self._words)
-        """Every word once: what has no blank stands inside one of them, or nowhere."""
+        """Every word once: text without a space is inside one of them, or nowhere."""
         starts = list(accumulate([len(word) + 1 for word in words], initial=0))
         self._windows = {self._flat[start : start + _WINDOW]: start for start in starts}
-        """The characters from the beginning of a word on, and where they stand last."""
+        """The characters from the start of a word on, and their last position."""
 
     def __call__(self, unit: Evidence) -> bool:
         value = unit.value
@@ -47,7 +47,7 @@ class Holder:
         return self._holds_words(value)
 
     def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
-        """Places of those that the text holds: of thousands of units, a few are looked at closely."""
+        """Places of the units that the text contains; of thousands, only a few are compared closely."""
         words, windows = self._words, self._windows
         found = set()
         for place, unit in enumerate(units):
@@ -64,18 +64,18 @@ class Holder:
         return found
 
     def _holds_words(self, value: str) -> bool:
-        """The first word may have a quote before it, the last a mark after it: what is between counts."""
+        """A quote may precede the first word and a mark follow the last, so only what is between counts."""
         flat = " ".join(value.split()).rstrip("…")
         start = flat.find(" ") + 1
         if len(flat) <= start + _WINDOW:
-            # Words that stand between blanks in any text that holds the whole.
+            # Words that are surrounded by spaces in any text that contains the whole.
             may_hold = self._words.issuperset(flat.split()[1:-1])
         elif (at := self._windows.get(flat[start : start + _WINDOW])) is None:
             return False
         elif self._flat.startswith(flat, at - start):
             return True
         else:
-            # Many begin alike ("The cause of …"), so a later place is compared as well before the whole.
+            # Many begin alike ("The cause of …"), so a later place is compared too before the whole.
             later = flat.find(" ", len(flat) // 2) + 1
             may_hold = (
                 not later or len(flat) <= later + _WINDOW or flat[later : later + _WINDOW] in self._windows
@@ -85,12 +85,12 @@ class Holder:
 
 @lru_cache(maxsize=4)
 def holder(text: str) -> Holder:
-    """The text, taken apart once: what one compaction counts, the next one chooses by."""
+    """The text, split once: the next compaction chooses by what this one counts."""
     return Holder(text)
 
 
 def survival(kept: Survival) -> Mapping[str, float]:
-    """The counts as shares, by kind; "all" is the whole, {} when there was nothing to keep."""
+    """The counts as shares, by kind; "all" is the total, {} if there was nothing to keep."""
     counts = {"words": kept.words, "conclusions": kept.conclusions, "values": kept.values}
     total = sum(count.total for count in counts.values())
     if not total:
@@ -100,9 +100,9 @@ def survival(kept: Survival) -> Mapping[str, float]:
 
 
 def counted(ledger: Sequence[Evidence], text: str) -> Survival:
-    """How many words, conclusions and values `text` holds, and the best of what it lacks.
+    """How many words, conclusions and values `text` contains, and the best of what it lacks.
 
-    Values count up to the best few hundred: nobody misses the thousandth name of a listing.
+    Only the best few hundred values count: nobody misses the thousandth name of a listing.
     """
     holds = holder(text)
     words: list[Evidence] = []

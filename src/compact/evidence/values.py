@@ -1,4 +1,4 @@
-"""What a run of characters is: a path, an id, a symbol, a date, an amount, or just a word."""
+"""Classify a run of characters: a path, an id, a symbol, a date, an amount, or just a word."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EVERYBODYS = frozenset(
     "Object Array JSON Promise process document window fmt strings strconv bytes errors context log sync "
     "System Arrays Objects std util torch ast csv tempfile".split()
 )
-"""Roots of names that every model knows by heart: `os.path.join` needs no keeping."""
+"""Roots of names that every model knows: `os.path.join` need not be kept."""
 _METHODS = frozenset(
     "items keys values lower upper strip split join append extend add get pop sort read write close execute "
     "fetchall fetchone commit format replace startswith endswith encode decode exists mkdir open copy update "
@@ -70,18 +70,18 @@ _known: dict[str, Values] = {}
 
 
 def may_name(runs: Iterable[str]) -> bool:
-    """Whether there may be values in what stands between the blanks of a text."""
+    """Whether a whitespace-separated run of text may contain values."""
     return not _plain.issuperset(runs)
 
 
 def values_in(text: str) -> dict[str, Kind]:
-    """Every value of a text with what it is. A word is judged once a process."""
+    """Every value of a text and its kind. Each word is classified once per process."""
     found: dict[str, Kind] = {}
     if text[:2].lstrip()[:1] in ("{", "["):
         text = _KEY.sub(" ", text)
     if "\\" in text:
         text = _ESCAPED.sub(" ", text)
-    # Most words were judged before; only what is left is taken apart.
+    # Most words were classified before; only the others are split.
     rest = list(filterfalse(_plain.__contains__, text.split()))
     if not rest:
         return found
@@ -157,14 +157,14 @@ def _value_of(run: str) -> tuple[str, Kind] | None:
         path = _SIDE.sub("", _LINES.sub("", value))
         return (path, kind) if "$" not in path and classify(path) is kind else None
     if kind is None and ":" in value and "://" not in value:
-        # "34:TOTAL_ROWS" is a line of a search, "id:4711" a label: what counts stands beside the colon.
+        # "34:TOTAL_ROWS" is a search hit, "id:4711" a label: what counts is next to the colon.
         parts = [(part, found) for part in value.split(":") if (found := classify(part.strip(_MARKS)))]
         return (parts[-1][0].strip(_MARKS), parts[-1][1]) if parts else None
     return (value, kind) if kind is not None else None
 
 
 def classify(value: str) -> Kind | None:
-    """The kind of a trimmed value, or None when it is an ordinary word, a small number or noise."""
+    """The kind of a trimmed value, or None if it is an ordinary word, a small number or noise."""
     size = len(value)
     if size < 2 or size > _LONGEST or value in _NOISE or "..." in value or _MACHINE.fullmatch(value):
         return None
@@ -237,7 +237,7 @@ def _of_dots(value: str) -> Kind | None:
     ):
         return None
     if _DOTTED.fullmatch(value.split("::")[0].rstrip(":")):
-        # "e.g" and "f.read" are words of prose and of the language; "Model.save" and "q.as_sql" are names.
+        # "e.g" and "f.read" are ordinary words of prose and code; "Model.save" and "q.as_sql" are names.
         first, second = value.split(".")[:2]
         named = len(first) > 1 or "_" in second or _CAMEL.search(second)
         return Kind.SYMBOL if len(second) > 1 and named else None

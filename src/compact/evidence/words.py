@@ -1,4 +1,4 @@
-"""Content words, and what the files in `tongues/` know of languages. Nothing depends on them but ranking."""
+"""Content words, and the word lists in `tongues/`. Only ranking depends on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d")
 _ANY_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-"""Thai, kana, Chinese characters, Hangul: no blanks part the words, so pairs of characters stand for them."""
+"""Thai, kana, Chinese characters, Hangul: no spaces separate words, so pairs of characters stand for them."""
 _MARKS = ".,:;!?()\"'"
 _FEW = 30
 _MOST_CHARACTERS = 400_000
@@ -20,16 +20,16 @@ _MOST_CHARACTERS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Words of one sort in all languages."""
+    """Words of one kind in all languages."""
 
     words: frozenset[str]
     phrases: Mapping[str, tuple[str, ...]]
-    """Phrases of several words, by the first of them that is not in every sentence."""
+    """Phrases of several words, by their first word that is not in every sentence."""
     eastern: tuple[str, ...]
-    """Words of scripts where no blanks part them."""
+    """Words of scripts without spaces."""
 
     def found(self, words: Collection[str], text: str) -> bool:
-        """True when one of the words is there; a phrase is looked for in the text itself."""
+        """True if the text has one of the words; a phrase is searched in the text itself."""
         if not self.words.isdisjoint(words):
             return True
         lowered = text.lower()
@@ -44,7 +44,7 @@ class Tongues:
     stop: frozenset[str]
     cues: Mapping[str, Cue]
     cues_of: Mapping[str, tuple[str, ...]]
-    """Names of the cues that a word belongs to, by itself or in a phrase."""
+    """Names of the cues that a word belongs to, alone or in a phrase."""
 
 
 @cache
@@ -78,20 +78,20 @@ def _cue(words: set[str], stop: frozenset[str]) -> Cue:
 
 
 class Lexicon:
-    """What runs of characters between blanks hold. Each is looked into once, whatever texts have it."""
+    """What each whitespace-separated run contains. Each is analyzed once, whichever texts have it."""
 
     def __init__(self) -> None:
         self._tongues = tongues()
         self.seen: set[str] = set()
         self.size = 0
         self.words: dict[str, tuple[str, ...]] = {}
-        """Content words in small letters."""
+        """Content words in lowercase."""
         self.capitals: dict[str, tuple[str, ...]] = {}
-        """Those that are written with a capital, where there are any."""
+        """Those written with a capital, if any."""
         self.numbers: set[str] = set()
         """Runs with a word that is a number."""
         self.cued: dict[str, set[str]] = {name: set() for name in self._tongues.cues}
-        """For each cue the runs that may belong to it."""
+        """For each cue, the runs that may belong to it."""
 
     def learn(self, runs: Sequence[str]) -> None:
         for run in set(runs).difference(self.seen):
@@ -125,7 +125,7 @@ _lexicon: Lexicon | None = None
 
 
 def lexicon(runs: Sequence[str]) -> Lexicon:
-    """That of the process, which knows these runs; a new one where it has grown too large."""
+    """The cache of the process, which has these runs; a new one if it has grown too large."""
     global _lexicon
     found = _lexicon
     if found is None or found.size > _MOST_CHARACTERS:
@@ -136,14 +136,14 @@ def lexicon(runs: Sequence[str]) -> Lexicon:
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text that say something, in small letters, in order; of eastern scripts, pairs."""
+    """The meaningful words of a text, lowercase and in order; in East Asian scripts, character pairs."""
     runs = western_runs(text)
     words = list(chain.from_iterable(map(lexicon(runs).words.__getitem__, runs)))
     return words if text.isascii() else words + eastern_pairs(text)
 
 
 def western_runs(text: str) -> list[str]:
-    """What stands between blanks, or between runs of eastern scripts."""
+    """Runs between spaces, or between runs of East Asian scripts."""
     return text.split() if text.isascii() else EASTERN.sub(" ", text).split()
 
 
@@ -155,15 +155,15 @@ def eastern_pairs(text: str) -> list[str]:
 
 
 def says_something(runs: Sequence[str]) -> bool:
-    """Whether there is any content word in what stands between the blanks of a text."""
-    for part in (runs[:_FEW], runs):  # what is pasted need not be looked into
+    """Whether any whitespace-separated run has a content word."""
+    for part in (runs[:_FEW], runs):  # pasted text need not be analyzed
         if any(map(lexicon(part).words.__getitem__, part)):
             return True
     return any(not run.isascii() and EASTERN.search(run) for run in runs)
 
 
 def is_about(runs: Sequence[str], *cues: str) -> bool:
-    """True when a text, split at blanks, has a word of one of these sorts, in any language with a file."""
+    """True if a text, split at spaces, has a word of one of these kinds, in any language with a file."""
     cued = lexicon(runs).cued
     for name in cues:
         if name in cued and not cued[name].isdisjoint(runs):
@@ -174,7 +174,7 @@ def is_about(runs: Sequence[str], *cues: str) -> bool:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` characters, cut at a blank where there is one near."""
+    """At most `limit` characters, cut at a nearby space if there is one."""
     if len(text) <= limit:
         return text
     head = text[: limit - 1]

@@ -1,1 +1,1 @@
-"""Frozen values that every room shares: messages, policy, plan, record, outcome, event."""
+"""Frozen values that all rooms share: messages, policy, plan, record, outcome, event."""

@@ -1,4 +1,4 @@
-"""What a chat model says while it answers: pieces as they come, then one end."""
+"""What a chat model returns: pieces as they arrive, then one end."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class ReasoningPiece:
 
 @value
 class CallMade:
-    """A tool call, complete; pieces of arguments are gathered before."""
+    """A complete tool call; pieces of its arguments are collected first."""
 
     call: ToolCall
 
 
 @value
 class ReplyEnd:
-    """The last thing of every reply that was not cut off."""
+    """The last piece of every reply that was not cut off."""
 
     reason: FinishReason
     message: Mapping[str, Any]
     """The whole reply as an assistant message in OpenAI's chat format, ready to append to the history."""
     usage: Usage | None = None
-    """As the provider reported it; None where it did not."""
+    """As the provider reported it; None if it did not."""
 
 
 ReplyPiece = TextPiece | ReasoningPiece | CallMade | ReplyEnd

@@ -1,4 +1,4 @@
-"""What the engine reports: one ordered stream, closed vocabularies."""
+"""What the engine reports: one ordered stream with closed vocabularies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EventName(StrEnum):
     LEASE = "compact.lease"
     SETTINGS = "session-settings"
     DOOR = "session-event"
-    """What a front door reports of a session to those who follow it; in the store only."""
+    """What a front door reports about a session to those who follow it; only in the store."""
     START = "compaction-start"
     PRUNE = "compaction-prune"
     SUMMARIZE = "compaction-summarize"
@@ -50,9 +50,9 @@ class Reason(StrEnum):
     BUSY = "busy"
     ABORTED = "aborted"
     FAILED = "failed"
-    """A compaction failed, and the prompt fits as it is; the outcome names the stage and the cause."""
+    """A compaction failed, and the prompt fits unchanged; the outcome names the stage and the cause."""
     PASSED = "passed"
-    """Preparing failed, and the caller asked for the prompt as it came (`on_error="pass"`)."""
+    """Preparing failed, and the caller asked for the unchanged prompt (`on_error="pass"`)."""
 
 
 class Fallback(StrEnum):
@@ -69,21 +69,21 @@ class Fallback(StrEnum):
 
 
 SCHEMA_VERSION = 1
-"""Of the envelope and the data of all events. Fields may be added to a version; none leaves or changes."""
+"""Version of the envelope and of all event data. A version may gain fields; none is removed or changed."""
 
 
 @value
 class Event:
     name: EventName
     session_id: str
-    """Empty where it concerns no session: settings, exporters."""
+    """Empty if it concerns no session: settings, exporters."""
     sequence: int
     """Rises by one with each event of a manager."""
     at: float
-    """Seconds since 1970; of something that took time, its end."""
+    """Seconds since 1970; for something that took time, when it ended."""
     data: Mapping[str, Any]
     step: int = 0
-    """The number of the compaction that it belongs to; 0 outside of any."""
+    """The number of the compaction it belongs to; 0 outside a compaction."""
     duration: float | None = None
     """Seconds, for something that took time."""
 

@@ -1,4 +1,4 @@
-"""What settings there are, by dotted path; read off the models so that there is no second list."""
+"""The settings by dotted path, derived from the models so that there is no second list."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def find(model: type[BaseModel], path: tuple[Any, ...]) -> FieldInfo | None:
     if field is None or len(path) == 1:
         return field
     nested, steps = _inside(field)
-    # An item of a list: its own bounds are those of the field.
+    # An item of a list has the bounds of its field.
     return find(nested, path[steps:]) if nested is not None else field
 
 
 def siblings(model: type[BaseModel], path: tuple[Any, ...]) -> Iterator[str]:
-    """Every setting beside the one at that path, which need not exist itself."""
+    """All settings in the same section as that path, which need not exist itself."""
     if len(path) == 1:
         yield from model.model_fields
     elif path and (field := model.model_fields.get(str(path[0]))) is not None:

@@ -24,7 +24,7 @@ class Role(StrEnum):
 
 
 class MessageKind(StrEnum):
-    """Why a message stands in the prompt. Only `ORIGINAL` ones came from the caller."""
+    """Why a message is in the prompt. Only `ORIGINAL` ones came from the caller."""
 
     ORIGINAL = "original"
     SUMMARY_TRIGGER = "summary-trigger"
@@ -65,7 +65,7 @@ class ToolResult:
 class Reasoning:
     text: str
     signature: str | None = None
-    """Provider's proof. Signed reasoning must stay right before the tool call it belongs to."""
+    """The provider's signature. Signed reasoning must stay right before its tool call."""
     redacted: bool = False
     tokens: int | None = None
 
@@ -86,7 +86,7 @@ class CompactionMarker:
 
 @value
 class Image:
-    """`source` is the caller's own url, data url or reference; sizes are None when not knowable."""
+    """`source` is the caller's own url, data url or reference; sizes are None if unknown."""
 
     source: str
     media_type: str | None = None
@@ -106,7 +106,7 @@ class File:
 
 @value
 class Opaque:
-    """A part type we do not know; `text` is its canonical JSON without volatile fields."""
+    """An unknown part type; `text` is its canonical JSON without volatile fields."""
 
     type: str
     text: str
@@ -130,8 +130,8 @@ class Usage:
 class Origin:
     """The caller's object this message was decoded from.
 
-    One object may hold several messages (an AI SDK message with ten tool steps); then each is
-    fragment `part` of `parts`, and an object all of whose fragments stay untouched goes out as itself.
+    One object may hold several messages (an AI SDK message with ten tool steps); then each is fragment `part`
+    of `parts`. If all fragments of an object are unchanged, the object itself is sent.
     """
 
     index: int
@@ -145,13 +145,13 @@ class Message:
     role: Role
     parts: tuple[Part, ...]
     digest: bytes
-    """Identity of the content: role, name and parts, without meta, cache marks, timestamps, nulls."""
+    """Identity of the content: role, name and parts, without meta, cache marks, timestamps and nulls."""
     origin: Origin | None = None
     """None for messages that Compact made."""
     kind: MessageKind = MessageKind.ORIGINAL
     protected: bool = False
     changed: bool = False
-    """True when `parts` differ from what `origin.source` holds, so it must be rebuilt on encode."""
+    """True if `parts` differ from what `origin.source` holds, so it must be rebuilt on encode."""
     name: str | None = None
     id: str | None = None
     session: str | None = None
@@ -195,7 +195,7 @@ def digest_of(role: Role, parts: tuple[Part, ...], name: str | None = None) -> b
     return blake2b("\0".join(fields).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-# The same for the three commonest messages, of one part and without a name: every new message is hashed.
+# The same for the three most common messages, with one part and no name: every new message is hashed.
 
 
 def text_digest(role: str, text: str) -> bytes:
@@ -231,7 +231,7 @@ def _describe(part: Part, fields: list[str]) -> None:
     elif isinstance(part, CompactionMarker):
         fields += ("marker", part.summary)
     elif isinstance(part, Image):
-        # Whatever a size depends on is content: sizes are remembered by digest.
+        # Anything that affects a size is content: sizes are cached by digest.
         size = f"{part.width}x{part.height}"
         fields += ("image", part.source, part.media_type or "", size, part.detail or "")
     elif isinstance(part, File):
@@ -241,7 +241,7 @@ def _describe(part: Part, fields: list[str]) -> None:
 
 
 def arguments_text(arguments: Any) -> str:
-    """A call's arguments as the text that is sent and counted."""
+    """A call's arguments, as the text that is sent and counted."""
     return arguments if isinstance(arguments, str) else canonical_json(arguments)
 
 
@@ -251,14 +251,14 @@ def canonical_json(value: Any) -> str:
 
 @cache
 def _encoder() -> JSONEncoder:
-    # `json.dumps` makes one for each call, at twice the cost of encoding a call's arguments.
+    # `json.dumps` would create one per call, at twice the cost of encoding a call's arguments.
     from json import JSONEncoder
 
     return JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def json_kind(value: Any) -> str:
-    """What JSON calls a value of this kind; the class of anything else."""
+    """The JSON name for a value of this type; for anything else, its class."""
     for kinds, name in (((bool,), "boolean"), ((int, float), "number"), ((str,), "string")):
         if isinstance(value, kinds):
             return name
@@ -268,7 +268,7 @@ def json_kind(value: Any) -> str:
 
 
 def make(kind: MessageKind, role: Role, text: str) -> Message:
-    """A message of our own, such as a summary or a bridge line."""
+    """One of our own messages, such as a summary or a bridge line."""
     parts: tuple[Part, ...] = (Text(text),)
     return Message(role=role, parts=parts, digest=digest_of(role, parts), kind=kind)
 

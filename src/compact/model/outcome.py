@@ -1,4 +1,4 @@
-"""How a preparation ended, as values; and what `prepare`, `usage` and the overflow check say."""
+"""How a preparation ended, as values, and the results of `prepare`, `usage` and the overflow check."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Compacted:
     tokens_after: int
     summary: Summary | None = None
     warnings: tuple[str, ...] = ()
-    """What a person should know: what was done is not what they would expect."""
+    """What a person should know, because it is not what they would expect."""
 
 
 @value
 class Unchanged:
-    """Nothing was compacted, and why not."""
+    """Nothing was compacted, and why."""
 
     reason: Reason
 
@@ -55,7 +55,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Preparing failed and the prompt is handed through as it came (`on_error="pass"`)."""
+    """Preparing failed, and the prompt is returned unchanged (`on_error="pass"`)."""
 
     cause: Exception
 
@@ -106,7 +106,7 @@ class Prepared:
     outcome: Outcome = Unchanged(Reason.BELOW_TRIGGER)
     """Compacted, Unchanged(reason), Failed(stage, cause) or Passed(cause)."""
     tools: Any = None
-    """The tool list to send: as given, less discovered tools that nothing refers to any more (S2.17)."""
+    """The tool list to send: as given, minus discovered tools that nothing refers to any more (S2.17)."""
     record: Record | None = None
     stable: tuple[int, ...] = ()
     """Indexes of `messages` after which a cache breakpoint pays: the summary, the last stable message."""
@@ -123,7 +123,7 @@ class OverflowCheck:
 
 @dataclass(frozen=True, slots=True)
 class ContextUsage:
-    """What `usage` returns: the view that would be sent, by share."""
+    """The result of `usage`: the view that would be sent, by share."""
 
     tokens: int
     window: int

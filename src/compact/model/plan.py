@@ -33,7 +33,7 @@ class Mode(StrEnum):
 
 @value
 class Step:
-    """One line of a plan: message `index` of the view, or None for what is injected or warned of."""
+    """One line of a plan: message `index` of the view, or None for an injection or a warning."""
 
     action: Action
     index: int | None
@@ -50,26 +50,28 @@ class Limits:
     budget: int
     trigger: int
     fixed: int
-    """System prompt and tool schemas given apart, and priming: what no compaction can change."""
+    """System prompt and tool schemas given separately, and priming: what no compaction can change."""
     summary: int
     """The most a summary may take, evidence included."""
     scale: float = 1.0
-    """The provider's count over ours, as it reported."""
+    """The provider's count divided by ours."""
     marks: tuple[tuple[int, int], ...] = ()
-    """Window, budget and trigger: ours, and as they were set. There and back, rounding would miss those."""
+    """Window, budget and trigger: ours, and as configured. Converting back and forth would miss them by
+    rounding."""
 
     def real(self, tokens: int) -> int:
-        """Tokens as the provider counts them: what people are shown."""
+        """Tokens as the provider counts them, for display."""
         if self.scale == 1.0:
             return tokens
         return next((real for ours, real in self.marks if ours == tokens), round(tokens * self.scale))
 
     def ours(self, real: int) -> int:
-        """Tokens as the provider counts them, in our own."""
+        """Converts tokens as the provider counts them to our own."""
         return real if self.scale == 1.0 else round(real / self.scale)
 
     def real_parts(self, parts: Mapping[str, int], total: int) -> dict[str, int]:
-        """The same for parts of a whole. What rounding leaves over goes to the largest, so they add up."""
+        """The same for parts of a whole. The rounding difference goes to the largest part, so that they add
+        up."""
         real = {name: self.real(value) for name, value in parts.items()}
         if real:
             real[max(real, key=lambda name: real[name])] += total - sum(real.values())
@@ -91,27 +93,27 @@ class Plan:
     limits: Limits
     before: int
     after: int
-    """What is expected to be sent; the summary counts as its full allowance."""
+    """What is expected to be sent; the summary counts with its maximum size."""
     steps: tuple[Step, ...] = ()
     kept_counts: KeptCounts = KeptCounts(0, 0, 0)
     leading: tuple[int, ...] = ()
-    """View indexes that stand before the summary or marker, in order."""
+    """View indexes that come before the summary or marker, in order."""
     recent: tuple[int, ...] = ()
-    """View indexes that stand after it, in order."""
+    """View indexes that come after it, in order."""
     replaced: tuple[int, ...] = ()
-    """View indexes that go: into the summary, or away."""
+    """View indexes that are removed: summarized or dropped."""
     cleared: Mapping[int, Cleared] = field(default_factory=dict)
     cleared_tools: tuple[str, ...] = ()
     summary_tokens: int = 0
     strategy: str = ""
     carries_summary: bool = True
-    """Whether the earlier summary stays where no new one is made."""
+    """Whether the earlier summary stays if no new one is made."""
     marked: bool = False
-    """Whether a marker stands for what goes without a summary."""
+    """Whether a marker replaces what is removed without a summary."""
     messages: tuple[Message, ...] = ()
-    """The view the indexes refer to, for showing."""
+    """The view that the indexes refer to, for display."""
     insufficient: Mapping[str, int] | None = None
-    """The sum that does not fit, where not even the floor does."""
+    """The sum that does not fit, if not even the floor does."""
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A policy as data: when to compact, what stays, what happens to the rest, how the summary goes back."""
+"""A policy as data: when to compact, what stays, what happens to the rest, where the summary goes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from compact.model.message import Role
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
 LEAST_SUMMARY = 64
-"""Tokens; with fewer no summary says anything, however small the window."""
+"""In tokens; a shorter summary says nothing, however small the window."""
 
 
 MOST_BUFFER = 0.15
 MOST_RESERVE = 0.40
-"""Shares of the window that `hard_cap_buffer` and `output_reserve` take at most, so that small ones work."""
+"""The largest shares of the window that `hard_cap_buffer` and `output_reserve` may take, so that small ones
+work."""
 
 
 class TurnUnit(StrEnum):
@@ -141,7 +142,7 @@ class Policy(BaseModel):
     )
 
     if not TYPE_CHECKING:
-        # Hidden from type checkers, which else would lose the signature that the fields give.
+        # Hidden from type checkers, which would otherwise lose the signature that the fields define.
         def __init__(self, **numbers: Any) -> None:
             try:
                 super().__init__(**numbers)
@@ -155,11 +156,11 @@ class Policy(BaseModel):
         return max(LEAST_SUMMARY, min(self.summary_max_tokens, int(window * self.summary_max_pct)))
 
     def reserve(self, window: int) -> int:
-        """Tokens of the window that no prompt may take; of a small one at most their shares."""
+        """Tokens of the window that no prompt may take; in a small one, limited to their shares."""
         buffer = min(self.hard_cap_buffer, int(window * MOST_BUFFER))
         return max(buffer, min(self.output_reserve, int(window * MOST_RESERVE)))
 
     @property
     def hash(self) -> str:
-        """Identifies the policy: a record serves the policy it was made under."""
+        """Identifies the policy: a record is valid for the policy it was made under."""
         return blake2b(self.model_dump_json().encode(), digest_size=8).hexdigest()

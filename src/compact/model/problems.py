@@ -1,4 +1,4 @@
-"""Turns pydantic's findings into errors that name the setting first, then what it must be."""
+"""Turn pydantic's findings into errors that name the setting first, then what it must be."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def finding(error: ConfigError) -> PydanticCustomError:
-    """A refusal of our own as one finding of pydantic's, so that it is reported together with the others."""
+    """One of our own rejections as a pydantic finding, so that it is reported together with the others."""
     return PydanticCustomError(_OURS, "{message}", {"message": str(error), "path": error.path})
 
 
@@ -53,9 +53,9 @@ def config_error(
     origins: Mapping[str, str] | None = None,
     section: str = "",
 ) -> ConfigError:
-    """One error for all findings, a line each; `origins` says where a dotted path's value came from.
+    """One error for all findings, one line each; `origins` says where a dotted path's value came from.
 
-    `section` is the path that the model itself has among the settings, with a dot at its end.
+    `section` is the path of the model among the settings, ending in a dot.
     """
     lines, first = [], ""
     for found in error.errors(include_url=False):
@@ -77,7 +77,7 @@ def _with_origin(message: str, origin: str) -> str:
 def _line(path: str, finding: Any, model: type[BaseModel], origin: str, section: str) -> str:
     kind: str = finding["type"]
     if kind == "extra_forbidden":
-        # Not the section it stands in: "policy.foo" does not mean "policy".
+        # Not the section it is in: "policy.foo" does not mean "policy".
         elsewhere = (known for known in dotted_paths(model, section) if not path.startswith(f"{known}."))
         near = _sibling(path, finding, model) or nearest(path, elsewhere)
         hint = f" Did you mean {near}?" if near else ""
@@ -92,7 +92,7 @@ def _line(path: str, finding: Any, model: type[BaseModel], origin: str, section:
 
 
 def _sibling(path: str, finding: Any, model: type[BaseModel]) -> str:
-    """The setting of the same section that is meant, most likely."""
+    """The setting of the same section that is most likely meant."""
     front, dot, name = path.rpartition(".")
     found = get_close_matches(name, siblings(model, finding["loc"]), n=1, cutoff=0.75)
     return f"{front}{dot}{found[0]}" if found else ""

@@ -1,4 +1,4 @@
-"""What of a message is prose."""
+"""Extract the prose of a message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def prose_of(text: str) -> str:
-    """An assistant's text without fenced code; of an answer in JSON the strings that are more than a word."""
+    """An assistant's text without fenced code; for an answer in JSON, its strings of more than one word."""
     if text[:1] in ("{", "["):
         with suppress(ValueError, RecursionError):
             json.loads(text)

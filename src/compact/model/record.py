@@ -1,4 +1,4 @@
-"""A compaction, as an append-only record: what was replaced, by what, and why."""
+"""A compaction, as an append-only record: what was replaced, with what, and why."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class RecordKind(StrEnum):
 
 @value
 class Kept:
-    """The original at this logical position goes out as it is."""
+    """The original at this logical position is sent unchanged."""
 
     position: int
 
 
 @value
 class Cleared:
-    """The original at this logical position goes out with these tool outputs cleared."""
+    """The original at this logical position is sent with these tool outputs cleared."""
 
     position: int
     call_ids: tuple[str, ...]
     original_tokens: tuple[int, ...] = ()
     handles: tuple[str, ...] = ()
-    """Under which each can be recalled; part of the text that stands in its place."""
+    """The handle for recalling each; part of the text that replaces it."""
     texts: tuple[str, ...] = ()
-    """What is left of each, where it was shortened and not cleared."""
+    """What is left of each, if it was shortened rather than cleared."""
 
 
 @value
 class Injected:
-    """A message of our own stands here."""
+    """One of our own messages is here."""
 
     message: Message
 
@@ -62,17 +62,17 @@ class Record:
     source_length: int
     """How many originals that is."""
     output: bytes
-    """Chain hash of what stands in their place."""
+    """Chain hash of what replaces them."""
     entries: tuple[Entry, ...]
-    """What stands in their place."""
+    """What replaces them."""
     policy_hash: str
     parent: str | None = None
     version: int = 1
     revision: int = 0
-    """Raised by a restore, and where a parent's span shrinks further: the same source, compacted again."""
+    """Increased by a restore, and when a parent's span shrinks further: the same source, compacted again."""
     revokes: str | None = None
     step: int = 1
-    """Number of this compaction in its session, as archives and traces name it."""
+    """Number of this compaction in its session, as in archives and traces."""
     reason: str = ""
     note: str = ""
     strategy: str = ""
@@ -83,16 +83,16 @@ class Record:
     messages_replaced: int = 0
     outputs_cleared: int = 0
     dropped: int = 0
-    """Messages gone so far without a summary (the count in the window preset's marker)."""
+    """Messages dropped so far without a summary (the count in the window preset's marker)."""
     created_at: float = 0.0
     handle: str = ""
-    """Under which all that this record's summary or marker stands for can be recalled."""
+    """The handle for recalling everything that this record's summary or marker replaced."""
     reached: int = 0
-    """How many originals the conversation had: this step's archive file ends there. 0 where it has none."""
+    """How many originals the conversation had: this step's archive file ends there. 0 if there is none."""
     reached_key: bytes = b""
     """Chain hash of those originals."""
     kept: Survival = UNKNOWN
-    """What of the session's ledger was in the prompt right after this compaction."""
+    """How much of the session's ledger was in the prompt right after this compaction."""
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -108,7 +108,7 @@ def standing(records: Sequence[Record]) -> list[Record]:
 
 @value
 class ArchivedStep:
-    """Up to where a step's transcript goes: how many originals, and their chain hash."""
+    """How far a step's transcript goes: the number of originals, and their chain hash."""
 
     step: int
     reached: int
@@ -116,7 +116,7 @@ class ArchivedStep:
 
 
 def archived_step(record: Record) -> ArchivedStep | None:
-    """None where this record archived nothing, as an undo does."""
+    """None if this record archived nothing, as with an undo."""
     if record.kind is RecordKind.RESTORE or not record.reached:
         return None
     return ArchivedStep(record.step, record.reached, record.reached_key)
@@ -124,12 +124,12 @@ def archived_step(record: Record) -> ArchivedStep | None:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What an archive writes before a compaction is committed: the conversation since the step before."""
+    """What an archive writes before a compaction is committed: the conversation since the previous step."""
 
     session_id: str
     step: int
     messages: Sequence[Message]
-    """Originals, none of which an earlier step's transcript holds."""
+    """Originals that are in no earlier step's transcript."""
     summary: str = ""
     policy: str = ""
     reason: str = ""
@@ -137,10 +137,10 @@ class Transcript:
     tokens_after: int = 0
     extra: dict[str, object] = field(default_factory=dict)
     system: Sequence[Message] = ()
-    """The leading system messages, which are no part of the history."""
+    """The leading system messages, which are not part of the history."""
     first: int = 0
     """Position of the first message in the conversation."""
     before: bytes = b""
     """Chain hash of the originals before it."""
     follows: int | None = None
-    """The step whose transcript this one goes on from; None where it begins the conversation."""
+    """The step whose transcript this one continues; None if it begins the conversation."""

@@ -1,4 +1,4 @@
-"""A summary as sections that can be shown: the user's words, conclusions, what was done, values."""
+"""A summary as sections for display: the user's words, conclusions, what was done, values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SectionKind(StrEnum):
     DONE = "done"
     VALUES = "values"
     OTHER = "other"
-    """A model's own prose, and what no heading of ours announces."""
+    """A model's own prose, and anything under none of our headings."""
 
 
 TITLES: Mapping[str, SectionKind] = MappingProxyType(
@@ -56,7 +56,7 @@ TITLES: Mapping[str, SectionKind] = MappingProxyType(
         "from tool output (untrusted data)": SectionKind.VALUES,
     }
 )
-"""Which kind of section a heading announces, in small letters; older summaries' headings included."""
+"""The kind of section for a heading, in lowercase; includes the headings of older summaries."""
 
 
 @value
@@ -64,9 +64,9 @@ class SectionItem:
     text: str
     """The line without its bullet and its citations."""
     positions: tuple[int, ...] = ()
-    """The messages that it cites."""
+    """The messages it cites."""
     label: str = ""
-    """What stands before the first colon of a line of values, such as "Paths"."""
+    """What comes before the first colon in a line of values, such as "Paths"."""
 
 
 @value
@@ -79,7 +79,7 @@ class Section:
 
 @value
 class Kept:
-    """How many of one kind a prompt still holds."""
+    """How many of one kind a prompt still contains."""
 
     kept: int = 0
     total: int = 0
@@ -94,7 +94,7 @@ class Missing:
 
 @value
 class Survival:
-    """What of a session's ledger the prompt still holds, by kind, and the best of what it does not."""
+    """What the prompt still contains of a session's ledger, by kind, and the best of what it lacks."""
 
     words: Kept = Kept()
     conclusions: Kept = Kept()

@@ -1,4 +1,4 @@
-"""What a summarizer is asked and what it answers."""
+"""The request to a summarizer, and its result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compact.model.value import value
 
 
 class RefusalReason(StrEnum):
-    """Why a summary that came back may not be used."""
+    """Why a returned summary may not be used."""
 
     EMPTY = "empty"
     TOO_SHORT = "too-short"
@@ -34,7 +34,7 @@ class EvidenceKind(StrEnum):
     DONE = "done"
     """What a tool step did, and how it ended."""
     RULE = "rule"
-    """Words of the user in records of earlier versions, as is APPROVAL."""
+    """Words of the user in records of earlier versions; so is APPROVAL."""
     APPROVAL = "approval"
     PATH = "path"
     COMMAND = "command"
@@ -46,7 +46,7 @@ class EvidenceKind(StrEnum):
     DATE = "date"
     NAME = "name"
 
-    # A ledger asks for the kind of thousands of units at a time; the enum's own hash is a call of Python.
+    # A ledger checks the kind of thousands of units at a time, and the enum's own hash runs in Python.
     __hash__ = str.__hash__
 
 
@@ -62,12 +62,12 @@ class Evidence:
     """A word of context: who said it, read/written/failed, exit status, label or unit."""
     rank: float = 0.0
     untrusted: bool = False
-    """True when only tool output says it."""
+    """True if only tool output says it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """The public face of a request for a summary; a plain callable gets exactly this."""
+    """The public part of a summary request; a plain callable gets exactly this."""
 
     messages: Sequence[Message]
     prompt: str
@@ -79,20 +79,20 @@ class SummaryRequest:
     first_position: int = 0
     """Logical position of `messages[0]`; citations such as [m12] count from the session's start."""
     positions: Sequence[int] = ()
-    """Logical position of each message when they are not contiguous."""
+    """Logical position of each message, if they are not contiguous."""
     previous_evidence: Sequence[Evidence] = ()
     focus: str = ""
-    """What the user asked to keep in view (a manual compaction's note)."""
+    """What the user asked to focus on (a manual compaction's note)."""
     embedded: bool = False
-    """Whether the embedded summarizer is asked, because every other one failed."""
+    """Whether to use the embedded summarizer, because every other one failed."""
     prefix_messages: Sequence[Any] | None = None
-    """The prompt as last sent, in the provider's own format, so that a summarizer may reuse its cache."""
+    """The last prompt sent, in the provider's own format, so that a summarizer can reuse its cache."""
     prefix_tools: Sequence[Any] | None = None
     prefix_system: Any = None
     on_progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
-    """Called with (done, total) where the summary is made in pieces."""
+    """Called with (done, total) if the summary is made in pieces."""
     on_skipped: Callable[[str, str], None] | None = field(default=None, compare=False, repr=False)
-    """Called with (reason, message) where several summarizers are tried in turn and one is skipped."""
+    """Called with (reason, message) if several summarizers are tried in turn and one is skipped."""
 
     def without_prefix(self) -> SummaryRequest:
         return replace(self, prefix_messages=None, prefix_tools=None, prefix_system=None)
@@ -105,17 +105,17 @@ class Summary:
     evidence: tuple[Evidence, ...] = ()
     """The whole ledger: units of the span and of what was summarized before it."""
     added: tuple[Evidence, ...] = ()
-    """What a record keeps of the span's own units; with its parents' it makes the next ledger."""
+    """What a record keeps of the span's own units; with its parents' units it makes the next ledger."""
     survival: Mapping[str, float] = field(default_factory=dict)
-    """Share of the evidence, by kind, that the text still holds; "all" is the whole."""
+    """Share of the evidence, by kind, that the text still contains; "all" is the total."""
     untrusted: str = ""
-    """The part of the text that rests on tool output only (S3.3)."""
+    """The part of the text that rests only on tool output (S3.3)."""
     strategy: str = ""
     model: str = "extractive"
     usage: Usage | None = None
-    """What the provider reported for making it; None where no model was asked."""
+    """The provider's report for making it; None if no model was called."""
     kept: Survival = UNKNOWN
-    """What of the ledger the text holds, counted by kind, and the best of what it does not."""
+    """How much of the ledger the text contains, counted by kind, and the best of what it lacks."""
 
     @property
     def sections(self) -> tuple[Section, ...]:

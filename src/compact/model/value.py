@@ -1,7 +1,7 @@
-"""Values: frozen to the type checker, cheap to make.
+"""Values: frozen for the type checker, cheap to make.
 
 Every new message becomes several of these. Freezing them at run time as well would make each four times as
-expensive, which slows down a preflight; `mypy --strict` holds the law instead.
+expensive, which slows down a preflight; `mypy --strict` enforces it instead.
 """
 
 from __future__ import annotations

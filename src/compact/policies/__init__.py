@@ -1,6 +1,6 @@
-"""The presets. Each file is a preset's numbers and its rule in prose; the core does the work.
+"""The presets. Each file has a preset's numbers and its rule in prose; the core does the work.
 
-Every list of presets, in help, settings, chat and studio, is made from `PRESETS`.
+Every list of presets, in help, settings, chat and studio, comes from `PRESETS`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from compact.errors import ConfigError
 
 if TYPE_CHECKING:
-    from compact.model.policy import Policy  # loads pydantic, which a list of names does not need
+    from compact.model.policy import Policy  # It loads pydantic, which a list of names does not need.
 
 PRESETS = ("budget", "chat", "window", "agent", "rolling")
 
 
 def preset(name: str) -> Policy:
-    """The policy with that name; raises ConfigError naming the nearest known one."""
+    """The policy with that name; raises ConfigError with the closest match."""
     if name not in PRESETS:
         near = get_close_matches(name, PRESETS, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -1,8 +1,7 @@
 """Above 80% clears old tool outputs; summarizes only if that is not enough.
 
-It also runs past what the reply needs. Cleared is all beyond the newest 40k tokens of outputs, outside the
-last 2 turns. The summary goes in as a user-assistant pair right after the system prompt, and the last 2 turns
-stay.
+It also runs if the reply would not fit. It clears all outputs beyond the newest 40k tokens and outside the
+last 2 turns. The summary is a user-assistant pair right after the system prompt, and the last 2 turns stay.
 """
 
 from compact.model.policy import Placement, Policy

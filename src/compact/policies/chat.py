@@ -1,6 +1,7 @@
 """At 80% summarizes everything before the last 6 messages.
 
-The summary is kept with the conversation and reused until summary plus recent messages reach 80 % again.
+The summary is kept with the conversation and reused until the summary and the recent messages reach 80%
+again.
 """
 
 from compact.model.policy import Policy

@@ -1,6 +1,6 @@
 """After 6 turns folds older ones into a rolling summary.
 
-It is a system message after the custom instructions. With a summary 4 turns stay, and 2 more may
+The summary is a system message after the custom instructions. With a summary, 4 turns stay, and 2 more may
 follow before it folds back to 4.
 """
 

@@ -1,7 +1,7 @@
 """At 80% keeps the first 2 and the last 10 turns; drops the rest.
 
-One marker, a user message, says how many have gone so far. A turn is one user or assistant message with its
-tool results.
+One marker, a user message, says how many have been dropped so far. A turn is one user or assistant message
+with its tool results.
 """
 
 from compact.model.policy import Policy, Rest, TurnUnit

@@ -1,1 +1,1 @@
-"""Where summaries come from: the embedded extract, models behind an API, a user's own callable."""
+"""Where summaries come from: the embedded summarizer, models behind an API, a user's own callable."""

@@ -1,4 +1,4 @@
-"""One JSON request to a model's API: bounded retries, one deadline over all of them, no secrets in errors."""
+"""One JSON request to a model's API: bounded retries, one deadline for all of them, no secrets in errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 _MOST_BYTES = 8_000_000
 _NO_SUMMARY = "It gave no summary"
-"""Not what follows from it: another summarizer may be asked now."""
+"""For errors that another summarizer may not have."""
 
 
 class InputTooLong(SummarizerError):
@@ -40,7 +40,7 @@ class InputTooLong(SummarizerError):
 
 
 class NotTaken(BadRequest, SummarizerError):
-    """The request for a summary has to look different."""
+    """The request for a summary has to be changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +50,19 @@ class Body:
     value: Mapping[str, Any] = field(default_factory=dict)
     events: Sequence[Any] | None = None
     ended: bool = True
-    """False when a stream stopped without its end mark."""
+    """False if a stream stopped without its end mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(Service):
-    """Where requests for summaries go and how patiently."""
+    """Where to send requests for summaries, and how long to wait."""
 
     retries: int
     client: Callable[[], httpx2.AsyncClient] | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def post(self, payload: Mapping[str, Any], read: Callable[[Body], T]) -> T:
-        """Send until `read` makes something of the reply, an error is final, or the tries are used up."""
+        """Send until `read` accepts the reply, an error is final, or the attempts are used up."""
         httpx = load_httpx(self.extra)
         async with self.client() if self.client else _plain_client(httpx) as client:
             for attempt in count():
@@ -150,5 +150,5 @@ class Endpoint(Service):
 
 
 def _plain_client(httpx: Any) -> Any:
-    # No read timeout here: one deadline over all tries is set around them.
+    # No read timeout here: one deadline for all attempts is set around them.
     return httpx.AsyncClient(timeout=httpx.Timeout(None, connect=CONNECT_SECONDS), verify=certificates())

@@ -1,4 +1,4 @@
-"""What summarizers that ask a model have in common: one deadline, warm and cold request, adapting to it."""
+"""What summarizers that call a model share: one deadline, warm and cold requests, adapting the request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNSUPPORTED = re.compile(
     r"not permitted|only the default|deprecated|instead",
     re.IGNORECASE,
 )
-# A request on the cached prefix that ends so is worth asking again on its own.
+# A request on the cached prefix that ends this way is worth retrying as a cold one.
 _COLD_REASONS = frozenset({RefusalReason.TOOL_CALL, RefusalReason.EMPTY, RefusalReason.REASONING_ONLY})
 
 
@@ -38,22 +38,22 @@ class Answer:
 
 
 class ModelSummarizer(ABC):
-    """Asks a model for a summary. Subclasses know one wire format.
+    """Asks a model for a summary. Each subclass speaks one wire format.
 
-    `timeout` covers all tries together, in seconds. `seed` and `temperature` are the request's unless given.
-    With `reuse_prefix` a request that carries the prompt as last sent is tried on the provider's cache first.
+    `timeout` covers all attempts together, in seconds. `seed` and `temperature` default to the request's.
+    With `reuse_prefix`, a request that carries the last prompt is tried on the provider's cache first.
     `client` makes the httpx2.AsyncClient of one summary (proxies, certificates, transports); `redact` is
     applied to what a cold request sends; `extra` is merged into the request's body.
     """
 
     renders_prompt = True
-    """It fills the template itself, so it must be given the request as it is."""
+    """It fills the template itself, so it needs the request unchanged."""
     service = "The summarizer"
     needs = "openai"
 
     default_base_url = ""
     prefix_format = ""
-    """The format whose messages its requests take as they are."""
+    """The format whose messages its requests take unchanged."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class ModelSummarizer(ABC):
         )
 
     async def on_prefix(self, request: SummaryRequest) -> Summary | None:
-        """The summary asked for on the cached prefix, or None when the cold request has to be made."""
+        """The summary requested on the cached prefix, or None if the cold request has to be made."""
         if not (self.reuse_prefix and request.prefix_messages):
             return None
         try:
@@ -128,7 +128,7 @@ class ModelSummarizer(ABC):
             async with asyncio.timeout(self.timeout / 2):
                 answer = await self._ask(self._prefix_payload(request, prefix_instructions_for(request)))
         except (FormatError, TimeoutError, TypeError, ValueError):
-            return None  # the caller's objects may hold what JSON does not
+            return None  # The caller's objects may hold values that JSON does not have.
         except SummarizerError as error:
             if error.retryable or isinstance(error, InputTooLong | NotTaken):
                 return None
@@ -137,12 +137,12 @@ class ModelSummarizer(ABC):
             if refused.reason in _COLD_REASONS:
                 return None
             raise
-        # Without labels in front of it the model can only have guessed at citations.
+        # Without labels before the messages, the model can only have guessed citations.
         text = drop_false_citations(answer.text, ())
         return self._summary(request, Answer(text, answer.usage, answer.model))
 
     async def _ask(self, payload: dict[str, Any]) -> Answer:
-        """Send; where the model does not take a parameter, send again without it."""
+        """Send; if the model rejects a parameter, send again without it."""
         payload = {**payload, **self._extra}
         while True:
             try:
@@ -154,7 +154,7 @@ class ModelSummarizer(ABC):
                 payload = adapted
 
     def _adapt(self, payload: dict[str, Any], detail: str) -> dict[str, Any] | None:
-        """The payload without what `detail` complains about; None when nothing is left to take out."""
+        """The payload without what `detail` complains about; None if nothing is left to remove."""
         for name in ("temperature", "seed", "stream_options"):
             if name in payload and name in detail:
                 return {key: value for key, value in payload.items() if key != name}
@@ -190,7 +190,7 @@ class ModelSummarizer(ABC):
 
     @abstractmethod
     def _assemble(self, body: Body) -> Mapping[str, Any]:
-        """The events of a stream as the object that would have come without streaming."""
+        """The events of a stream, as the object that would have come without streaming."""
 
     @abstractmethod
     def _read_value(self, value: Mapping[str, Any]) -> Answer: ...
@@ -201,7 +201,7 @@ def refused(reason: RefusalReason, problem: str) -> SummaryRefused:
 
 
 def as_sent(messages: Iterable[Any], fields: Container[str]) -> list[dict[str, Any]]:
-    """What the provider knows of each message: `meta` is ours (S4.6), sessions keep more beside a turn."""
+    """Only the fields that the provider knows: `meta` is ours (S4.6), and sessions keep more with a turn."""
     mappings = (as_mapping(item, index) for index, item in enumerate(messages))
     return [{key: value for key, value in item.items() if key in fields} for item in mappings]
 

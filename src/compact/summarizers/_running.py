@@ -1,4 +1,4 @@
-"""Ask any summarizer, an object or a plain callable, from synchronous or asynchronous code."""
+"""Call any summarizer, an object or a plain callable, from synchronous or asynchronous code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def summarize_now(summarizer: Any, request: SummaryRequest) -> Summary:
 
 
 async def summarize_async(summarizer: Any, request: SummaryRequest) -> Summary:
-    """Through `asummarize` where the summarizer has it."""
+    """Through `asummarize` if the summarizer has it."""
     ask = getattr(summarizer, "asummarize", None) or getattr(summarizer, "summarize", summarizer)
     return as_summary(await acall(ask, request), request)
 
 
 def as_summary(answer: Any, request: SummaryRequest, model: str = "") -> Summary:
-    """Plain text as a summary; None is an empty one, which the checks refuse."""
+    """Plain text as a summary; None is an empty one, which the checks reject."""
     if isinstance(answer, Summary):
         return answer
     if answer is not None and not isinstance(answer, str):

@@ -15,7 +15,7 @@ API_VERSION = "2023-06-01"
 
 
 class AnthropicSummarizer(ModelSummarizer):
-    """Asks `base_url`/v1/messages.
+    """Calls `base_url`/v1/messages.
 
     The API takes no seed: a summary is as repeatable as temperature 0 makes it.
     """
@@ -40,7 +40,7 @@ class AnthropicSummarizer(ModelSummarizer):
     def _prefix_payload(self, request: SummaryRequest, instructions: str) -> dict[str, Any]:
         messages = as_sent(request.prefix_messages or (), ("role", "content"))
         asked = [*messages, {"role": "user", "content": instructions}]
-        # The provider looks into its cache only from a breakpoint on; that of the conversation is not far.
+        # The provider looks up its cache only from a breakpoint on; the conversation's own is not far.
         _, _, asked = with_cache_breakpoints(
             request.prefix_system, request.prefix_tools, asked, [len(messages)]
         )
@@ -48,7 +48,7 @@ class AnthropicSummarizer(ModelSummarizer):
         if request.prefix_system:
             payload["system"] = request.prefix_system
         if request.prefix_tools:
-            # No tool_choice: it would change the prompt and with it the cached prefix.
+            # No tool_choice: it would change the prompt, and with it the cached prefix.
             payload["tools"] = list(request.prefix_tools)
         return payload
 
@@ -100,7 +100,7 @@ class AnthropicSummarizer(ModelSummarizer):
         if stop == "tool_use" or "tool_use" in kinds:
             raise refused(RefusalReason.TOOL_CALL, "the model called a tool instead of writing")
         if stop == "pause_turn":
-            raise self._cut()  # a turn to be gone on with is no whole answer
+            raise self._cut()  # a paused turn is not a complete answer
         if stop == "model_context_window_exceeded":
             raise InputTooLong("The input left the summarizer no room to answer; summarize smaller pieces.")
         if not text.strip():

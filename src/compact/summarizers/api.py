@@ -1,4 +1,4 @@
-"""`compact.summarize()`: the summary alone, for anyone."""
+"""`compact.summarize()`: just the summary, without a session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EMBEDDED_STRATEGIES = frozenset({*STRATEGIES, "brief"})
 
 
 _MOST_CHARS_PER_TOKEN = 8
-"""A source of more characters than the room could have is not worth counting."""
+"""A source with more characters than the room can hold need not be counted."""
 _LEAST_TOKENS = 60
 
 
@@ -42,14 +42,13 @@ def summarize(
     format: str | None = None,
     on_skipped: Callable[[str, str], None] | None = None,
 ) -> Summary:
-    """A summary of at most `max_tokens` tokens, in any format that is recognized, or of decoded messages.
+    """A summary of at most `max_tokens` tokens, of messages in any recognized format or decoded ones.
 
-    Without a `summarizer` the embedded one works, offline. With another, the evidence stands beside its
-    prose. In a list each is the fallback of the one before, and "extractive" names the embedded one;
-    `on_skipped(reason, message)` is called for each that is skipped.
-    `previous` is an earlier summary to build on. System and developer messages are instructions, not
-    conversation: they are left out. `strategy` may be a path to a template
-    of your own, for a summarizer with a model.
+    Without a `summarizer` the embedded one is used, offline. With another, evidence is added to its prose. In
+    a list, each is the fallback of the one before, and "extractive" names the embedded one;
+    `on_skipped(reason, message)` is called for each one skipped. `previous` is an earlier summary to build
+    on. System and developer messages are instructions, not conversation, so they are left out. `strategy` may
+    be the path of your own template, for a summarizer with a model.
     """
     _check(messages, max_tokens, strategy, previous, first_position, focus)
     with refusing_deep_nesting(messages):
@@ -105,7 +104,7 @@ def _summarize(
     if not all(isinstance(message, Message) for message in given):
         decoded = decode_all(given, recognize(given) if format is None else by_name(format))
     said = [message.role not in (Role.SYSTEM, Role.DEVELOPER) for message in decoded]
-    # Numbers count from the first message behind the system prompt, as in plans, records and recall.
+    # Numbers count from the first message after the system prompt, as in plans, records and recall.
     lead = said.index(True) if True in said else 0
     request = SummaryRequest(
         messages=tuple(compress(decoded, said)),
@@ -129,7 +128,7 @@ def _summarize(
 
 
 def _short_source(messages: Sequence[Message], max_tokens: int) -> str | None:
-    """All that is said, if it is so short that `max_tokens` may be more than it has; else None."""
+    """All that was said, if it is so short that `max_tokens` may exceed it; else None."""
     room = max_tokens * _MOST_CHARS_PER_TOKEN
     shown: list[str] = []
     for message in messages:
@@ -159,7 +158,7 @@ def _prompt(strategy: str, *, embedded: bool) -> str:
 
 
 def refuse_template(strategy: str, path: str = "strategy") -> None:
-    """Raise ConfigError for a strategy that is not among those that the embedded summarizer knows."""
+    """Raise ConfigError for a strategy that the embedded summarizer does not know."""
     if strategy not in EMBEDDED_STRATEGIES:
         raise ConfigError(
             f"{path}: {strategy!r} is a template for a model, and the embedded summarizer reads none. Give a "

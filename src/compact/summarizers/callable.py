@@ -18,11 +18,11 @@ Answer = Summary | str | Awaitable[Summary | str]
 
 
 class CallableSummarizer:
-    """Gives a callable the request with a finished prompt: instructions and transcript, ready to be sent.
+    """Passes a callable the request with a finished prompt: instructions and transcript, ready to send.
 
-    Whatever the callable raises becomes a SummarizerError, so that the failure ladder can go on. With a
-    `timeout` in seconds so does a hang: a coroutine is cancelled, a plain function runs in a thread of its
-    own and is left to itself. Without one a plain function is called in the caller's thread.
+    Whatever the callable raises becomes a SummarizerError, so that the fallbacks can take over. With a
+    `timeout` in seconds, so does a hang: a coroutine is canceled; a plain function runs in its own thread and
+    is abandoned. Without a timeout, a plain function is called in the caller's thread.
     """
 
     renders_prompt = True
@@ -49,14 +49,14 @@ class CallableSummarizer:
         return self._checked(answer, request)
 
     async def asummarize(self, request: SummaryRequest) -> Summary:
-        """On the caller's loop where the callable is async; else in a thread, so that the loop stays free."""
+        """On the caller's loop if the callable is async; else in a thread, so that the loop stays free."""
         ask = self._ask_async or self._ask
         answer = await acall(ask, _complete(request), timeout=self.timeout, translate=self._error)
         return self._checked(answer, request)
 
     def _checked(self, answer: Any, request: SummaryRequest) -> Summary:
         if answer is None:
-            answer = ""  # the checks refuse an empty summary with its own reason
+            answer = ""  # The checks reject an empty summary with a reason of its own.
         if not isinstance(answer, Summary | str):
             raise SummarizerError(
                 f"The summarizer {self.name} returned {type(answer).__name__}, not text. "
@@ -65,7 +65,7 @@ class CallableSummarizer:
         return as_summary(answer, request, model=self.name)
 
     def _error(self, error: Exception) -> Exception:
-        """What the callable raised, as an error that the failure ladder knows."""
+        """What the callable raised, as an error that the fallbacks know."""
         if isinstance(error, CompactError):
             return error
         if isinstance(error, DeadlinePassed):
@@ -83,12 +83,12 @@ class CallableSummarizer:
 
 
 def as_summarizer(value: Any, timeout: float | None = None) -> Any:
-    """`value` itself when it fills templates on its own, as ours do; else wrapped, with this deadline."""
+    """`value` itself if it fills templates on its own, as ours do; else wrapped, with this deadline."""
     return value if getattr(value, "renders_prompt", False) else CallableSummarizer(value, timeout)
 
 
 class _Complete(SummaryRequest):
-    """A request whose prompt is written when it is first read: many callables read the messages alone."""
+    """A request whose prompt is written when it is first read: many callables read only the messages."""
 
     @property
     def prompt(self) -> str:

@@ -1,4 +1,4 @@
-"""Several summarizers, each the fall-back of the one before."""
+"""Several summarizers, each the fallback of the one before."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Failure = SummarizerError | SummaryRefused
 
 
 class Chain:
-    """Asks one after the other until one gives a summary that passes the checks.
+    """Tries one after the other until one returns a summary that passes the checks.
 
-    A link is whatever can be a summarizer: an object, a plain callable. Whatever it raises and whatever is
-    refused of it leads to the next. `on_failure(link, error)` hears of each that failed, and the request's
-    own `on_skipped` of each that another follows. When none gives a summary, the last error is raised (before
-    it one that asking otherwise may mend), with the others as its notes.
+    A link is anything that can be a summarizer: an object or a plain callable. An exception or a rejected
+    summary leads to the next link. `on_failure(link, error)` is called for each failure, and the request's
+    own `on_skipped` for each link that another follows. If none returns a summary, the last error is raised
+    (or before it, one that a changed request may fix), with the others as its notes.
     """
 
     renders_prompt = True
@@ -56,14 +56,14 @@ class Chain:
         return await self.afirst(request, ask)
 
     def first(self, request: SummaryRequest, ask: Callable[[Summarizer, SummaryRequest], Summary]) -> Summary:
-        """What `ask` makes of the first link that it raises nothing for."""
+        """What `ask` returns for the first link for which it raises nothing."""
         failures: list[Exception] = []
         for number, link in enumerate(self.links):
             try:
                 return ask(link, request)
             except Exception as error:
                 self._note(number, error, request, failures)
-            request = request.without_prefix()  # in the format of the first, on whose server it is cached
+            request = request.without_prefix()  # In the format of the first link, whose server has it cached.
         raise self._counted(failures)
 
     async def afirst(
@@ -104,7 +104,7 @@ class Chain:
 
 
 def summarizer_for(value: Any, counter: TokenCounter, timeout: float | None = None) -> Summarizer:
-    """A user's own summarizer: an object, a callable, or a list of them with "extractive" among them."""
+    """A user's own summarizer: an object, a callable, or a list of them that may include "extractive"."""
     if not isinstance(value, list | tuple):
         return (
             ExtractiveSummarizer(counter)
@@ -117,7 +117,7 @@ def summarizer_for(value: Any, counter: TokenCounter, timeout: float | None = No
 
 
 def _name(link: Summarizer) -> str:
-    """What people know it by: the model's id, the function's name."""
+    """The name that people know it by: the model's id or the function's name."""
     link = getattr(link, "inner", link)
     return str(getattr(link, "model", None) or getattr(link, "name", None) or repr(link))
 
@@ -130,7 +130,7 @@ def _explained(error: Exception) -> str:
 
 
 def _checked(answer: Summary | str, request: SummaryRequest) -> Summary:
-    """The answer, if it is a summary; how long it may be is checked where tokens are counted."""
+    """The answer, if it is a summary; its length is checked where tokens are counted."""
     summary = as_summary(answer, request)
     check_summary(summary.text, request, lambda text: 0)
     return summary

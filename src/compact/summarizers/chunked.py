@@ -1,4 +1,4 @@
-"""Input too long for the summarizer: cut at legal places, summarized in pieces, merged."""
+"""Input too long for the summarizer: cut at legal points, summarized in pieces, merged."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class _Progress:
 
 
 class Chunked:
-    """Hands `inner` no more than `input_limit` tokens at a time, instructions included.
+    """Passes `inner` at most `input_limit` tokens at a time, instructions included.
 
-    Pieces end where a cut is legal, so a tool call stays with its results; nothing is left out, the newest
-    least of all: one group that is too large alone is shortened in its middle. When `inner` finds a piece
-    too long after all, the limit is halved and the work begins again. `on_progress(done, total)`, or the
+    Pieces end at legal cut points, so a tool call stays with its results. Nothing is left out, least of all
+    the newest messages: a group that is too large on its own is shortened in its middle. If `inner` still
+    finds a piece too long, the limit is halved and the work starts over. `on_progress(done, total)`, or the
     request's own, counts pieces and the merge.
     """
 
@@ -124,7 +124,7 @@ class Chunked:
         )
 
     async def _round(self, request: SummaryRequest, limit: int, progress: _Progress) -> SummaryRequest:
-        """The same request over the summaries of its pieces."""
+        """The same request, over the summaries of its pieces."""
         # The earlier summary waits for the merge: once is enough.
         alone = replace(request, previous_summary=None)
         room = limit - _SLACK - self._count(instructions_for(alone))
@@ -149,7 +149,7 @@ class Chunked:
         )
 
     def _with_previous_as_message(self, request: SummaryRequest, room: int) -> SummaryRequest:
-        """An earlier summary so long that little else would fit beside it is summarized like the rest."""
+        """An earlier summary too long to leave room for much else is summarized like the rest."""
         previous = request.previous_summary
         if not previous or self._count(previous) <= room // 2:
             return request
@@ -235,7 +235,7 @@ def _text(part: Part) -> str:
 
 
 def _shortened(message: Message, limit: int) -> Message:
-    """A copy for the summarizer's eyes only; the history keeps its bytes."""
+    """A copy for the summarizer only; the history keeps its bytes."""
     return with_parts(message, tuple(_shortened_part(part, limit) for part in message.parts))
 
 

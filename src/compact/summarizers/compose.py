@@ -1,4 +1,4 @@
-"""Prose and evidence as one summary: a model's prose, and beside it the words and what it left out."""
+"""Combine prose and evidence: a model's prose, then the user's words and what the prose left out."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _CHARS_PER_TOKEN = 3.4
 _AROUND = 14
 """Characters of bullet, quotes and citation around a saying."""
 _LEFT_OUT_SHARE = 0.15
-"""Of the room, for conclusions and values that the prose may leave out."""
+"""Share of the room for conclusions and values that the prose may leave out."""
 
 
 class Composer:
-    """Asks `prose` for its part, checks it, and sets the user's words and what it left out beside it.
+    """Gets the prose, checks it, and adds the user's words and what it left out.
 
-    Without `prose`, or where a chain comes to it, the embedded summarizer writes all. All of it fits
+    Without `prose`, or if a chain reaches it, the embedded summarizer writes everything. The result fits
     `request.max_tokens`: the words get what they need, at most `evidence_share`; prose that takes more than
     the rest is cut at the end of a section.
     """
@@ -86,7 +86,7 @@ class Composer:
         return self._compose(request, asked, material, await summarize_async(link, asked))
 
     def _prose_request(self, request: SummaryRequest, material: Material) -> SummaryRequest:
-        """The request for the prose: what the words need is not its to take."""
+        """The request for the prose, without the room that the words need."""
         own = (unit for unit in material.ledger if unit.kind in WORDS and unit.context != SHOWN)
         words = sum(len(unit.value) + len(unit.context) + _AROUND for unit in own) / _CHARS_PER_TOKEN
         wanted = int(words + _LEFT_OUT_SHARE * request.max_tokens)
@@ -137,7 +137,8 @@ class Composer:
 
 
 def _set_apart(text: str, untrusted: str) -> tuple[str, str]:
-    """The text without the lines that its maker calls untrusted, and those; checks may have cleaned them."""
+    """The text without the lines that its author calls untrusted, and those lines; checks may have cleaned
+    them."""
     known = _letters(untrusted)
     parts: tuple[list[str], list[str]] = ([], [])
     for line in text.splitlines() if known else ():
@@ -151,7 +152,7 @@ def _letters(text: str) -> str:
 
 
 _NOT_OF_THE_PREFIX = frozenset({RefusalReason.REFUSAL, RefusalReason.TOO_LONG})
-"""These have steps of their own in the failure ladder."""
+"""These have their own fallback steps."""
 
 
 def _too_long(size: int, allowed: int) -> SummaryRefused:
@@ -164,7 +165,7 @@ def _too_long(size: int, allowed: int) -> SummaryRefused:
 
 
 def _cold(asked: SummaryRequest, refused: SummaryRefused) -> SummaryRequest:
-    """The request to make where an answer on the cached prefix did not pass; raises where there was none."""
+    """The request to send after an answer on the cached prefix failed; raises if there was none."""
     if asked.prefix_messages is None or refused.reason in _NOT_OF_THE_PREFIX:
         raise refused
     return asked.without_prefix()

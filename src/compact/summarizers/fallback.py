@@ -1,4 +1,4 @@
-"""The embedded summarizer behind another one: the last step of the ladder before pruning alone."""
+"""The embedded summarizer after another one: the last fallback before pruning alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FOR_TEMPLATES = "task_state"
 
 
 class WithEmbedded:
-    """Asks `first`; a request with `embedded` set goes to the embedded summarizer."""
+    """Calls `first`; a request with `embedded` set goes to the embedded summarizer."""
 
     renders_prompt = True
 

@@ -11,11 +11,11 @@ from compact.summarizers._http import Body
 from compact.summarizers._model import Answer, ModelSummarizer, as_sent, positive, refused
 
 _BROKEN_OFF = frozenset({"error", "abort", "aborted", "cancelled", "canceled", "timeout"})
-"""Ends that gateways and servers give an answer of which only a part has come."""
+"""Finish reasons that gateways and servers report for a partial answer."""
 
 
 class OpenAISummarizer(ModelSummarizer):
-    """Asks `base_url`/chat/completions."""
+    """Calls `base_url`/chat/completions."""
 
     needs = "openai"
     default_base_url = "https://api.openai.com/v1"
@@ -40,7 +40,7 @@ class OpenAISummarizer(ModelSummarizer):
             messages.insert(0, {"role": "system", "content": request.prefix_system})
         payload = self._payload(request, [*messages, {"role": "user", "content": instructions}])
         if request.prefix_tools:
-            # No tool_choice: it would change the prompt and with it the cached prefix.
+            # No tool_choice: it would change the prompt, and with it the cached prefix.
             payload["tools"] = list(request.prefix_tools)
         return payload
 
@@ -58,7 +58,7 @@ class OpenAISummarizer(ModelSummarizer):
         return payload
 
     def _adapt(self, payload: dict[str, Any], detail: str) -> dict[str, Any] | None:
-        # Reasoning models of OpenAI know the limit by another name only.
+        # OpenAI's reasoning models know the limit only by another name.
         if "max_tokens" in payload and "max_completion_tokens" in detail:
             renamed = dict(payload)
             renamed["max_completion_tokens"] = renamed.pop("max_tokens")

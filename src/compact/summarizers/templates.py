@@ -21,7 +21,7 @@ from compact.model.summary import SummaryRequest
 
 _RULES = "_rules"
 _WORDS_PER_TOKEN = 0.6
-"""Models count words better than tokens; fewer than fit, so that the limit is not met in mid-sentence."""
+"""Models count words better than tokens. Fewer than fit, so that the limit does not fall in mid-sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def _names() -> tuple[str, ...]:
 
 
 def load_template(name_or_path: str | Path) -> Template:
-    """A packaged strategy by its name, or a user's own file; ConfigError when there is neither."""
+    """A packaged strategy by its name, or a user's own file; ConfigError if there is neither."""
     given = str(name_or_path)
     if given in template_names():
         return Template(given, _read(given))
@@ -66,7 +66,7 @@ def load_template(name_or_path: str | Path) -> Template:
 
 
 def check_strategy(name: str) -> None:
-    """Raise ConfigError when the policy's strategy could not be loaded in the middle of a compaction."""
+    """Raise ConfigError now if the policy's strategy could not be loaded in the middle of a compaction."""
     try:
         load_template(name)
     except ConfigError as error:
@@ -76,8 +76,8 @@ def check_strategy(name: str) -> None:
 def render_prompt(template: Template, request: SummaryRequest) -> str:
     """The instructions for this request.
 
-    The rules that keep the transcript data and tool output untrusted come first in a template that has no
-    {rules} of its own. Text that was rendered before comes back as it is.
+    If a template has no {rules} of its own, the rules that treat the transcript as data and tool output as
+    untrusted come first. Text that was already rendered is returned unchanged.
     """
     rules = _read(_RULES).strip()
     text = template.text
@@ -109,7 +109,7 @@ def prefix_instructions_for(request: SummaryRequest) -> str:
 
 
 def input_for(request: SummaryRequest, max_result_chars: int = MAX_RESULT_CHARS) -> str:
-    """What is to be summarized, framed as data: the earlier summary and the transcript."""
+    """What to summarize, framed as data: the earlier summary and the transcript."""
     transcript = render_transcript(request.messages, request_positions(request), max_result_chars)
     framed = frame("transcript", transcript)
     if request.previous_summary:

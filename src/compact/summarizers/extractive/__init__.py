@@ -1,4 +1,4 @@
-"""The embedded summarizer: offline, deterministic, milliseconds. It says nothing that the span does not."""
+"""The embedded summarizer: offline, deterministic, takes milliseconds, adds nothing to what the span says."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["ExtractiveSummarizer", "Material", "fitted", "kept_units"]
 
 _SAMPLE_CHARS, _SAMPLE_UNITS = 6_000, 150
 _TRIES, _WELL_FILLED = 3, 0.97
-"""Costs are guesses: while less than this share of the room is used, more is chosen; where it is too much,
-the last choices go first."""
+"""Costs are estimates: if less than this share of the room is used, more is chosen; if it is too much, the
+last choices go first."""
 _SLIVER = 12
 _ENDING = ".… "
 _LONG_LINE = 420
@@ -39,7 +39,7 @@ class Material:
     def __init__(
         self, request: SummaryRequest, is_secret: Callable[[str], bool] | None = None, *, retell: bool = False
     ) -> None:
-        """`retell`: lines of an earlier summary that no ledger has count too; no model carries them on."""
+        """`retell`: also count lines of an earlier summary that no ledger has; no model carries them on."""
         has_content = [not is_empty_failure(message) for message in request.messages]
         messages = list(compress(request.messages, has_content))
         positions = list(compress(request_positions(request), has_content))
@@ -49,7 +49,7 @@ class Material:
         if retell:
             self.own = (*_repeated(self.summary, request.previous_evidence), *self.own)
         self.since = min(positions, default=0)
-        """The first message of this span; what stands before it in the ledger is of earlier ones."""
+        """The first message of this span; ledger units before it are from earlier spans."""
         self.ledger = fold(request.previous_evidence, self.own)
 
 
@@ -57,7 +57,7 @@ def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
     """Lines of an earlier summary that are not in the ledger: a model's prose, or a record without one."""
     if not summary:
         return
-    # Most lines are conclusions as they were; only for others is the whole ledger looked through.
+    # Most lines are unchanged conclusions; only for the others is the whole ledger searched.
     concluded = {unit.value.rstrip(_ENDING) for unit in ledger if unit.kind is EvidenceKind.CONCLUDED}
     all_held = ""
     for section in sections_of(neutralize(summary.partition(UNTRUSTED_HEADING)[0])):
@@ -89,7 +89,7 @@ class ExtractiveSummarizer:
         return "ExtractiveSummarizer()"
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        """A summary of at most `request.max_tokens`; empty when there is no room or nothing to say."""
+        """A summary of at most `request.max_tokens`; empty if there is no room or nothing to say."""
         material = Material(request, self._is_secret, retell=True)
         made, tokens = fitted(
             material, strategy_for(request.strategy), request.max_tokens, self._counter.count, request.focus
@@ -117,7 +117,7 @@ def fitted(
     focus: str = "",
     before: str = "",
 ) -> tuple[Draft, int]:
-    """The choice for that many tokens as text, and its size; `before` is prose that comes first."""
+    """The choice for that many tokens as text, and its size; `before` is prose that precedes it."""
     all_chars = limit * _chars_per_token(material.ledger, count)
     headings = sum(len(title) + 4 for title in (*dict(strategy.headings), UNTRUSTED_HEADING))
     room = max(all_chars / 2, all_chars - headings)
@@ -148,7 +148,7 @@ def fitted(
 def _at_least_something(
     material: Material, strategy: Strategy, limit: int, count: Callable[[str], int]
 ) -> tuple[Draft, int]:
-    """The beginning of the first thing that was said, where no unit fits as a whole."""
+    """The beginning of the first thing that was said, if no unit fits as a whole."""
     said = next((unit for unit in material.ledger if unit.context != SHOWN and " " in unit.value), None)
     if said is None:
         return Draft("", ""), 0
@@ -176,7 +176,7 @@ def _fewer(picked: list[Candidate], share: float) -> list[Candidate]:
 
 
 def kept_units(material: Material, size: int) -> tuple[Evidence, ...]:
-    """What the record keeps of its own units: all words, and of the rest what later summaries may hold."""
+    """What the record keeps of its own units: all words, and whatever else later summaries may use."""
     room = {False: 6 * size + 4_000, True: 3 * size + 4_000}
     kept = []
     for unit in material.own:

@@ -1,4 +1,4 @@
-"""The one renderer: what was chosen, under the strategy's headings, in order of the conversation, cited."""
+"""The renderer: what was chosen, under the strategy's headings, in conversation order, with citations."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _LABELS = {
     EvidenceKind.COMMAND: "Commands",
 }
 _NEAR = 6
-"""Messages so close to each other may share a line and its citation, if the line stays short."""
+"""Messages this close to each other may share a line and its citation, if the line stays short."""
 _SHORT_LINE = 260
 _LONG_LINE = 600
-"""Of one message: its number need not be said again and again."""
+"""For one message, so that its number is not repeated again and again."""
 _FAR = 12
 _ENDS = ".!?…:;。！？"
 _PROSE_LABELS = {
@@ -45,7 +45,7 @@ _PROSE_LABELS = {
 class Draft:
     trusted: str
     untrusted: str
-    """What only tools said, and what the user merely showed."""
+    """What only tools said, and what the user only quoted."""
 
     @property
     def text(self) -> str:
@@ -73,9 +73,9 @@ def draft(picked: Sequence[Candidate], strategy: Strategy) -> Draft:
 
 
 def _once(picked: Sequence[Candidate]) -> list[Candidate]:
-    """Without the values that stand in a sentence or inside another value: a path holds the name of its file.
+    """Drop values that are in a sentence or inside another value: a path contains the name of its file.
 
-    What only tools said stands in for nothing but its like.
+    What only tools said makes only its own kind redundant.
     """
     listed = [one for one in picked if one.unit.kind in _LABELS]
     listed.sort(key=lambda one: (one.unit.untrusted, -len(one.unit.value)))
@@ -125,7 +125,7 @@ def _lines(part: Part, picked: Sequence[Candidate], strategy: Strategy) -> Itera
 
 
 def _words(picked: Sequence[Candidate]) -> Iterator[str]:
-    """The user's words in quotes. What was said later on the matter stands directly behind the earlier."""
+    """The user's words in quotes. What was said later on a matter directly follows the earlier saying."""
     chosen = {id(one) for one in picked}
     moved = {id(one.later) for one in picked if one.later is not None}
     alone = [one for one in picked if "asked in" in one.unit.context or id(one.later) in chosen]
@@ -152,7 +152,7 @@ def _share_a_line(line: Sequence[Candidate], one: Candidate) -> bool:
 
 
 def _quotes(line: Sequence[Candidate]) -> str:
-    """Neighboring sentences of one message in one pair of quotes; what was left out between them shows."""
+    """Neighboring sentences of one message in one pair of quotes; gaps between them are marked."""
     quoted: list[list[Candidate]] = []
     for one in line:
         last = quoted[-1][-1] if quoted else None
@@ -214,7 +214,7 @@ def _effect(unit: Evidence) -> str:
 
 
 def _positions(unit: Evidence) -> list[int]:
-    """Of the first change of a file and of the last."""
+    """The first and the last change of a file."""
     since = unit.context.partition(" | ")[0].partition(f" {SINCE}")[2]
     return [int(since), unit.message] if since.isdecimal() else [unit.message]
 
@@ -266,7 +266,7 @@ def _ledger_lines(picked: Sequence[Candidate]) -> list[str]:
 
 
 def _prose(parts: dict[Part, list[Candidate]], wanted: Iterable[Part], most: int) -> str:
-    """One sentence a part: what belongs together is joined by semicolons."""
+    """One sentence per part; related items are joined by semicolons."""
     sentences = []
     for part in wanted:
         shown = [line.removeprefix("- ").rstrip(".") for line in _lines(part, parts[part], Strategy(()))]

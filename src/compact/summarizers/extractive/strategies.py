@@ -1,4 +1,4 @@
-"""The strategies, as tables: which headings a summary has, what stands under each, who gets how much room."""
+"""The strategies, as tables: the headings of a summary, what goes under each, and how the room is shared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compact.evidence import Shares
 
 
 class Part(Enum):
-    """What can stand under a heading."""
+    """What can go under a heading."""
 
     TASK = "the first message of the user"
     WORDS = "what else the user said"
@@ -28,11 +28,11 @@ class Strategy:
     headings: tuple[tuple[str, tuple[Part, ...]], ...]
     shares: Shares = field(default_factory=Shares)
     ledger: bool = False
-    """One line a unit, `[m12] what :: why :: from what :: outcome`."""
+    """One line per unit, `[m12] what :: why :: from what :: outcome`."""
     changes: bool = False
-    """Files one by one, with a line of what was put in."""
+    """Files one by one, with a line of what was written."""
     sentences: int = 0
-    """So many sentences of prose come first, for the parts that have no heading."""
+    """The number of sentences of prose that come first, for the parts that have no heading."""
 
 
 USERS_WORDS = "User's words"
@@ -105,9 +105,9 @@ BESIDE = Strategy(
     ),
     Shares(words=1.0, all_words=1.0, conclusions=0.10, done=0.0),
 )
-"""What stands beside a model's prose: the words, then what the prose left out."""
+"""What is added to a model's prose: the words, then what the prose left out."""
 
 
 def strategy_for(name: str) -> Strategy:
-    """The table of that name; a user's own prompt gets the form of the first."""
+    """The table with that name; a user's own prompt gets the form of the first."""
     return STRATEGIES.get(name, STRATEGIES["task_state"])
