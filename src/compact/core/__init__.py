@@ -1,1 +1,1 @@
-"""Pure functions: they read values and return values; counting and templates come in as arguments."""
+"""Pure functions: they read values and return values; counters and templates are passed in as arguments."""

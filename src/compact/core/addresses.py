@@ -1,4 +1,4 @@
-"""Hosts, addresses and commands in a text, by what they contain and not by how they are spelled."""
+"""Find hosts, addresses and commands in a text, by what they contain rather than how they are spelled."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from compact.core.seeming import plain
 
 _ESCAPED = re.compile(r"%(?:25)*([2-7][0-9a-f])")
 _JOINED = re.compile(r"[\"']\s?\+\s?[\"']")
-"""Between two strings that code puts together."""
+"""Between two strings that code concatenates."""
 _DOT = re.compile(
     r"[。｡．]|\s?[\[({]\s?(?:\.|dot)\s?[\])}]\s?|(?<=\w) (?:dot|\.) (?=\w)|(?<=\w)(?: |\\+)\.(?=\w)"
 )
-# Each begins where a word does, so that a long run of letters is read once.
+# Each begins at a word start, so that a long run of letters is read once.
 _DOTTED = re.compile(r"(?<![\w-])[\w-]+(?:\.[\w-]+)+")
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 _TOP = re.compile(r"[^\W\d_][\w-]*[^\W_]")
 _BARE = re.compile(r"(?:(?<=//)|(?<=\w@))[\w-]++(?!\.\w)|(?<![\w.-])[\w-]++(?=:\d{2,5}\b)")
-"""A host of one label, known by what stands around it; a number before a colon is a time."""
+"""A host of one label, recognized by its surroundings; a number before a colon is a time."""
 _LONGEST = 253
-"""Characters of a host's name, by the rules of the domain name system."""
+"""Characters allowed in a host name, by the rules of DNS."""
 _LONGEST_NUMBER = 16
 _CODE = re.compile(r"(?<!`)`++([^`\n]+)`")
 _SHELL = re.compile(r"[ \t]*(?:[-*][ \t]+)?[$#>%][ \t]+(\S.*)")
@@ -40,7 +40,7 @@ def _bare_host(name: str) -> str:
 
 
 def _numeric(labels: Sequence[str]) -> str:
-    """An IPv4 address in its usual form: what is read as one may be a single number, octal or hexadecimal."""
+    """An IPv4 address in its usual form; the input may be a single number, octal or hexadecimal."""
     if not all(map(_NUMBER.fullmatch, labels)) or max(map(len, labels)) > _LONGEST_NUMBER:
         return ""
     bases = [
@@ -51,12 +51,12 @@ def _numeric(labels: Sequence[str]) -> str:
     if len(labels) > 4 or last >= 256**behind or any(one > 255 for one in leading):
         return ""
     number = sum(one << 8 * (3 - at) for at, one in enumerate(leading)) + last
-    # A count or a time is a small number; no host is.
+    # A small number is a count or a time, never a host.
     return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0)) if number >> 24 else ""
 
 
 def _host(dotted: str) -> str:
-    """What of dotted words is a host: one ends in a word, or is a number of four bytes."""
+    """Which dotted words are hosts: those that end in a word, or are a number of four bytes."""
     if len(dotted) > _LONGEST:
         return ""
     host = ".".join(label.strip("_-") for label in dotted.split(".")).removeprefix("www.")
@@ -67,7 +67,7 @@ def _host(dotted: str) -> str:
 
 
 def parent_addresses(hosts: Iterable[str]) -> Iterator[str]:
-    """Each host and those above it: who names `a.b.example` has named `b.example`."""
+    """Each host and its parents: naming `a.b.example` also names `b.example`."""
     for host in hosts:
         yield host
         labels = host.split(".")
@@ -76,7 +76,7 @@ def parent_addresses(hosts: Iterable[str]) -> Iterator[str]:
 
 
 def commands_in(line: str) -> list[tuple[str, ...]]:
-    """Commands that a line gives as code, as their words."""
+    """Commands that a line gives as code, as lists of words."""
     code = _CODE.findall(line)
     if prompt := _SHELL.fullmatch(line):
         code.append(prompt[1])

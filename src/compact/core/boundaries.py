@@ -1,8 +1,8 @@
 """Where history may be cut. Every policy cuts only between groups, so no cut can break a prompt.
 
-A group is the smallest run of messages that stays together: a tool call with all its results, all calls of
-a parallel group, what stands beside results in the caller's object, reasoning with the message it belongs
-to. A turn is a run of groups.
+A group is the smallest run of messages that must stay together: a tool call with all its results, all calls
+of a parallel group, text that shares an object with results, reasoning with its message. A turn is a run of
+groups.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class GroupKind(StrEnum):
     TEXT = "text"
     STEP = "step"
     OURS = "ours"
-    """A summary, marker, bridge or context message of our own: never a turn, never pinned."""
+    """One of our own messages (summary, marker, bridge, context): never a turn, never pinned."""
     ORPHAN = "orphan"
-    """A result without its call; the input was broken already."""
+    """A result without its call; the input was already broken."""
 
 
 @value
@@ -35,7 +35,7 @@ class Group:
 
 
 def groups(messages: Sequence[Message]) -> list[Group]:
-    """The messages as an unbroken list of groups."""
+    """The messages as a list of groups without gaps."""
     found: list[Group] = []
     at = 0
     while at < len(messages):
@@ -66,7 +66,7 @@ def _assistant_group(messages: Sequence[Message], start: int) -> Group:
     if _is_answered_at_once(messages, start):
         return Group(GroupKind.STEP, start, start + 2)
     at = start
-    # Reasoning that stands alone belongs to the assistant message after it.
+    # Reasoning on its own belongs to the assistant message after it.
     while _only_reasoning(messages[at]) and _follows_assistant(messages, at):
         at += 1
     asked = {call.call_id for call in messages[at].calls}
@@ -110,9 +110,9 @@ def _goes_on(message: Message, before: Message) -> bool:
 
 
 def is_beside_results(message: Message, before: Message) -> bool:
-    """Whether the user's words stand in one object with the tool results before them.
+    """Whether the user's words are in the same object as the tool results before them.
 
-    Mostly a harness put them there, at every step: they are no task of their own.
+    Usually a harness put them there, at every step, so they are not a task of their own.
     """
     if message.role is not Role.USER or before.role is not Role.TOOL:
         return False
@@ -132,9 +132,9 @@ def _follows_assistant(messages: Sequence[Message], at: int) -> bool:
 
 
 def turns(found: Sequence[Group], unit: TurnUnit = TurnUnit.USER) -> list[range]:
-    """Turns as ranges of group numbers; what stands before the first turn belongs to none.
+    """Turns as ranges of group numbers; groups before the first turn belong to none.
 
-    With `TurnUnit.MESSAGE` every user, text or step group is a turn of its own.
+    With `TurnUnit.MESSAGE`, every user, text or step group is its own turn.
     """
     if unit is TurnUnit.MESSAGE:
         conversational = (GroupKind.USER, GroupKind.TEXT, GroupKind.STEP)

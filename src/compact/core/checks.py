@@ -1,4 +1,4 @@
-"""A summary is checked before it counts. What fails is refused with its reason, never used."""
+"""Check a summary before it is used. What fails is rejected with a reason and never used."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ __all__ = ["check_summary", "clean_summary", "drop_false_citations", "limit_sent
 
 BRIEF_SENTENCES = 5
 _READ_CHARS = 500_000
-"""As much as a model may think (some 128,000 tokens) before it answers; the rest is not read."""
+"""As much as a model may think (about 128,000 tokens) before it answers; the rest is not read."""
 _LAYERS = 8
-"""Of wrappers and thoughts in one another; an answer has two or three."""
+"""Nesting of wrappers and thoughts; an answer has two or three."""
 _LEAST_LETTERS = 0.1
-"""Share of letters and digits among what can be seen; below it a text is noise, in any language."""
+"""Share of letters and digits among visible characters; below it a text is noise, in any language."""
 
 _TAGS = (
     r"(?:think|thinking|thoughts?|reasoning|scratch_?pad|analysis|reflections?|deliberation|monologue|"
@@ -77,8 +77,8 @@ def check_summary(
 ) -> str:
     """The cleaned text, or SummaryRefused with a `RefusalReason`.
 
-    `count` counts tokens; `replaced_tokens` is the size of what the summary stands for. Citations of
-    messages that do not exist are dropped, not refused.
+    `count` counts tokens; `replaced_tokens` is the size of what the summary replaces. Citations of messages
+    that do not exist are dropped, not rejected.
     """
     cleaned = clean_summary(look_at_most(_without_thoughts(text[:_READ_CHARS]), request.max_tokens))
     _refuse_what_is_no_summary(cleaned, had_text=bool(text.strip()))
@@ -111,7 +111,7 @@ def check_summary(
 
 def clean_summary(text: str) -> str:
     """`text` without reasoning, fences, wrappers and lead-ins, and unable to close our delimiters."""
-    text = whole(text)  # streams cut in the wrong place leave half a character
+    text = whole(text)  # Streams cut in the wrong place leave half a character.
     for _ in range(_LAYERS):
         text = _without_thoughts(text).strip()
         text = _FENCE.sub(r"\1", text).strip()
@@ -153,7 +153,7 @@ def _refuse_size(tokens: int, allowed: int, replaced: int | None) -> None:
 
 
 def _repeats_example(text: str, request: SummaryRequest) -> bool:
-    """Small models hand back the few-shot example; half of the lines in common is no accident."""
+    """Small models return the few-shot example; half of the lines in common is no accident."""
     lines = _content_lines(text)
     template, _, _ = request.prompt.partition("\n<transcript>\n")
     repeated = set(lines).intersection(_content_lines(template)) if lines else ()
@@ -161,7 +161,7 @@ def _repeats_example(text: str, request: SummaryRequest) -> bool:
 
 
 def _content_lines(text: str) -> list[str]:
-    """The words of each line that says something; headings are the template's to give."""
+    """The words of each line with content; headings come from the template."""
     lines = (line.strip() for line in text.splitlines())
     words = (re.findall(r"\w+", line.casefold()) for line in lines if not line.startswith("#"))
     return [" ".join(line) for line in words if len(line) >= 5]
@@ -179,7 +179,7 @@ def _citable(request: SummaryRequest) -> set[int]:
 
 
 def _spoken(request: SummaryRequest) -> list[str]:
-    """What was said in the conversation, by speaker: an answer in the language of either will do."""
+    """What was said in the conversation, by speaker: an answer in either's language is fine."""
     own = [message for message in request.messages if message.kind is not MessageKind.SUMMARY_TRIGGER]
     user = "\n".join(message.text for message in own if message.role is Role.USER)
     assistant = "\n".join(message.text for message in own if message.role is Role.ASSISTANT)
@@ -199,7 +199,7 @@ _ASKS_THE_USER = re.compile(r"(?:ask|request|prompt).{0,10}(?:user|human|questio
 
 
 def _said(request: SummaryRequest) -> Said:
-    """Whose words quotes may be. Of an earlier summary only what it quotes: the rest is nobody's word."""
+    """Whose words quotes may be. Of an earlier summary, only what it quotes: the rest is nobody's word."""
     user, others = [request.focus], list[str]()
     for unit in request.previous_evidence:
         if not unit.untrusted:

@@ -8,14 +8,14 @@ from collections.abc import Collection
 _LINK = r"\s*(?:[,;/&+]|-|–|—|\.\.+|…|and|to)\s*(?:and\s+)?"
 _M = r"(?:[#^]?m|msg\.?|messages?|nachricht)"
 _LABELS = rf"{_M}\s?\d+(?:(?:{_LINK}{_M}?|\s+{_M})\s?\d+)*"
-# In round brackets only labels alone, and neither m² nor m³, which are units.
+# In parentheses only bare labels count, and not m² or m³, which are units.
 _CITATION = re.compile(
     rf"[ \t]?(?:[\[【［](?:(?:see|cf\.?|from|sources?)[: ]+)?({_LABELS})\b([^\[\]【】\n]{{0,80}})[\]】］]"
     rf"|\((?!m[23]\))({_LABELS})\)|[\[【]\^?m-\d+[\]】]())",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"\bm\s?(\d+)\b", re.IGNORECASE)
-# What is left of a citation that was dropped: the word before it that led to it, the "and" between two.
+# Leftovers of a dropped citation: the word that led to it, the "and" between two.
 _GONE = "\x00"
 _AND = r"(?:,|;|/|&|\+|and|or|und|oder|et|ou|y|e|en|och)"
 _DANGLING = (
@@ -33,12 +33,12 @@ _LEDGER_LINE = re.compile(r"^\s*(?:[-*]\s+)?\[m(\d+)[^\]]*\]")
 
 
 def cited_positions(text: str) -> set[int]:
-    """Every position that `text` cites; of a range, its two ends."""
+    """Every position that `text` cites; for a range, its two ends."""
     return {number for match in _CITATION.finditer(text) for number in _numbers(match)}
 
 
 def cited_span(text: str) -> set[int]:
-    """Every position that `text` cites; of a range, all that lies between its ends."""
+    """Every position that `text` cites; for a range, everything between its ends."""
     cited: set[int] = set()
     for match in _CITATION.finditer(text):
         numbers = _numbers(match)
@@ -56,7 +56,7 @@ def drop_false_citations(text: str, valid_positions: Collection[int]) -> str:
         if all(number in valid_positions for number in numbers):
             return match.group()
         left = ", ".join(f"m{number}" for number in numbers if number in valid_positions)
-        # What a model wrote into the bracket beside the label belongs to the claim.
+        # What a model wrote into the bracket next to the label belongs to the claim.
         note = _LABEL.sub("", match.group(2) or "").strip(" \t,;:?!.&/-–—")
         lead = match.group()[: len(match.group()) - len(match.group().lstrip())]
         kept = (f"({note})" if re.search(r"\w", note) else "", f"[{left}]" if left else "")

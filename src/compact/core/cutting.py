@@ -1,4 +1,4 @@
-"""A text that is too long, cut where something ends."""
+"""Cut a text that is too long at a natural end."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _AT_LEAST = 20_000
 
 
 def look_at_most(text: str, max_tokens: int) -> str:
-    """The part of an answer that is read: nothing longer is a summary of that many tokens."""
+    """The part of an answer that is read: nothing longer can be a summary of that many tokens."""
     return text[: max(_AT_LEAST, _PER_TOKEN * max_tokens)]
 
 
 def cut_to(text: str, limit: int, count: Callable[[str], int]) -> str:
-    """The text up to the last end of a section that fits `limit` tokens; else of a paragraph, line, sentence.
+    """The text up to the last section end that fits `limit` tokens; else paragraph, line or sentence end.
 
-    Empty where not even one sentence fits.
+    Empty if not even one sentence fits.
     """
     if count(text) <= limit:
         return text
     for end in _ENDS:
         ends = [at for at in _places(text, end) if at > 0]
         low, high = 0, len(ends)
-        while low < high:  # sizes grow with the text, so the place is found by halves
+        while low < high:  # Sizes grow with the text, so bisection finds the place.
             middle = (low + high) // 2
             if count(_up_to(text, ends[middle], end)) <= limit:
                 low = middle + 1

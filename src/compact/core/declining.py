@@ -1,7 +1,7 @@
-"""A model that declines in words of its own: short, in its own voice, about the task, nothing of the session.
+"""Recognize a model that declines in its own words: short, first person, about the task, not the session.
 
-No list of phrases is complete, so what counts is what such an answer lacks: a true summary, however short,
-names something (a number, a path, a name, a quotation) or cites a message, and speaks of others.
+No list of phrases is complete, so what counts is what such an answer lacks: a real summary, however short,
+names something (a number, a path, a name, a quotation) or cites a message, and talks about others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from compact.core.citations import cited_positions
 
 _MOST_CHARS = 500
 _SHORT_CHARS = 160
-"""One sentence: in the model's own voice, and naming nothing, it need not even say what it will not do."""
+"""One sentence in the model's own voice that names nothing need not even say what it will not do."""
 
 _UNWILLING = re.compile(
     r"\b(?:sorry|apolog(?:y|ies|i[sz]e)|regret(?:tably|s)?|unfortunately|afraid|unable|can(?:no|['’]?)t|"
@@ -62,7 +62,7 @@ _OTHERS = re.compile(
 _SPECIFIC = re.compile(r"\d|[`/_@#=<>{}\\]|[\"“”„«»「」『』]|\w[.:]\w|^\s*(?:[-*•]|\d+[.)])\s", re.MULTILINE)
 _NAMED = re.compile(r"(?<=[\w,;:] )(?!I\b|AI\b|I['’])[A-Z][\w-]+")
 _CAPITAL_NOUNS = re.compile(r"\b(?:ich|leider|nicht|kann|mir)\b", re.IGNORECASE)
-"""German writes every noun with a capital letter: there it names nobody."""
+"""German capitalizes every noun, so there a capital is not a name."""
 
 
 def declines(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The data of events, and the error when nothing fits: pure functions in the vocabulary of the stream."""
+"""The data of events, and the error if nothing fits: pure functions in the vocabulary of the stream."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PARTS = {
 def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> InsufficientBudget:
     counts = {name: limits.real(value) for name, value in parts.items()}
     budget, window = limits.real(limits.budget), limits.real(limits.window)
-    # Rounded one by one the parts may seem to fit: what they are short of is added to the largest.
+    # Rounded one by one, the parts may seem to fit: the difference is added to the largest.
     needed = max(ceil(round(sum(parts.values()) * limits.scale, 6)), budget + 1)
     counts[max(counts, key=lambda name: counts[name])] += needed - sum(counts.values())
     ends = "the first or the newest message" if counts.get("first_turns") else "the newest message"
@@ -47,7 +47,7 @@ def insufficient_budget(parts: Mapping[str, int], limits: Limits) -> Insufficien
 
 
 def in_words(parts: Mapping[str, int]) -> str:
-    """What may not be removed, and the tokens of each part, for people."""
+    """What may not be removed, and the tokens of each part, for display."""
     first, *others = [f"{_PARTS.get(name, name)}: {tokens:,}" for name, tokens in parts.items()]
     return ", ".join([f"{first} tokens", *others])
 
@@ -70,7 +70,7 @@ def overflow_data(tokens: int, limits: Limits) -> dict[str, Any]:
 
 
 def hopeless_data(error: Exception) -> dict[str, Any]:
-    """No later try can succeed: what may not be removed is too large."""
+    """No retry can succeed: what may not be removed is too large."""
     return {"error": str(error), "canRetry": False, "suggestNewSession": True}
 
 
@@ -134,7 +134,7 @@ def layers_data(
 
 
 def without_summary(plan: Plan, problem: Refusal) -> str:
-    """A warning for those who expect a summary in place of what is gone."""
+    """A warning for those who expect a summary in place of what was removed."""
     why = problem.message.partition(". ")[0].rstrip(".")
     if not plan.replaced:
         return f"No summary could be made ({why}). Old tool outputs were cleared instead."
@@ -175,7 +175,7 @@ def policy_data(policy: Policy) -> dict[str, Any]:
 def decision_data(
     policy: Mapping[str, Any], plan: Plan | None, reason: Reason, note: str, leading: int = 0
 ) -> dict[str, Any]:
-    """`leading` is how many system messages stand before the conversation: they are pinned as well."""
+    """`leading` is the number of system messages before the conversation: they are pinned as well."""
     triggered = plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None)
     data: dict[str, Any] = {
         "triggered": triggered,
@@ -195,7 +195,7 @@ def decision_data(
 
 
 def floor_sum(fixed: Mapping[str, int], pinned: int, limits: Limits) -> str:
-    """The incompressible floor as a sum that a person can check."""
+    """The incompressible floor, as a sum that a person can check."""
     named = {"system": fixed["system"], "developer": fixed["developer"], "tools": fixed["tools_schema"]}
     shown = " + ".join(f"{name} {value:,}" for name, value in {**named, "protected": pinned}.items() if value)
     floor = sum(named.values()) + pinned
@@ -209,7 +209,7 @@ def taken_over_decision(record: Record, policy: Policy) -> dict[str, Any]:
 def taken_over_data(
     record: Record, limits: Limits, leading: int
 ) -> Iterator[tuple[EventName, dict[str, Any]]]:
-    """The events of a compaction that this session shares with another one's equal history."""
+    """The events of a compaction that this session shares with another session's equal history."""
     before, after = record.tokens_before, record.tokens_after
     summarized = record.kind is RecordKind.COMPACTION
     yield EventName.START, start_data(limits.ours(before), limits, Reason.OVERFLOW)

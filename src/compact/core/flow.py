@@ -1,8 +1,8 @@
 """One compaction as a generator: it yields what it needs, is sent the answers, and returns an outcome.
 
-The failure ladder lives here, once: too long → halved, twice at most; refused → `brief`; then the embedded
-summarizer, if it stands behind the one asked; then pruning-only.
-Archive, then commit, then adopt: a kill anywhere leaves the session wholly old or wholly new.
+All fallbacks are here, once: too long → halved, at most twice; rejected → `brief`; then the embedded
+summarizer, if it follows the one called; then pruning-only. The order is archive, commit, adopt: a kill
+anywhere leaves the session entirely old or entirely new.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def compaction(job: Job, plan: Plan) -> Flow:
 
 
 def draft(job: Job, plan: Plan) -> Generator[Need, Any, Summary | None]:
-    """The summary of a compaction that is still to come; None where it cannot be had.
+    """The summary of an upcoming compaction; None if there is none to be had.
 
-    Only failures are reported: the summary is, once a compaction uses it.
+    Only failures are reported; a compaction that uses the summary reports it.
     """
     asking = _summarize(job, plan)
     answer: Any = None
@@ -123,13 +123,13 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
     record = make_record(job, plan, summary, items, after)
     winner = yield NeedCommit(record)
     if not isinstance(winner, Refusal) and winner.session_id != job.session_id:
-        # Another session with the same history was first, and may have undone it: ours stands beside it.
+        # Another session with the same history was first, and may have undone it: ours is kept next to it.
         record = replace(record, policy_hash=own_key(record.policy_hash, job.session_id))
         winner = yield NeedCommit(record)
     if isinstance(winner, Refusal):
         return Failed(Stage.COMMIT, winner.cause or CompactError(winner.message))
     if winner.id != record.id:
-        # Another compaction of the same history was first: its record stands, ours is forgotten.
+        # Another compaction of the same history was first: its record stands, ours is discarded.
         theirs = apply_entries(winner, job.original_at, job.size_of)
         if theirs is None:
             return Failed(
@@ -151,7 +151,7 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
 
 
 def _since(record: Record, items: Sequence[Item]) -> list[Item]:
-    """What stands behind the originals that a record replaced, working memory included."""
+    """What follows the originals that a record replaced, working memory included."""
     covered = [
         at
         for at, item in enumerate(items)
@@ -163,7 +163,7 @@ def _since(record: Record, items: Sequence[Item]) -> list[Item]:
 
 
 def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, tuple[Summary | Refusal, tuple[str, ...]]]:
-    """The summary, or why there is none; and what a person should know of how it was made."""
+    """The summary, or why there is none, and what a person should know about how it was made."""
     strategy, allowance, halved, embedded = plan.strategy, plan.summary_tokens, 0, False
     steps_down: tuple[str, ...] = ()
     replaced = [job.items[index] for index in plan.replaced]
@@ -220,7 +220,7 @@ def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) 
 
 
 def previous_summary(items: Sequence[Item]) -> str | None:
-    """The prose of the summary that stands in these items, without its delimiters."""
+    """The prose of the summary in these items, without its delimiters."""
     texts = [
         item.message.text.split("\n", 1)[-1].rsplit("\n", 1)[0]
         for item in items
@@ -269,12 +269,12 @@ def _as_format_takes_it(message: Message, has_system: bool) -> Message:
 def _summary_text(job: Job, summary: Summary) -> SummaryText:
     if job.policy.placement is not Placement.SYSTEM:
         return SummaryText(summary.text)
-    # All of them, not only what it replaces: a summary asked for on the cached prompt saw the rest as well.
+    # All of them, not only what it replaces: a summary made on the cached prompt saw the rest as well.
     return split_summary(summary, job.items)
 
 
 def _broken(job: Job, items: Sequence[Item]) -> str | None:
-    """What the provider would refuse in the new view though it would have taken the old one."""
+    """What the provider would reject in the new view although it would have accepted the old one."""
     found = lint_messages([item.message for item in items], job.provider)
     if not found or lint_messages([item.message for item in job.items], job.provider):
         return None

@@ -1,4 +1,4 @@
-"""What a compaction may look at, what it may ask for, and what it is answered."""
+"""What a compaction can see, what it can request, and the answers it gets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Emit:
     name: EventName
     data: Mapping[str, Any]
     step: int = 0
-    """With a start: the number of the compaction, which all that follows belongs to."""
+    """With a start: the number of the compaction that everything after it belongs to."""
 
 
 Need = NeedSummary | NeedArchive | NeedCommit | Emit
@@ -44,7 +44,7 @@ Need = NeedSummary | NeedArchive | NeedCommit | Emit
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer to a need that was not met: why, in the words of `RefusalReason` or an error's name."""
+    """The answer to a request that could not be met: why, as a `RefusalReason` or an error's name."""
 
     reason: str
     message: str
@@ -53,7 +53,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class SentPrompt:
-    """What goes out while nothing is compacted, for a summarizer on the same provider's cache."""
+    """What is sent while nothing is compacted, for a summarizer on the same provider's cache."""
 
     messages: Sequence[Any]
     tools: Sequence[Any] | None
@@ -64,7 +64,7 @@ class SentPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything a compaction may look at; clock and ids come in as values."""
+    """Everything a compaction can see; clock and ids are passed in as values."""
 
     session_id: str
     items: Sequence[Item]
@@ -86,21 +86,21 @@ class Job:
     undone_version: int = 0
     """The highest version among the summaries that were undone."""
     key_for: Callable[[int], str] = lambda length: ""
-    """Under which policy a record of the first n originals is found again."""
+    """The policy under which a record of the first n originals can be found."""
     ledger: Sequence[Evidence] = ()
     """Units of all records up to the base."""
     note: str = ""
     prompt_for: Callable[[SummaryRequest], str] = lambda request: ""
     sent: SentPrompt | None = None
     first_position: int = 0
-    """From where on every original is at hand: before it, only those that a record kept."""
+    """From here on every original is available; before it, only those that a record kept."""
     archived: ArchivedStep | None = None
-    """The step whose transcript goes furthest along this history, of those that this process knows."""
+    """The step whose transcript covers most of this history, among those this process knows."""
     system: Sequence[Message] = ()
     """The caller's leading system messages, for the archive."""
     staged: Summary | None = None
     """A summary that was made before the compaction was due."""
     has_system: bool = True
-    """Whether system messages may stand among the others; else ours goes out as the user's."""
+    """Whether system messages are allowed among the others; else ours is sent as the user's."""
     embedded_fallback: bool = False
-    """Whether the embedded summarizer stands behind the one that is asked first."""
+    """Whether the embedded summarizer follows the one that is called first."""

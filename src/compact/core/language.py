@@ -1,4 +1,4 @@
-"""Is this text in another language than that one? Answers yes only when it is plain."""
+"""Is this text in a different language from that one? Says yes only if it is obvious."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from itertools import islice
 
 _SAMPLE_CHARS = 20_000
 _MIN_UNITS = 25
-"""Words (or pairs of ideographs) below which nothing is said about a text."""
+"""With fewer words (or pairs of ideographs) nothing is decided about a text."""
 _FEW_UNITS = 8
-"""So few are enough where the text has not one small word, or not one letter, of the conversation's."""
+"""This few are enough if the text has not one small word, or not one letter, of the conversation's."""
 _FEW_SMALL_WORDS = 3
 
-# What names things rather than saying them: code, paths, urls, identifiers. Runs of ASCII are looked at one
-# by one, because one pattern over all would take quadratic time on text without blanks.
+# Names rather than prose: code, paths, urls, identifiers. Runs of ASCII are checked one by one,
+# because one pattern over everything would take quadratic time on text without spaces.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ASCII_RUN = re.compile(r"[!-~]+")
 _NAMES_SOMETHING = re.compile(r"[/\\_@=<>{}#|\d]|\w[.:]\w")
 
-# Scripts without blanks between words count by characters, two to a word.
+# Scripts without spaces between words count by characters, two per word.
 _SCRIPTS: tuple[tuple[str, str, int], ...] = (
     ("latin", "A-Za-zÀ-ɏḀ-ỿ", 0),
     ("greek", "Ͱ-Ͽἀ-῿", 0),
@@ -79,7 +79,7 @@ _FOREIGN_REST = 0.34
 
 
 def is_other_language(text: str, references: Sequence[str]) -> bool:
-    """True when `text` is plainly in a language or script that none of the `references` is in."""
+    """True if `text` is obviously in a language or script that none of the `references` is in."""
     prose = _prose(text)
     profile = _scripts(prose, _FEW_UNITS)
     if not profile:
@@ -95,7 +95,7 @@ def is_other_language(text: str, references: Sequence[str]) -> bool:
 
 
 def _other_script(profile: Mapping[str, float], known: Sequence[Mapping[str, float]], *, few: bool) -> bool:
-    # Of a short text all must be in a script that hardly anybody wrote: it may be a name.
+    # A short text must be entirely in a script that hardly anybody used: it may be a name.
     accepted = {script for found in known for script, share in found.items() if share >= 0.2 - 0.15 * few}
     if sum(profile[script] for script in accepted) < (0.01 if few else 0.1):
         return True
@@ -117,7 +117,7 @@ def _other_latin_language(prose: str, known: Sequence[str]) -> bool:
         leading = max(theirs.values())
         if leading < _CLEAR_SHARE:
             return False
-        # Near kin, as Danish and Norwegian are, cannot always be distinguished: either will do.
+        # Close relatives, such as Danish and Norwegian, cannot always be distinguished: either is fine.
         accepted.update(name for name, score in theirs.items() if score * _CLEAR_LEAD >= leading)
     if total < _MIN_UNITS:
         name = max(scores, key=scores.__getitem__)
@@ -126,7 +126,7 @@ def _other_latin_language(prose: str, known: Sequence[str]) -> bool:
 
 
 def _small_words(prose: str) -> tuple[int, dict[str, float], dict[str, int]]:
-    """How many words there are, the share of each language's small words, and how many different ones."""
+    """The number of words, the share of each language's small words, and how many different ones."""
     words = Counter[str]()
     for run, count in Counter(prose.lower().split()).items():
         for word in _WORD.findall(run):
@@ -138,10 +138,10 @@ def _small_words(prose: str) -> tuple[int, dict[str, float], dict[str, int]]:
 
 
 def _scripts(prose: str, least: int = _MIN_UNITS) -> dict[str, float]:
-    """Share of each script among the words of the prose; empty when there is too little of it."""
+    """Share of each script among the words of the prose; empty if there is too little of it."""
     units = dict.fromkeys((name for name, _, _ in _SCRIPTS), 0.0)
     if prose.isascii():
-        # Nothing but Latin: all there is to ask is whether there is enough of it.
+        # Only Latin: the only question is whether there is enough of it.
         enough = next(islice(_LATIN.finditer(prose), least - 1, None), None)
         return {**units, "latin": 1.0} if enough else {}
     for name, pattern, width in _SCRIPT_PATTERNS:

@@ -1,6 +1,6 @@
 """The order of layers: pinned, one summary or marker, recent; valid for every provider by construction.
 
-Bridge lines stand where a provider wants a user message: first of all, and between a summary and an
+Bridge lines are added where a provider needs a user message: at the very start, and between a summary and an
 assistant message. They are part of the record, so they are the same bytes every time.
 """
 
@@ -33,19 +33,19 @@ _ASKING = (Role.USER, Role.TOOL)
 
 @dataclass(frozen=True, slots=True)
 class SummaryText:
-    """A summary's two halves: what may carry authority, and what rests on tool output only."""
+    """A summary's two halves: what may carry authority, and what rests only on tool output."""
 
     text: str
     untrusted: str = ""
 
 
 def tagged(text: str, version: int, handle: str = "") -> str:
-    """The text inside its delimiters, which nothing inside can close; behind them how to recall the rest."""
+    """The text inside its delimiters, which nothing inside can close, then how to recall the rest."""
     return f"<{TAG} v{version}>\n{disarm(text)}\n</{TAG}>{recall_hint(handle)}"
 
 
 def summary_messages(summary: SummaryText, version: int, policy: Policy, handle: str = "") -> list[Message]:
-    """A summary as the messages that its placement asks for."""
+    """A summary as the messages that its placement needs."""
     match policy.placement:
         case Placement.ASSISTANT:
             whole = "\n\n".join(filter(None, (summary.text, summary.untrusted)))
@@ -75,7 +75,7 @@ def marker_message(dropped: int, handle: str = "") -> Message:
 
 
 def gap_message(handle: str) -> Message:
-    """The marker where a summary should stand and none could be had."""
+    """The marker used where a summary should be and none could be made."""
     marker = f"[Earlier messages were left out to fit the context window.]{recall_hint(handle)}"
     return make(MessageKind.MARKER, Role.USER, marker)
 
@@ -98,7 +98,7 @@ def split_layers(layout: Layout, kept: Collection[int]) -> tuple[list[int], list
     opens_turn = layout.groups[border].kind is GroupKind.USER
     cut_inside_turn = opens_turn and border + 1 < len(layout.groups) and border + 1 not in kept
     if cut_inside_turn and not first and layout.policy.placement is Placement.ASSISTANT:
-        # The task whose steps were cut counts as pinned: it stands before the summary of those steps.
+        # The task whose steps were cut counts as pinned: it comes before the summary of those steps.
         return [*before, border], after[1:]
     return before, after
 
@@ -110,8 +110,8 @@ def arrange(
     ours: Sequence[Message],
     policy: Policy,
 ) -> list[int | Message]:
-    """View indexes and messages of ours in the order in which they go out."""
-    # A marker stands where turns went; a summary where the policy wants it, also one that is carried along.
+    """View indexes and our own messages in the order in which they are sent."""
+    # A marker goes where turns were dropped; a summary goes where the policy wants it, carried over or not.
     marker = [message for message in ours if message.kind is MessageKind.MARKER]
     summary = [message for message in ours if message.kind is not MessageKind.MARKER]
     first, then = (leading, summary) if policy.placement is Placement.ASSISTANT else (summary, leading)
@@ -120,9 +120,9 @@ def arrange(
 
 
 def instructs_in_turns(items: Sequence[Item]) -> bool:
-    """Whether system messages stand among the turns, each between the user's word and the assistant's.
+    """Whether system messages are among the turns, each between the user's message and the assistant's.
 
-    Where a provider takes them at all, it takes them only there; elsewhere nobody cares.
+    A provider that accepts them at all accepts them only there; for other providers it does not matter.
     """
     messages = [item.message for item in items]
     found = [at for at, message in enumerate(messages) if _instructs(message)]
@@ -139,7 +139,7 @@ def _instructs(message: Message) -> bool:
 
 
 def _around_instructions(order: list[int | Message], items: Sequence[Item]) -> list[int | Message]:
-    """The same with a line before or after a system message whose neighbor went."""
+    """The same, with a line before or after a system message whose neighbor was removed."""
     done: list[int | Message] = []
     before: Message | None = None
     for entry in order:
@@ -156,7 +156,7 @@ def _around_instructions(order: list[int | Message], items: Sequence[Item]) -> l
 
 
 def earlier_summary(items: Sequence[Item]) -> list[Message]:
-    """The messages of the summary that stands in the view; it stays where no new one is made."""
+    """The messages of the summary in the view; it stays if no new one is made."""
     kinds = (MessageKind.SUMMARY, MessageKind.SUMMARY_TRIGGER)
     return [item.message for item in items if item.message.kind in kinds]
 
@@ -168,12 +168,12 @@ def _bridged(order: list[int | Message], items: Sequence[Item]) -> list[int | Me
     for entry in order:
         message = items[entry].message if isinstance(entry, int) else entry
         if not done and isinstance(entry, int) and message.role in (Role.SYSTEM, Role.DEVELOPER):
-            # Were it first, a caller who adopts this list would seem to have a longer system prompt.
+            # If it came first, a caller who adopts this list would seem to have a longer system prompt.
             done.append(make(MessageKind.BRIDGE, Role.USER, FIRST_LINE))
             seen_user = True
         if message.role in (Role.ASSISTANT, Role.TOOL):
             if not seen_user:
-                # After a system summary the conversation simply goes on below it.
+                # After a system summary the conversation simply continues.
                 line = RESUME_LINE if any(not isinstance(x, int) for x in done) else FIRST_LINE
                 done.append(make(MessageKind.BRIDGE, Role.USER, line))
                 seen_user = True
@@ -192,7 +192,7 @@ def build(
     size_of: Callable[[Message], int],
     at: float,
 ) -> list[Item]:
-    """The new view: kept items as they are, cleared ones rebuilt, ours injected."""
+    """The new view: kept items unchanged, cleared ones rebuilt, ours injected."""
     made = []
     for entry in order:
         if not isinstance(entry, int):

@@ -1,10 +1,10 @@
-"""The provider lint: what OpenAI or Anthropic would refuse with a 400, found before it is sent.
+"""The provider lint: finds what OpenAI or Anthropic would reject with a 400, before it is sent.
 
-Works on decoded messages, so every format is judged alike; a conversation in one provider's form is
-judged for the other as its conversion would be (a tool message is a user message with a tool_result,
-leading system and developer messages are the system prompt). A list in the provider's own format is also
-judged object by object. Every rule is a line of `RULES`. Where models differ, the one that is named decides,
-without one what current models take. Consecutive messages of one role are no violation: Anthropic joins them.
+It works on decoded messages, so every format is judged alike. A conversation in one provider's form is judged
+for the other as its conversion would be (a tool message is a user message with a tool_result, leading system
+and developer messages are the system prompt). A list in the provider's own format is also judged object by
+object. Every rule is a line of `RULES`. If models differ, the named model decides, or without one, what
+current models accept. Consecutive messages of one role are no violation: Anthropic joins them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ __all__ = [
 def lint_messages(
     messages: Sequence[Message], provider: Provider | str, target: Target | None = None
 ) -> list[Violation]:
-    """Violations of the provider's rules in the order of the messages; empty when it would be taken."""
+    """Violations of the provider's rules, in message order; empty if it would be accepted."""
     findings, _ = inspect_messages(messages, target or Target(provider_named(provider)))
     return [finding.violation for finding in findings]

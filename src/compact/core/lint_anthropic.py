@@ -1,4 +1,4 @@
-"""What Anthropic's Messages API refuses in a message, beyond pairing, empty content and thinking."""
+"""What Anthropic's Messages API rejects in a message, beyond pairing, empty content and thinking."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def _all_blocks(fields: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _server_tools(sources: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Found]]:
-    """A server tool's result stands in the same turn after its use; only a turn that paused may lack it."""
+    """A server tool's result follows its use in the same turn; only a paused turn may lack it."""
     waiting: dict[str, int] = {}
     answered: set[str] = set()
     for index, fields in enumerate(sources):

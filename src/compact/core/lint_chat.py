@@ -1,4 +1,4 @@
-"""What OpenAI's chat completions refuse in a message, beyond pairing and empty content."""
+"""What OpenAI's chat completions reject in a message, beyond pairing and empty content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_MESSAGES = 2_048
 _MOST_CALLS = 128
 _LONGEST_ID = 40
 _OTHERS_ID = re.compile(r"chatcmpl-tool-[0-9a-f]{32}(?:[-_]\d+)?")
-"""What vLLM calls its calls: a server that gives such ids takes them back."""
+"""Ids that vLLM gives its calls: a server that gives such ids accepts them."""
 _LONGEST_NAME = 64
 _LONGEST_TEXT = 10_485_760
 _SPEAKER = re.compile(r"[^\s<|\\/>]+")

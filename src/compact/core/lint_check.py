@@ -1,4 +1,4 @@
-"""All rules of the lint over one list of messages."""
+"""Run all lint rules over one list of messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compact.model.message import Message
 
 
 def inspect_messages(messages: Sequence[Message], target: Target) -> tuple[list[Finding], Pairing]:
-    """Findings in the order of the messages, and how calls and results pair."""
+    """Findings in message order, and how calls and results pair up."""
     provider = target.provider
     report = Report(messages)
     pairing = pair_calls(messages, provider, report, target.continues)

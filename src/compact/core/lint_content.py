@@ -1,4 +1,4 @@
-"""What each message may hold and which role may stand where, by provider."""
+"""What each message may hold and where each role may be, by provider."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from compact.model.message import Image, Message, Opaque, Reasoning, Role, StepS
 
 INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
 _SYSTEM_SINCE = (4, 8)
-"""Claude models from this on take a system message in mid-conversation."""
+"""Claude models from this one on accept a system message in mid-conversation."""
 _NO_PREFILL_SINCE = (4, 6)
-"""Claude models from this on refuse a conversation that ends with the assistant."""
+"""Claude models from this one on reject a conversation that ends with the assistant."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """The smallest limits among a provider's current models."""
+    """The lowest limits among a provider's current models."""
 
     count: int
     total_bytes: int
@@ -54,7 +54,7 @@ def is_blank(text: str) -> bool:
 
 
 def check_content(messages: Sequence[Message], provider: Provider, report: Report) -> None:
-    """Empty content and images, for every message by itself."""
+    """Empty content and images, checked message by message."""
     last = len(messages) - 1
     images: list[tuple[int, Image]] = []
     for position, message in enumerate(messages):
@@ -243,7 +243,7 @@ def _may_stand(messages: Sequence[Message], position: int) -> bool:
 def check_thinking(messages: Sequence[Message], report: Report) -> None:
     """Thinking blocks in Anthropic's turns; consecutive assistant messages are one turn there.
 
-    Where thinking stands matters only since the newest user text: older thinking is not read again.
+    The position of thinking matters only after the newest user text: older thinking is not read again.
     """
     users = [at for at, message in enumerate(messages) if message.role is Role.USER and not message.results]
     newest = users[-1] if users else -1

@@ -1,4 +1,4 @@
-"""Repairs of what the lint finds, where one is safe; nothing is invented beyond two fixed lines."""
+"""Repair what the lint finds, if it is safe; nothing is invented beyond two fixed lines."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def fix_messages(
 ) -> tuple[list[Message], list[Violation]]:
     """The messages with every fixable violation repaired, and those violations.
 
-    Untouched messages are the same objects. A result that leaves a message which holds more takes that
-    message's origin along; a result that is added is a tool message without one.
+    Unchanged messages are the same objects. A result that moves out of a message with more content keeps that
+    message's origin; an added result is a tool message without one.
     """
     target = target or Target(provider_named(provider))
     current = list(messages)
@@ -55,10 +55,10 @@ def fix_messages(
 
 def _repair(messages: list[Message], findings: list[Finding], pairing: Pairing) -> list[Message]:
     gone: defaultdict[int, set[int]] = defaultdict(set)
-    """Parts that leave their message, by position."""
+    """Parts that move out of their message, by position."""
     skipped: set[int] = set()
     answers: defaultdict[int, list[Message]] = defaultdict(list)
-    """Results to stand after the message at this position."""
+    """Results to insert after the message at this position."""
 
     for position, index in pairing.dropped:
         gone[position].add(index)
@@ -106,7 +106,7 @@ def _repair(messages: list[Message], findings: list[Finding], pairing: Pairing) 
 
 
 def _parts_thinking(before: list[Message], dropped: Message, after: Sequence[Message]) -> bool:
-    """Whether an answer that begins with thinking would be joined to the one before, and so be refused."""
+    """Whether an answer that begins with thinking would be joined to the one before and so be rejected."""
     return (
         dropped.role is Role.USER
         and bool(before and before[-1].role is Role.ASSISTANT)

@@ -1,4 +1,4 @@
-"""Tool calls and their results: who answers whom, and where the provider wants the answer to stand."""
+"""Tool calls and their results: which answers which, and where the provider expects the answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pair_calls(
     `continues`: the provider holds an earlier part, so a result may answer a call that is not here.
     """
     walk = _Walk(provider, report)
-    # A reference stands for an item that the provider has: it may be the call.
+    # A reference represents an item that the provider has: it may be the call.
     walk.elsewhere = continues or any(is_reference(message) for message in messages)
     for position, message in enumerate(messages):
         if message.role is Role.ASSISTANT:
@@ -62,7 +62,7 @@ class _Walk:
         self.late: dict[str, tuple[int, ToolCall, Group]] = {}
         """Calls that were open when something else came; their result may still follow."""
         self.elsewhere = False
-        """Whether calls may be known to the provider alone."""
+        """Whether only the provider may know some calls."""
         self.early: list[tuple[Place, str]] = []
         """Results with no call before them."""
 
@@ -89,7 +89,7 @@ class _Walk:
             group = self.group = Group(end=position)
         if self.provider is Provider.OPENAI and not group.strict:
             group.strict = is_chat_call(message)
-        # Anthropic wants ids unique in the whole request; OpenAI only among calls answered together.
+        # Anthropic needs ids that are unique in the whole request; OpenAI only among calls answered together.
         if part.call_id in (self.seen if self.provider is Provider.ANTHROPIC else group.ids):
             self.report.add(
                 ViolationCode.DUPLICATE_CALL,
@@ -108,7 +108,7 @@ class _Walk:
                 found = self.answering = True
                 self.result((position, index), part)
             elif message.role is not Role.TOOL and type(part) is not StepStart and self.has_open_calls:
-                # Text may follow the results in their message, but not stand before one of them.
+                # Text may follow the results in their message, but not precede one of them.
                 self.close()
         if not found:
             self.close()

@@ -1,4 +1,4 @@
-"""What the rules that look at a provider's own objects share: reading them, and reporting."""
+"""Shared by the rules that check a provider's own objects: reading and reporting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from compact.core.lint_types import ViolationCode
 
 Found = tuple[ViolationCode, str]
-"""A broken rule of one object: which, and what to do."""
+"""A broken rule of one object: which one, and what to do."""
 
 NAME = re.compile(r"[a-zA-Z0-9_-]+")
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -23,7 +23,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
-    """A caller's object as a mapping; empty where it is none."""
+    """A caller's object as a mapping; empty if it is none."""
     if isinstance(value, Mapping):
         return value
     dump = getattr(value, "model_dump", None)
@@ -32,7 +32,7 @@ def fields_of(value: Any) -> Mapping[str, Any]:
 
 
 def parts_of(value: Any) -> list[Mapping[str, Any]]:
-    """The entries of an array; none where it is a string or something else."""
+    """The entries of an array; none if it is a string or something else."""
     return [fields_of(part) for part in value] if isinstance(value, list | tuple) else []
 
 

@@ -1,4 +1,4 @@
-"""What OpenAI's Responses API refuses in an input item, beyond pairing and empty content."""
+"""What OpenAI's Responses API rejects in an input item, beyond pairing and empty content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_ID = 64
 _LONGEST_NAME = 128
 _LONGEST_TEXT = 10_485_760
 
-# Type of an item → its fields; those with a star must be there.
+# Type of an item → its fields; those with a star are required.
 _ITEMS = {
     kind: fields.split()
     for kind, fields in {
@@ -229,7 +229,7 @@ _CHECKS = {
 
 
 def check_item_list(sources: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Found]]:
-    """Rules about several items: ids that come twice, outputs of another kind than their call."""
+    """Rules about several items: duplicate ids, outputs of a different kind from their call."""
     seen: set[str] = set()
     calls: dict[str, str] = {}
     for index, fields in enumerate(sources):

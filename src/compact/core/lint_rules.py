@@ -1,7 +1,7 @@
-"""The rules as a table: what is refused, by which API, since which model, and where that is written.
+"""The rules as a table: what is rejected, by which API, since which model, and where that is documented.
 
-An id may have several lines, one for each thing that the API refuses under it. `check_sources` runs those
-that look at the caller's own objects; the others are found while messages are paired and read.
+An id may have several lines, one for each thing that the API rejects under it. `check_sources` runs those
+that check the caller's own objects; the others are found while messages are paired and read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     refuses: str
     source: str
     since: str = ""
-    """The first model that refuses it; empty where all do."""
+    """The first model that rejects it; empty if all do."""
 
 
 _CHAT = "OpenAI reference: chat/create"
@@ -192,7 +192,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def check_sources(messages: Sequence[Message], target: Target, report: Report) -> None:
-    """Run the rules of the API whose own objects these are; none where the list is to be converted."""
+    """Run the rules of the API whose own objects these are; none if the list has to be converted."""
     if target.api is None:
         return
     sources: list[Mapping[str, Any]] = []

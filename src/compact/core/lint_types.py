@@ -1,4 +1,4 @@
-"""The words of the provider lint: whose rules, what is wrong, where, and what the wire form implies."""
+"""The vocabulary of the provider lint: whose rules, what is wrong, where, and what the wire form implies."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Whose rules apply, and what stands beside the messages in the request."""
+    """Whose rules apply, and what else is in the request."""
 
     provider: Provider
     api: str | None = None
-    """The format the messages are in, where it is the provider's own: its objects are judged as they are."""
+    """The format of the messages, if it is the provider's own: its objects are checked as they are."""
     model: str | None = None
-    """Where models differ; without it, what the current ones take."""
+    """Decides where models differ; without it, what the current ones accept."""
     system: Any = None
     tools: Any = None
     continues: bool = False
@@ -107,7 +107,7 @@ def claude_version(model: str | None) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A violation with where it stands in the decoded list, as the repair needs it."""
+    """A violation with its place in the decoded list, as the repair needs it."""
 
     violation: Violation
     position: int
@@ -143,10 +143,10 @@ def field_of(source: Any, name: str) -> Any:
 
 
 def is_chat_call(message: Message) -> bool:
-    """Whether the calls stand in one chat message.
+    """Whether the calls are in one chat message.
 
-    There they must be answered before any other message. Responses items and Anthropic turns are
-    joined by the provider, so calls may be spread over several assistant messages.
+    There they must be answered before any other message. Responses items and Anthropic turns are joined by
+    the provider, so calls may be spread over several assistant messages.
     """
     return message.origin is not None and bool(field_of(message.origin.source, "tool_calls"))
 
@@ -163,12 +163,12 @@ def is_reference(message: Message) -> bool:
 
 
 def has_string_content(message: Message) -> bool:
-    """Whether the content is one string; an empty one beside tool calls is then sent as no block at all."""
+    """Whether the content is one string; an empty one next to tool calls is then sent as no block at all."""
     return message.origin is not None and isinstance(field_of(message.origin.source, "content"), str)
 
 
 def has_text_before_results(message: Message) -> bool:
-    """Whether another block stands before a result in the caller's object that holds this message."""
+    """Whether another block precedes a result in the caller's object that holds this message."""
     origin = message.origin
     content = None if origin is None or origin.parts == 1 else field_of(origin.source, "content")
     if not isinstance(content, list | tuple):
@@ -180,8 +180,8 @@ def has_text_before_results(message: Message) -> bool:
 def is_thinking(message: Message, part: Reasoning) -> bool:
     """Whether Anthropic would get this reasoning as a thinking block.
 
-    Other vendors' reasoning has no signature that Anthropic could check, so it is left out on the
-    way there and breaks no rule.
+    Other vendors' reasoning has no signature that Anthropic could check, so it is left out on conversion and
+    breaks no rule.
     """
     if message.origin is None:
         return True

@@ -1,4 +1,5 @@
-"""How many tokens messages, tool schemas and system prompts take in a prompt. Text counting comes in."""
+"""How many tokens messages, tool schemas and system prompts take in a prompt. The text counter is passed
+in."""
 
 from __future__ import annotations
 
@@ -29,19 +30,19 @@ ROLE_OVERHEAD = 4
 STEP_START = 4
 NAME_OVERHEAD = 1
 PRIMING = 3
-"""Tokens that open the reply; once a prompt."""
+"""Tokens that open the reply; once per prompt."""
 
 _IMAGE_BASE = 85
 _IMAGE_TILE = 170
 _TILE_PIXELS = 512
 _LONGEST_SIDE = 2048
 _SHORTEST_SIDE = 768
-# Six tiles: what a tall or wide screenshot comes to.
+# Six tiles: the size of a tall or wide screenshot.
 IMAGE_OF_UNKNOWN_SIZE = _IMAGE_BASE + 6 * _IMAGE_TILE
 
 FILE_BY_REFERENCE = 3_000
 _SMALLEST_DOCUMENT = 1_500
-# Bytes that make one token. A PDF page is some 35 kB and up to 1,500 tokens; audio is 32 tokens a second.
+# Bytes per token. A PDF page is about 35 kB and up to 1,500 tokens; audio is 32 tokens a second.
 _BYTES_PER_TOKEN = {"text": 3, "document": 24, "recording": 500}
 _TEXT_LIKE = ("text/", "application/json", "application/xml", "application/yaml", "application/javascript")
 _BARE_DATA_LENGTH = 1_024
@@ -58,7 +59,7 @@ _ENCODED_RUN = re.compile(r"[A-Za-z0-9+/_-]{1024,}={0,2}")
 
 
 def measure_message(message: Message, count: Count) -> int:
-    """Tokens of one message with its role overhead. Counts carried by its parts are not trusted."""
+    """Tokens of one message with its role overhead. Counts stored in its parts are not trusted."""
     total = ROLE_OVERHEAD
     if message.name:
         total += NAME_OVERHEAD + count(message.name)
@@ -82,7 +83,7 @@ def measure_part(part: Part, count: Count) -> int:
             # A cleared result holds its placeholder as text, so that is what is counted.
             return count(part.text) + sum(measure_part(item, count) for item in part.media)
         case Reasoning():
-            # Redacted reasoning, and some that is only signed, comes as ciphertext of the real one.
+            # Redacted reasoning, and some that is only signed, comes as ciphertext of the real text.
             if part.text and not part.redacted:
                 return count(part.text)
             return _ciphertext_tokens(len(part.text) + len(part.signature or ""))
@@ -99,7 +100,7 @@ def measure_part(part: Part, count: Count) -> int:
 
 
 def measure_system(system: str | Sequence[Any] | None, count: Count) -> int:
-    """Tokens of a system prompt that is passed apart from the messages: text, or a list of text blocks."""
+    """Tokens of a system prompt passed separately from the messages: text, or a list of text blocks."""
     if not system:
         return 0
     if isinstance(system, str):
@@ -126,7 +127,7 @@ def _block_text(block: Any) -> str:
 
 
 def _schema_tokens(schema: Any, count: Count, depth: int) -> int:
-    """A schema's named properties at every level, their enums, and whatever else constrains them."""
+    """A schema's named properties at every level, their enums, and everything else that constrains them."""
     if not isinstance(schema, Mapping):
         return count(canonical_json(schema)) if schema else 0
     if depth == 0:
@@ -164,7 +165,7 @@ def _image_tokens(image: Image) -> int:
         return IMAGE_OF_UNKNOWN_SIZE
     shrink = min(1.0, _LONGEST_SIDE / max(image.width, image.height))
     shrink *= min(1.0, _SHORTEST_SIDE / (min(image.width, image.height) * shrink))
-    # Rounded so that 1024 * (768 / 1024) is 768 and not a hair above it.
+    # Rounded so that 1024 * (768 / 1024) is 768 and not slightly more.
     across = ceil(round(image.width * shrink, 3) / _TILE_PIXELS)
     down = ceil(round(image.height * shrink, 3) / _TILE_PIXELS)
     return _IMAGE_BASE + _IMAGE_TILE * across * down
@@ -191,7 +192,7 @@ def _file_tokens(file: File) -> int:
 
 
 def _ciphertext_tokens(length: int) -> int:
-    """Four base64 characters hide three bytes, and four bytes of prose are about a token."""
+    """Four base64 characters encode three bytes, and four bytes of prose are about a token."""
     return ceil(length * 3 / 16)
 
 

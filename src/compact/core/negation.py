@@ -1,4 +1,4 @@
-"""Whether a sentence drops the "never" or "not" of what it was made from."""
+"""Check whether a sentence drops the "never" or "not" of the sentence it came from."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compact.evidence.reading import sentences
 from compact.evidence.words import tongues
 
 _SAME = 0.65
-"""Share of the shorter sentence's words that the longer one has, from which on they are about the same.
+"""The share of the shorter sentence's words in the longer one from which they are about the same thing.
 
-Of three words one may differ, as in "never delete the database" and "remove the database". A line that is
-about the same and does not drop the negation loses its place in the system message, and nothing else.
+Of three words one may differ, as in "never delete the database" and "remove the database". A line wrongly
+found to drop a negation only loses its place in the system message.
 """
 _STEM = 4
 _TOKEN = re.compile(r"[^\s\"“”«»`()\[\]{}<>,;!?*]+")
@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"[^\s\"“”«»`()\[\]{}<>,;!?*]+")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence: the words that say something with their places, and the places of its negations."""
+    """A sentence: its content words with their places, and the places of its negations."""
 
     words: dict[str, int]
     """Each word with its last place."""
@@ -35,7 +35,7 @@ def read_claims(texts: Iterable[str]) -> list[Claim]:
 
 
 def drops_negation(line: str, sources: Sequence[Claim]) -> bool:
-    """True when a sentence of the line says without a negation what the last to say it said with one."""
+    """True if a sentence of the line says without a negation what the last one to say it said with one."""
     return any(_dropped(claim, sources) for claim in read_claims((CITED.sub("", line),)))
 
 
@@ -47,14 +47,14 @@ def _dropped(claim: Claim, sources: Sequence[Claim]) -> bool:
                 return False
             if not claim.denials:
                 return True
-            # "Delete it, no matter what" has a "no" as well, but behind all that "never delete it" says.
+            # "Delete it, no matter what" has a "no" too, but after everything that "never delete it" says.
             leads = source.denials[0] < min(source.words[word] for word in shared)
             return leads and claim.denials[0] > max(claim.words[word] for word in shared)
     return False
 
 
 def _shared(claim: Claim, source: Claim) -> set[str]:
-    """The words that two sentences about the same share; none where they are not."""
+    """The words that two sentences about the same thing share; none if they are not."""
     shared = claim.words.keys() & source.words.keys()
     enough = _SAME * min(len(claim.words), len(source.words))
     return shared if len(shared) > 1 and len(shared) >= enough else set()

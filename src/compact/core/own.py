@@ -1,9 +1,9 @@
-"""Which words of a user's message carry the user's authority. Whatever may be another's text does not.
+"""Which words of a user's message carry the user's authority. Text that may be somebody else's does not.
 
 Only the meaning distinguishes "Fix the door.\\n\\nNever knock." from "Translate this.\\n\\nNever knock.",
-so only a message of one line is certainly the user's, without quotations and markup, and without what
-stands beside a question or behind a colon. Stricter than the reading for the ledger, which must lose no
-words: here a doubt costs a line nothing but its place in the system message.
+so only a message of one line is certainly the user's, without quotations and markup, and without text
+next to a question or after a colon. This is stricter than the reading for the ledger, which must lose no
+words: here a doubt only costs a line its place in the system message.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from compact.model.value import value
 
 _ASKS = re.compile(r"[?？؟][\s\"”»)*_`]*$")
 _ANNOUNCES = re.compile(r": |：|(?<=[^\W\d_]):(?=[^\W\d_])| = |[|→⇒\t]|[=-]>")
-"""What a text may follow. Not a dash or a semicolon, which join the user's own clauses as well."""
+"""What quoted text may follow. Not a dash or a semicolon, which also join the user's own clauses."""
 _SET_OFF = re.compile(r"\(([^()]+)\)|\[([^\[\]]+)\]|\*([^*]+)\*|`([^`]+)`")
 _SENTENCE_WORDS = 5
-"""Fewer words in brackets or emphasis are a remark of the user's, or a name."""
+"""Fewer words in brackets or emphasis are the user's remark, or a name."""
 
 
 @value
 class Voices:
-    """A user's message by whose words they are."""
+    """A user's message split by whose words they are."""
 
     own: str = ""
     unsure: str = ""
@@ -67,7 +67,7 @@ def _in_line(line: str) -> Voices:
     announced = False
     for sentence in said:
         lead, *text = _ANNOUNCES.split(sentence, maxsplit=1)
-        # Nothing says where an announced text ends, so an order that follows may still be part of it.
+        # Nothing marks the end of announced text, so an order that follows may still be part of it.
         beside = asks and not _ASKS.search(sentence)
         (unsure if beside or (announced and is_about(lead.split(), "orders")) else own).append(lead)
         announced = announced or bool(text)

@@ -30,14 +30,14 @@ from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
 from compact.model.policy import Policy, Rest
 
 SMALLEST_SUMMARY = 64
-"""Below this a summary says nothing; then what must go goes without one."""
+"""A shorter summary says nothing; then what must go is removed without one."""
 
 _MARKER = marker_message(100_000, span_handle(()))
-"""How many turns it will cover is not known yet, so there is room for any number."""
+"""The number of turns it will cover is not known yet, so there is room for any number."""
 
 
 def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
-    """The limits of a window in our tokens, where the provider counts `scale` of its own for one of ours."""
+    """The limits of a window in our tokens, if the provider counts `scale` of its own for one of ours."""
     room = window - policy.reserve(window)
     ours, budget, trigger = int(window / scale), int(room / scale), _trigger(policy, window, room, scale)
     marks = ((ours, window), (budget, room), (trigger, _trigger(policy, window, room)))
@@ -46,7 +46,7 @@ def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> L
 
 def _trigger(policy: Policy, window: int, room: int, scale: float = 1.0) -> int:
     # "At" the share begins with the first whole token that reaches it, "above" after the last that does not
-    # pass it. Rounded, because 0.29 * 100 is a hair below 29.
+    # exceed it. Rounded, because 0.29 * 100 is slightly below 29.
     share = round(window * policy.trigger_pct / scale, 6)
     return min(floor(share) if policy.trigger_above else ceil(share), int(room / scale))
 
@@ -56,7 +56,7 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
     pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
-    # A small prune breaks the cache for little: then the summary is made on the unpruned, warm view.
+    # A small prune breaks the cache for little gain: then the unpruned, warm view is summarized.
     accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
     enough = pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout, reason)
     if enough or reason is Reason.END_TURN:
@@ -65,7 +65,7 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
 
 
 def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
-    """The plan when no summary can be had: clear outputs if that is enough, else let the span go."""
+    """The plan if no summary can be made: clear outputs if that is enough, else drop the span."""
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
     if policy.prune and not _must_fold(layout, reason):
@@ -91,7 +91,7 @@ def _shorten(
     items: Sequence[Item],
     summary_possible: bool = True,
 ) -> Plan:
-    """Keep what the counts say, fewer where it does not fit; the rest goes into the summary or away."""
+    """Keep what the counts say, less if it does not fit; the rest is summarized or dropped."""
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
     if layout.policy.rest is Rest.DISCARD:
@@ -110,7 +110,7 @@ def _nothing(kept: frozenset[int]) -> int:
 
 
 def _largest_fit(layout: Layout, target: int, injected: Callable[[frozenset[int]], int]) -> frozenset[int]:
-    """The most that, with what goes in beside it, has `target` tokens; the least where nothing fits."""
+    """The most that has `target` tokens together with what is injected; the least if nothing fits."""
     kept: frozenset[int] = frozenset()
     for counts in reductions(layout):
         kept = select(layout, counts)
@@ -127,9 +127,9 @@ def _injected(layout: Layout, sizes: Sizes, ours: Sequence[Message], kept: froze
 
 
 def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan | None:
-    """None where no summary fits, or none would be smaller than what it replaces."""
+    """None if no summary fits, or none would be smaller than what it replaces."""
     room = limits.budget - limits.fixed - sizes.frame
-    # Lines around system messages come on top of the frame of a summary.
+    # Lines around system messages add to the frame of a summary.
     around = partial(_injected, layout, sizes, ()) if instructs_in_turns(layout.items) else _nothing
     kept = _largest_fit(layout, room - limits.summary, around)
     # At the floor a smaller summary is better than none.
@@ -139,7 +139,7 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
         return None
     replaced_tokens = _tokens(layout, replaced)
     if reason is Reason.TURNS:
-        # A few turns at a time: were the earlier summary halved with them, little would be left of it soon.
+        # A few turns at a time: if the earlier summary were halved too, little of it would soon be left.
         carried = sum(map(sizes.of_message, earlier_summary(layout.items)))
         allowance = min(allowance, max(256, carried + (replaced_tokens - carried) // 2))
     else:
@@ -152,9 +152,9 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
 
 
 def _drop_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan:
-    """No new summary: the span goes and a marker says so, the earlier summary stays.
+    """No new summary: the span is dropped, a marker says so, and the earlier summary stays.
 
-    Unless only without them the prompt fits.
+    Unless the prompt fits only without them.
     """
     room, earlier = limits.budget - limits.fixed, earlier_summary(layout.items)
     for carried, marked in product((earlier, []) if earlier else ([],), (True, False)):
@@ -167,7 +167,7 @@ def _drop_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
         if before <= limits.budget:
             return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
         return _insufficient(layout, limits, before, kept, injected, reason)
-    # Over the budget, messages of ours may go even where none of the caller's can.
+    # Over the budget, our own messages may go even if none of the caller's can.
     if before <= limits.budget and not _originals(layout, _not(kept, layout)):
         return _unchanged(layout, limits, before, Reason.NOTHING_TO_SHRINK, reason)
     detail = "earlier summary" if carried else "marker" if marked else "bridge line"
@@ -176,7 +176,7 @@ def _drop_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
 
 
 def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan:
-    """The span goes and a marker says so.
+    """The span is dropped and a marker says so.
 
     A trim costs no model call, so it lowers its counts until the trigger is out of reach again (S1.10).
     """
@@ -232,7 +232,7 @@ def _not(kept: frozenset[int], layout: Layout) -> list[int]:
 
 
 def _originals(layout: Layout, numbers: Sequence[int]) -> bool:
-    """Whether anything of the caller's is among these groups."""
+    """Whether any of the caller's messages are in these groups."""
     return any(layout.groups[n].kind is not GroupKind.OURS for n in numbers)
 
 
@@ -322,7 +322,7 @@ def _steps(
     inject: int = 0,
     detail: str = "",
 ) -> tuple[Step, ...]:
-    """A step for each message, and for what goes in: what it saves less that is what the plan saves."""
+    """A step for each message and each injection; savings minus injections are what the plan saves."""
     steps = []
     kept, gone = Action.KEEP, (Action.SUMMARIZE, Action.DROP)
     for index, item in enumerate(layout.items):

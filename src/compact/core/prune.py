@@ -1,4 +1,4 @@
-"""Clearing old tool outputs: the cheap half of the `agent` preset. The calls stay."""
+"""Clear old tool outputs: the cheap half of the `agent` preset. The calls stay."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def plan_prune(
     sizes_of_results: Callable[[Message], Sequence[int]],
     size_of_text: Callable[[str], int],
 ) -> Pruning:
-    """Walk backwards; past the protected tokens of tool output, clear. All or nothing (S2.8)."""
+    """Walk backward; past the protected tokens of tool output, clear. All or nothing (S2.8)."""
     protect = protect_tokens(layout.policy, window)
     exempt = _exempt_groups(layout)
     cleared: dict[int, Cleared] = {}
@@ -92,7 +92,7 @@ def plan_prune(
 
 
 def _exempt_groups(layout: Layout) -> frozenset[int]:
-    """The newest steps inside the last turns: never cleared, and not counted as protected."""
+    """The newest steps in the last turns: never cleared, and not counted as protected."""
     turns = layout.user_turns[-layout.policy.prune_keep_turns :] if layout.policy.prune_keep_turns else []
     inside = {n for turn in turns for n in turn}
     steps = [n for n in layout.steps if n in inside]

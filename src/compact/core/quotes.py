@@ -1,4 +1,4 @@
-"""Words put into the user's mouth: quotes that a text attributes to the user and the user never wrote."""
+"""Find words put into the user's mouth: quotes attributed to the user that the user never wrote."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _MIN_WORDS = 4
 _MIN_IDEOGRAPHS = 8
 
 _QUOTED = r'"([^"\n]{8,600})"|“([^”\n]{8,600})”|„([^“”\n]{8,600})[“”]|«([^»\n]{8,600})»|「([^」\n]{4,600})」'
-# Single ones may be apostrophes: they open after no letter and close before none.
+# Single quotes may be apostrophes: they open after no letter and close before none.
 _SINGLE = (
     r"(?<![\w'’])'(?=\S)((?:[^'\n]|(?<=\w)'(?=\w)){8,600}?)(?<=\S)'(?!\w)|"
     r"‘((?:[^‘’\n]|’(?=\w)){8,600}?)’(?!\w)|‚([^‘’\n]{8,600})[‘’]|‹([^›\n]{8,600})›|『([^』\n]{4,600})』"
 )
 _QUOTE = re.compile(f"{_QUOTED}|{_SINGLE}")
-# Short ones are read too, or what stands between two of them would seem to be a quote.
+# Short quotes are read too, or the text between two of them would look like a quote.
 _PAIRED = r'(?<!\w)"(?=\S)([^"\n]{0,600})(?<=\S)"(?!\w)|' + f"{_QUOTED.partition('|')[2]}|{_SINGLE}".replace(
     "{8,", "{0,"
 )
@@ -47,12 +47,12 @@ _SPEECH = (
     r"dijo|dice|pidió|pide|quiere|escribió|disse|dice|chiede|ha chiesto|vuole|pediu|quer|zei|vroeg|wil|"
     r"сказал|попросил|просит|написал|хочет|说|說|要求|表示|希望|言|求め|말|요청)"
 )
-# The user is the subject, a word of speech follows, and nothing between it and the quote changes the subject.
+# The user is the subject, a verb of speech follows, and nothing before the quote changes the subject.
 _BEFORE = re.compile(
     rf"{_USER}(?:['’]s)?(?:\s*\[m\d+\])?\s*(?:[:：,]\s*|[^.;!?\n\"“„«「‘‚‹『]{{0,30}}{_SPEECH}[^.;!?\n\"“„«「‘‚‹『]{{0,30}})$",
     re.IGNORECASE,
 )
-# Of these a quotation follows, also a short one; "wants “dark mode”" may only name a thing.
+# After these, even a short quotation follows; "wants “dark mode”" may only name a thing.
 _SAYS = re.compile(
     r"\b(?:sa(?:id|ys)|wr(?:ote|ites)|repl(?:ied|ies)|answer(?:ed|s)|insist(?:ed|s)|demand(?:ed|s)|order(?:ed|s)|"
     r"t(?:old|ells)|instruct(?:ed|s)|puts? it|words|sagte?|schr(?:ieb|eibt)|dit|écrit|dijo|escribió|"
@@ -90,7 +90,7 @@ _USER_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OWN_SHARE = 0.6
-"""So many of the words of what the user is made to say must be the user's."""
+"""The share of the words attributed to the user that must be the user's."""
 _NOT = r"\b(?:not|never|without|refus|reject|declin|den(?:y|ied)|instead|except|only)|n['’]t\b"
 _APPROVED = re.compile(
     rf"^(?!.*(?:{_NOT})).*(?:{_USER}[^.;!?\n]{{0,30}}\b(?:approv|agree|allow|permit|accept)(?:ed|s)\b|"
@@ -113,17 +113,17 @@ _IDEOGRAPH = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Who said what, for quotes to be looked up in."""
+    """Who said what, for looking up quotes."""
 
     user: Sequence[str]
     others: Sequence[str] = ()
     """What the user may have agreed to: the assistant's words and calls."""
     tools: Sequence[str] = ()
-    """What tools returned: never the user's word, also where the assistant repeats it."""
+    """What tools returned: never the user's word, even if the assistant repeats it."""
 
 
 class LookUp:
-    """Reads each kind of source when it is first asked for: most summaries quote nothing."""
+    """Reads each kind of source when it is first needed: most summaries quote nothing."""
 
     def __init__(self, collect: Callable[[], Said]) -> None:
         self._collect = collect
@@ -134,7 +134,7 @@ class LookUp:
         return self._collect()
 
     def is_the_users(self, quote: str, *, whole: bool = False) -> bool:
-        """`whole`: not only where the user denies it."""
+        """`whole`: not only if the user denies it."""
         return self._holds("user", quote) and not (whole and _only_denied(self._read["user"], quote))
 
     def may_be_the_users(self, quote: str) -> bool:
@@ -151,7 +151,7 @@ class LookUp:
 def invented_quotes(text: str, look_up: LookUp) -> list[str]:
     """Quotes that `text` attributes to the user and that are not the user's.
 
-    They have four words or more; after a word of speech two are enough. A quote that leaves out the "never"
+    They have four words or more; after a verb of speech two are enough. A quote that leaves out the "never"
     before it is not the user's either.
     """
     quotes = [
@@ -168,10 +168,10 @@ def invented_quotes(text: str, look_up: LookUp) -> list[str]:
 
 
 def quote_others_apart(text: str, look_up: LookUp) -> str:
-    """The text with backticks for quotation marks around what nobody said in the conversation.
+    """The text with backticks instead of quotation marks around what nobody said in the conversation.
 
-    A later summary may take the user's words from quotation marks in this one, so what tools returned, or
-    nobody at all, must not stand in any.
+    A later summary may take the user's words from quotation marks in this one, so text that tools returned,
+    or that nobody said, must not be in any.
     """
 
     def marked(match: re.Match[str]) -> str:
@@ -184,7 +184,7 @@ def quote_others_apart(text: str, look_up: LookUp) -> str:
 
 
 def quotes_in(text: str) -> Iterator[str]:
-    """All that stands in quotation marks, but for those in code."""
+    """Everything in quotation marks, except in code."""
     return filter(None, map(_content, _CODE_OR_QUOTE.finditer(text)))
 
 
@@ -194,7 +194,7 @@ def user_lines(text: str) -> list[str]:
 
 
 def denied_approval(text: str, turned_down: Mapping[int, bool]) -> str:
-    """The first line by which the user approved of something in messages that only turn something down.
+    """The first line that has the user approve of something, citing only messages that decline.
 
     `turned_down` has the user's messages; `turns_down` says which.
     """
@@ -206,17 +206,17 @@ def denied_approval(text: str, turned_down: Mapping[int, bool]) -> str:
 
 
 def turns_down(said: str) -> bool:
-    """Whether a message is a no and nothing else; one that names another way may approve of that."""
+    """Whether a message is a no and nothing else; one that names an alternative may approve of that."""
     return _NO.match(said) is not None and not _OTHER_WAY.search(said)
 
 
 def _content(match: re.Match[str]) -> str:
-    """What is quoted; nothing where the match is code."""
+    """What is quoted; nothing if the match is code."""
     return next((group for group in match.groups() if group is not None), "")
 
 
 def _user_quotes(text: str) -> Iterator[tuple[str, bool, bool]]:
-    """Quotes that are said to be the user's; whether the user only judged them; whether to the contrary."""
+    """Quotes attributed to the user; whether the user only judged them; whether to the contrary."""
     at = 0
     for line in text.splitlines(keepends=True):
         at += len(line)
@@ -247,7 +247,7 @@ def _block_quotes(text: str) -> Iterator[str]:
 
 
 def _only_denied(source: str, quote: str) -> bool:
-    """True where the source has the quote only behind a "never" or "not" that the quote leaves out."""
+    """True if the source has the quote only after a "never" or "not" that the quote leaves out."""
     wanted = _normalize(quote).strip()
     at, found = source.find(wanted), False
     while at >= 0:
@@ -263,7 +263,7 @@ def _is_long(quote: str) -> bool:
 
 
 def _holds(source: str, quote: str) -> bool:
-    """Every stretch between ellipses or insertions stands in the source, in this order."""
+    """Every part between ellipses or insertions is in the source, in this order."""
     at = 0
     for piece in _GAP.split(quote):
         wanted = _normalize(piece).strip()
@@ -277,5 +277,5 @@ def _holds(source: str, quote: str) -> bool:
 
 
 def _normalize(text: str) -> str:
-    """Words only: case, blanks, punctuation, kinds of quote and of letters do not make a quote false."""
+    """Words only: case, spaces, punctuation, kinds of quotes and letters do not make a quote false."""
     return " ".join(re.findall(r"\w+", plain(text).replace("’", "'").replace("'", "")))

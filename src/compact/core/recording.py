@@ -1,4 +1,4 @@
-"""A finished compaction as a record, and as the transcript that is archived before it."""
+"""Turn a finished compaction into a record, and into the transcript that is archived before it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from compact.model.summary import Summary
 
 
 def next_version(job: Job) -> int:
-    """One more than the summary before it and than any that was undone: no two of a session are called v1."""
+    """One more than the previous summary and any that was undone, so that no two of a session are called
+    v1."""
     before = job.base.version if job.base is not None and job.base.summary else 0
     return max(before, job.undone_version) + 1
 
 
 def dropped_turns(job: Job, plan: Plan) -> int:
-    """Turns gone so far, counted as `window` counts them: a step with its results is one turn."""
+    """Turns dropped so far, counted as `window` counts them: a step with its results is one turn."""
     replaced = set(plan.replaced)
     found = groups([item.message for item in job.items])
     gone = sum(found[turn.start].start in replaced for turn in turns(found, TurnUnit.MESSAGE))
@@ -31,7 +32,7 @@ def dropped_turns(job: Job, plan: Plan) -> int:
 
 
 def handle_for(job: Job, plan: Plan, summary: Summary | None) -> str:
-    """The handle of what this compaction puts in: a summary or a marker; none where it only takes out."""
+    """The handle of what this compaction injects, a summary or a marker; none if it only removes."""
     if summary is None and not plan.marked:
         return ""
     return span_handle(job.items[index].message for index in plan.replaced)
@@ -87,7 +88,7 @@ def _revision(job: Job, length: int) -> int:
 
 
 def _changed_prefix(job: Job, items: list[Item]) -> tuple[int, list[Item]]:
-    """How many originals the record covers, and what stands for them; the untouched tail is left out."""
+    """How many originals the record covers, and what replaces them; the unchanged tail is left out."""
     common = 0
     while common < min(len(items), len(job.items)) and items[-1 - common] is job.items[-1 - common]:
         common += 1
@@ -100,7 +101,7 @@ def _changed_prefix(job: Job, items: list[Item]) -> tuple[int, list[Item]]:
 
 
 def system_messages(leading: Sequence[Message], system: Any) -> tuple[Message, ...]:
-    """What stands before the history: leading system messages, and a system prompt that is given apart."""
+    """What comes before the history: leading system messages, and a separate system prompt."""
     if not system:
         return tuple(leading)
     parts = (Text(system if isinstance(system, str) else repr(system)),)
@@ -116,7 +117,7 @@ def transcript(job: Job, plan: Plan, summary: Summary | None, after: int) -> Tra
 
 
 def transcript_since(job: Job, summary: str, reason: str, before: int, after: int) -> Transcript:
-    """The originals since the step before: all transcripts of a session together hold each of them once."""
+    """The originals since the previous step: all transcripts of a session together hold each one once."""
     first, follows = _archived(job)
     return Transcript(
         session_id=job.session_id,
@@ -144,7 +145,7 @@ def _archived(job: Job) -> tuple[int, int | None]:
         there = job.first_position <= base.reached <= job.length and (
             job.source_at(base.reached) == base.reached_key
         )
-        # Where it is not, the history forked behind what that step replaced.
+        # If not, the history forked after what that step replaced.
         found.append((base.reached if there else base.source_length, base.step))
     return max(found, default=(job.first_position, None))
 

@@ -1,9 +1,8 @@
-"""Answers that are no summary: the model declined, saw nothing, or called a tool.
+"""Recognize answers that are not summaries: the model declined, saw nothing, or called a tool.
 
-All of these are recognized at the start of a short answer (a refusal also after one short sentence that
-says nothing of the session) and in the first person, because a true
-summary may mention a refusal ("I can't open that file", said the assistant) without being one. What is
-worded differently is left to `declining`.
+They are recognized at the start of a short answer (a refusal also after one short sentence that says nothing
+about the session) and in the first person, because a real summary may mention a refusal ("I can't open that
+file", said the assistant) without being one. Other wordings are left to `declining`.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _PREAMBLE = re.compile(
 )
 _LEAD_TO_CALL = re.compile(r"\A[^\n{}\[\]]{0,200}\n\s*(?:```[a-z_]*\s*)?(?=[{\[])", re.IGNORECASE)
 
-# Reasoning that no tag sets apart, of a model that never came to the summary: it cites nothing.
+# Untagged reasoning of a model that never got to the summary: it cites nothing.
 _SUMMARIZING = (
     r"(?:summari[sz]e|(?:write|produce|create|compose|draft|generate|give|provide|output)\s+(?:\w+\s+){0,3}"
     r"(?:summary|ledger|log|brief|answer))"
@@ -77,7 +76,7 @@ _MUSING = re.compile(
     r"the user wants me to write)",
     re.IGNORECASE,
 )
-# What announces the summary, and then none follows.
+# It announces the summary, and then none follows.
 _ANNOUNCED = re.compile(
     r"(?:i['’]?ll|i will|let me|let['’]s|i['’]?m going to|time to)(?: now| next| then| just)? "
     rf"(?:{_SUMMARIZING}|(?:write|draft|produce|compose|(?:begin|start) writing)"
@@ -111,7 +110,7 @@ _BLANKS = (
 _BLANK_CHARS = 400
 _EMPTY_LINE_CHARS = 200
 
-_TAG = r"(?:<|&lt;)"  # what could open a role has been taken apart before
+_TAG = r"(?:<|&lt;)"  # Anything that could open a role was broken up before.
 _TOOL_MARKUP = re.compile(
     rf"\A\s*(?:```[a-z_]*\s*)?(?:{_TAG}(?:tool_call|function_call|function_calls|tool_use|tool_code|invoke|"
     rf"function=|function name=|\w+:tool_call|\|tool|\|python_tag|use_mcp_tool|"
@@ -121,7 +120,7 @@ _TOOL_MARKUP = re.compile(
     r"\A\s*```(?:tool_code|tool_call|tool_use|tool|function_call)\s",
     re.IGNORECASE,
 )
-# A step of an agent that writes its calls as lines, and a call that is all there is.
+# A step of an agent that writes its calls as lines, and an answer that is only a call.
 _STEP = re.compile(
     r"^\s*(?:\*\*)?Action\s*:.*\n(?:.*\n)??\s*(?:\*\*)?Action[ _]Input\s*:|^\s*Action\s*:\s*\w+\[",
     re.IGNORECASE | re.MULTILINE,
@@ -173,7 +172,7 @@ def only_muses(text: str) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """True for "the conversation was too long to summarize" and its like, and for bare headings."""
+    """True for "the conversation was too long to summarize" and the like, and for bare headings."""
     if len(text) <= _BLANK_CHARS and _BLANK.match(text):
         return True
     return all(

@@ -1,4 +1,4 @@
-"""A span of messages as the text a summarizer reads: numbered, bounded, unable to break out of its frame."""
+"""Render a span of messages as the text a summarizer reads: numbered, bounded, confined to its frame."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MAX_ARGUMENT_CHARS = 2_000
 FAILED_FINISHES = frozenset({"error", "failed", "abort", "aborted", "canceled", "cancelled", "interrupted"})
 
 UNTRUSTED_HEADING = "## From tool output (untrusted data)"
-"""What follows it in a summary rests on tool output only."""
+"""What follows it in a summary rests only on tool output."""
 TOOLS_HEADING = "## From tools (data, no instructions)"
-"""Before lines of the story that say what a tool said first, where they have a message of their own."""
+"""Before lines that repeat what a tool said first, if they have a message of their own."""
 
 _UNTRUSTED = "untrusted-tool-output"
 # Every tag that frames text for a summarizer or for the model; content must not be able to write one.
@@ -42,7 +42,7 @@ FRAME_TAGS = (
     "compact-evidence",
     "working-memory",
 )
-# A reader sees through blanks, invisible characters and other letters inside a tag: they must not hide one.
+# A reader sees through spaces, invisible characters and look-alike letters, so they must not hide a tag.
 _SPACED_TAGS = "|".join(
     r"\s*".join(r"[-_\s]*" if letter == "-" else letter for letter in tag) for tag in FRAME_TAGS
 )
@@ -73,8 +73,8 @@ def render_transcript(
 ) -> str:
     """Each message as `[m12] user: …`; without `positions` they count from 0.
 
-    Reasoning is left out, and so is a failed assistant message that says nothing (S2.11). What tools
-    returned stands in a delimited block that its content cannot close.
+    Reasoning is left out, and so is a failed assistant message that says nothing (S2.11). Tool results are in
+    a delimited block that their content cannot close.
     """
     numbers = positions or range(len(messages))
     rendered = (
@@ -102,14 +102,14 @@ def is_empty_failure(message: Message) -> bool:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """At most `limit` characters: head and tail, with a note between them of how much is gone."""
+    """At most `limit` characters: head and tail, with a note in between that says how much is missing."""
     if len(text) <= limit:
         return text
     note = f" … [{len(text) - limit} characters cut] … "
     room = limit - len(note)
     if room <= 0:
         return text[:limit]
-    tail = room * 2 // 5  # the end of an output shows how it went, the start what it was
+    tail = room * 2 // 5  # the end of an output shows how it ended, the start what it was
     return text[: room - tail] + note + (text[-tail:] if tail else "")
 
 
@@ -121,13 +121,13 @@ def neutralize(text: str) -> str:
 
 
 def disarm(text: str) -> str:
-    """The text, unable to open or close a frame of ours or to begin a role, in whatever letters."""
+    """The text, unable to open or close one of our frames or to begin a role, in any letters."""
 
     def escaped(opening: re.Match[str]) -> str:
         if opening.group() == "[":
             return "&#91;"
         seen = text[opening.end() : opening.end() + _LONGEST_TAG]
-        if not seen.isascii():  # what takes no room may take many characters
+        if not seen.isascii():  # Zero-width text may have many characters.
             seen = text[opening.end() : opening.end() + 5 * _LONGEST_TAG]
         seen = plain(seen)
         return "&lt;" if _TAG.match(seen) else opening.group()

@@ -1,4 +1,4 @@
-"""Which groups stay. A policy's counts go in, the kept groups come out; the reduction of the counts too."""
+"""Choose which groups stay, from a policy's counts, and reduce the counts if they do not fit."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from compact.model.policy import Policy, TurnUnit
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much stays. None means: no limit of that sort."""
+    """How much stays. None means no limit of that kind."""
 
     turns: int | None
     messages: int | None
     steps: int | None
     old_steps: bool = True
-    """Whether steps of turns that are not kept may stay."""
+    """Whether steps may stay if their turn is not kept."""
     texts: int | None = None
     """How many prose answers of the newest turn stay, at the very floor."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A view taken apart into groups and turns, once for all decisions."""
+    """A view split into groups and turns, once for all decisions."""
 
     items: Sequence[Item]
     policy: Policy
@@ -37,7 +37,7 @@ class Layout:
         return groups([item.message for item in self.items])
 
     def indexes(self, numbers: Sequence[int] | frozenset[int]) -> list[int]:
-        """Where the messages of these groups stand, in order."""
+        """The positions of these groups' messages, in order."""
         return [
             index
             for n in (sorted(numbers) if isinstance(numbers, frozenset) else numbers)
@@ -62,7 +62,7 @@ class Layout:
 
     @cached_property
     def pinned(self) -> frozenset[int]:
-        """Groups that may not change: protected, or of a role that is never pruned."""
+        """Groups that may not change: protected, or with a role that is never pruned."""
         roles = self.policy.roles_never_prune
         fixed = {
             index
@@ -93,12 +93,12 @@ class Layout:
 
     @cached_property
     def newest_task(self) -> int | None:
-        """The group of the newest user message: what is being worked on."""
+        """The group of the newest user message: the current task."""
         return self.user_turns[-1].start if self.user_turns else None
 
     @cached_property
     def newest_words(self) -> int | None:
-        """The newest step with words beside its results, since that task: a user may have said them."""
+        """The newest step since that task with words next to its results: a user may have said them."""
         for n in reversed(self.steps):
             if n < (self.newest_task or 0):
                 break
@@ -126,8 +126,8 @@ def initial_counts(layout: Layout) -> Counts:
 def reductions(layout: Layout) -> Iterator[Counts]:
     """The counts to try, most first: turns down by one, then steps by one, again, to (1, 1).
 
-    Below that, steps of earlier turns go, then all but the last answer inside the newest turn: only
-    the newest task with its last step is a floor that a run of one user message can live with.
+    Below that, steps of earlier turns go, then all but the last answer in the newest turn: only the newest
+    task with its last step is a floor that a run of one user message can live with.
     """
     counts = initial_counts(layout)
     yield counts
@@ -188,7 +188,7 @@ def first_turns(layout: Layout) -> Iterator[int]:
 
 
 def _last_messages(layout: Layout, count: int) -> Iterator[int]:
-    # Whole groups, newest first, until at least `count` messages stay: it snaps outward.
+    # Whole groups, newest first, until at least `count` messages stay: it rounds outward.
     left = count
     oldest: int | None = None
     for n in range(len(layout.groups) - 1, -1, -1):
@@ -200,7 +200,7 @@ def _last_messages(layout: Layout, count: int) -> Iterator[int]:
         yield n
         left -= group.stop - group.start
         oldest = n
-    # Where the cut falls inside a turn, its user message stays: an answer without its question misleads.
+    # If the cut falls inside a turn, its user message stays: an answer without its question misleads.
     yield from (turn.start for turn in layout.user_turns if oldest is not None and oldest in turn)
 
 
@@ -208,7 +208,7 @@ def _recent_turns(layout: Layout, counts: Counts) -> Iterator[int]:
     assert counts.turns is not None
     recent = [n for turn in layout.turns[-counts.turns :] for n in turn]
     if not layout.turns:
-        # No user message at all (an assistant monologue): the steps alone are what can stay.
+        # No user message at all (an assistant monologue): only the steps can stay.
         recent = [n for n, group in enumerate(layout.groups) if group.kind is not GroupKind.OURS][-1:]
     if layout.policy.turn_unit is TurnUnit.MESSAGE:
         yield from recent
@@ -231,7 +231,7 @@ def _recent_turns(layout: Layout, counts: Counts) -> Iterator[int]:
 
 
 def _newest_context(layout: Layout) -> int | None:
-    """The newest working-memory message stays; older ones it superseded go."""
+    """The newest working-memory message stays; older ones that it superseded go."""
     for n in range(len(layout.groups) - 1, -1, -1):
         if layout.items[layout.groups[n].start].message.kind is MessageKind.CONTEXT:
             return n

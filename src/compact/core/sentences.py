@@ -1,4 +1,4 @@
-"""Where sentences end, for a form that limits their number."""
+"""Find where sentences end, for a form that limits their number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _QUOTED = re.compile(r"“[^”\n]*”|\"[^\"\n]*\"|«[^»\n]*»|„[^“”\n]*
 
 
 def sentence_ends(text: str) -> Iterator[re.Match[str]]:
-    """What stands between one sentence and the next. Those inside a quotation belong to the quotation."""
+    """What separates two sentences. Separators inside a quotation belong to the quotation."""
     quoted = (match.span() for match in _QUOTED.finditer(text))
     start = stop = 0
     for end in _END.finditer(text):
@@ -33,7 +33,7 @@ def fold_sentences(text: str, most: int) -> str:
     for end in reversed(list(sentence_ends(text))[max(1, most) - 1 :]):
         before, between = text[: end.start()], end.group().strip()
         if between[:1] not in ("", "["):
-            mark = "; "  # a quotation closes here; its own full stop is not ours to change
+            mark = "; "  # A quotation closes here; its own period is not ours to change.
         else:
             mark = "；" if before.endswith("。") else "; "
             before = before.removesuffix(".").removesuffix("。")

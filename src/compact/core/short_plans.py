@@ -1,4 +1,4 @@
-"""The same plan with large tool outputs cut, where that leaves less."""
+"""The same plan with large tool outputs cut, if that leaves less."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from compact.model.policy import Policy
 from compact.model.record import Cleared
 
 _LEAST_CAP = 8
-"""Toward the target, outputs are cut to no less than this part of the cap."""
+"""Toward the target, outputs are cut to no less than this fraction of the cap."""
 _NEWEST_CAPS = (2, 3, 4, 8, 16)
-"""Where nothing else fits, the newest outputs are cut to these parts of the room."""
+"""If nothing else fits, the newest outputs are cut to these fractions of the room."""
 _LEAST_OUTPUT = 64
 
 
@@ -27,10 +27,10 @@ def with_short_outputs(
     sizes: Sizes,
     plan_for: Callable[[Sequence[Item]], Plan],
 ) -> Plan:
-    """The plan for these items, or for the same with outputs shortened, where that leaves less.
+    """The plan for these items, or for the same items with outputs shortened, if that leaves less.
 
     Outputs that the counts would keep are cut to the cap, then to what brings the prompt down to the target.
-    Only where not even that fits the newest output is cut, too, to what there is room for.
+    Only if not even that fits is the newest output cut as well, to what there is room for.
     """
     plan = plan_for(items)
     if plan.insufficient is None and plan.mode is not Mode.SUMMARIZE:
@@ -56,7 +56,7 @@ def with_short_outputs(
 
 
 def _fitting_cap(plan: Plan, items: Sequence[Item], outputs: Sequence[int], room: int, sizes: Sizes) -> int:
-    """The longest that these outputs may be, were they and the rest of the plan to take `room` tokens."""
+    """The longest these outputs may be if they and the rest of the plan are to take `room` tokens."""
     kept = {*plan.leading, *plan.recent}.intersection(outputs)
     room -= plan.after - sum(items[index].tokens - plan.steps[index].saves for index in kept)
     found = sorted(size for index in kept for size in sizes.of_results(items[index].message))
@@ -75,13 +75,13 @@ def _planned_short(
     outputs: Sequence[int],
     cap: int,
 ) -> Plan:
-    """The plan with these outputs cut to `cap`; the `whole` one where none is that long."""
+    """The plan with these outputs cut to `cap`; the `whole` one if none is that long."""
     shorter, cut = shorten_outputs(items, outputs, cap, sizes.of_results, sizes.of_message)
     if not cut:
         return whole
     plan = plan_for(shorter)
     if plan.insufficient is not None:
-        return replace(whole, insufficient=plan.insufficient)  # sizes of what there is, not of what was tried
+        return replace(whole, insufficient=plan.insufficient)  # sizes of what exists, not of what was tried
     kept = {index: entry for index, entry in cut.items() if index in plan.leading or index in plan.recent}
     kept.update(plan.cleared)
     saved = sum(items[index].tokens - shorter[index].tokens for index in cut)
@@ -111,6 +111,6 @@ def _cut_step(
 
 
 def _better(plan: Plan, other: Plan) -> Plan:
-    """The one that leaves less in the same way; the first where neither does."""
+    """The one that leaves less in the same way; the first if neither does."""
     better = other.insufficient is None and other.mode is plan.mode and other.after < plan.after
     return other if better else plan

@@ -1,4 +1,4 @@
-"""Tool outputs that are too large for the room are shortened: head, tail, telling lines, a recall handle."""
+"""Shorten tool outputs that are too large for the room: head, tail, key lines, a recall handle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compact.model.record import Cleared, Kept
 
 _TELLING = re.compile(r"error|exception|fail|fatal|traceback|panic|denied|not found|warning", re.IGNORECASE)
 _HEAD, _MIDDLE = 0.4, 0.2
-"""Shares of what stays; the rest is the tail, which says how it ended."""
+"""Shares of what stays; the rest is the tail, which shows how it ended."""
 _LONGEST_LINE = 300
 
 
@@ -26,11 +26,11 @@ class Sizes:
     """Each tool output of a message."""
     of_message: Callable[[Message], int]
     frame: int
-    """Tags, trigger and bridge lines around a summary, at most."""
+    """The most that tags, trigger and bridge lines around a summary take."""
 
 
 def shortened(text: str, name: str, chars: int, words: frozenset[str] = frozenset()) -> str:
-    """At most about `chars` characters of an output, with the handle under which all can be recalled."""
+    """At most about `chars` characters of an output, with the handle for recalling all of it."""
     note = f"[Tool output shortened: {len(text):,} characters, recall {name} for all of it]"
     room = max(0, chars - len(note))
     first, between = int(room * _HEAD), int(room * _MIDDLE)
@@ -47,7 +47,7 @@ def shortened(text: str, name: str, chars: int, words: frozenset[str] = frozense
 
 
 def _whole_lines(piece: str) -> str:
-    """Up to the last line break; a piece of one long line is cut at a blank, or where it ends."""
+    """Up to the last line break; a piece of one long line is cut at a space, or where it ends."""
     for mark in ("\n", " "):
         if (at := piece.rfind(mark)) > len(piece) // 2:
             return piece[:at]
@@ -73,7 +73,7 @@ def shorten_outputs(
     sizes_of_results: Callable[[Message], Sequence[int]],
     size_of: Callable[[Message], int],
 ) -> tuple[list[Item], dict[int, Cleared]]:
-    """The view with those outputs at these indexes that are over `cap` tokens shortened to it."""
+    """The view with outputs at these indexes shortened to `cap` tokens if they are longer."""
     words = _task_words(items)
     made = list(items)
     cleared: dict[int, Cleared] = {}
@@ -105,7 +105,7 @@ def shorten_outputs(
 
 
 def cuttable(items: Sequence[Item], *, newest: bool = False) -> list[int]:
-    """Where outputs stand that may be shortened: none that is protected, the newest only if that is asked.
+    """Positions of outputs that may be shortened: none that is protected, the newest only if requested.
 
     Those that were cleared or shortened before stay as they are: their originals are not here.
     """

@@ -1,4 +1,4 @@
-"""How much of what a line says was said: its words, without their endings, among those of the speakers."""
+"""Measure how much of a line was said: its words, without endings, among those of the speakers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STOCK = frozenset(
     "them then there these they this those to told user users values wants was were what when where which "
     "who why will with work you your".split()
 )
-"""Words that any summary has, its headings among them; they say nothing for or against a line."""
+"""Words that any summary has, including its headings; they count neither for nor against a line."""
 
 
 def vocabulary(texts: Iterable[str]) -> set[str]:
@@ -29,7 +29,7 @@ def vocabulary(texts: Iterable[str]) -> set[str]:
 
 
 def share_spoken(line: str, spoken: set[str]) -> float:
-    """Share of the line's words that are among those spoken; 1 where it has none of its own."""
+    """Share of the line's words that were spoken; 1 if it has no words of its own."""
     words = [word for word in _LETTERS.findall(plain(CITED.sub("", line))) if word not in _STOCK]
     pieces = [piece for word in words for piece in _pieces(word)]
     known = sum(piece in spoken or piece[:4] in spoken or piece[:3] in spoken for piece in pieces)
@@ -46,12 +46,12 @@ def content_pieces(token: str) -> Iterable[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether it is in a script that puts no blanks between words: then it may be a whole sentence."""
+    """Whether it is in a script without spaces between words: then it may be a whole sentence."""
     return _UNSPACED.search(word) is not None
 
 
 def _pieces(word: str) -> Iterable[str]:
-    """A word without its ending; of scripts without blanks, pairs of letters."""
+    """A word without its ending; in scripts without spaces, pairs of letters."""
     if _UNSPACED.search(word):
         return (word[at : at + 2] for at in range(max(1, len(word) - 1)))
     return (word[:5],)

@@ -1,4 +1,4 @@
-"""Whether to compact now. The effective trigger never lies above the budget."""
+"""Decide whether to compact now. The effective trigger is never above the budget."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from compact.model.value import value
 
 @value
 class Facts:
-    """What the decision rests on."""
+    """The inputs of the decision."""
 
     total: int
     finished_turns: int
     summary_version: int = 0
-    """How many summaries there were; 0 for none."""
+    """How many summaries there have been; 0 for none."""
     newest_user_tokens: int = 0
     """Tokens of an unanswered newest user message."""
     after_last: int | None = None
@@ -37,7 +37,7 @@ def decide(facts: Facts, limits: Limits, policy: Policy) -> tuple[bool, Reason]:
 
 
 def _has_grown(facts: Facts, limits: Limits, policy: Policy) -> bool:
-    """Without growth since the last compaction another one would find nothing new to take."""
+    """Without growth since the last compaction, another one would find nothing new to take."""
     if facts.after_last is None:
         return True
     growth = facts.total - facts.after_last
@@ -54,11 +54,11 @@ def _reason(facts: Facts, limits: Limits, policy: Policy) -> Reason | None:
 
 
 def live_turns(policy: Policy, summary_version: int) -> int:
-    """How many finished turns may live before they fold."""
+    """How many finished turns may accumulate before they fold."""
     without = policy.keep_recent_turns or 0
     if not summary_version or policy.keep_recent_turns_with_summary is None:
         return without
     most = policy.keep_recent_turns_with_summary + policy.fold_slack_turns
-    # The first fold left `without` turns. Were they too many at once, a repeated call would fold again:
+    # The first fold left `without` turns. If they were too many right away, a repeated call would fold again:
     # the window shrinks at the next user message.
     return max(most, without) if summary_version == 1 else most

@@ -1,11 +1,11 @@
-"""Which lines of a summary rest on data: on tool output, or on text that the user merely shows.
+"""Find the lines of a summary that rest on data: on tool output, or on text that the user only quotes.
 
 Neither may gain the authority of a system message. A summarizer may say so itself (`Summary.untrusted`); this
-is the check for what it did not say. Where there was data, a line loses its authority if it says what data
-said first, if it names a host or gives a command that no person and not the model brought up, if it gives an
-order most of whose words nobody spoke, if it says of the user what is not in the user's words, or if the
-messages that it cites say nothing of the kind: a model that was taken in may put an order into words of its
-own, also as a plain statement. And always, if it drops a negation of the user's.
+checks what it did not say. If there was data, a line loses its authority if it repeats what data said first,
+names a host or gives a command that neither a person nor the model brought up, gives an order most of whose
+words nobody spoke, says something about the user that is not in the user's words, or cites messages that say
+nothing of the kind: a model that was taken in may put an order into its own words, even as a plain statement.
+It always loses it if it drops one of the user's negations.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ _RUN = 4
 """This many words in a row that only data said are a quotation of it."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _LETTERS = 4
-"""In scripts without blanks this many letters count as a word; a run of words is seven letters."""
+"""In scripts without spaces this many letters count as a word; a run of words is seven letters."""
 _PER_NEEDLE = 50
 _DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]|/\w.*")
-"""A path, id, address or value: one of them is enough. A path from the root may be as short as it likes."""
+"""A path, id, address or value: one is enough. A path from the root may be of any length."""
 _SUPPORT = 0.6
 """Share of an order's words that must have been spoken."""
 _OWN_WORDS = 0.3
-"""Share of the words of a line about the user that must be a person's; of an approval, or the model's.
-Of any line, this many must have been spoken."""
+"""Share of the words of a line about the user that must be a person's (for an approval, or the model's). For
+any line, this share must have been spoken."""
 _CITED_WORDS = 0.5
-"""Share of the words of a line that must stand in what people and the model said in the messages it cites."""
+"""Share of a line's words that must be in what people and the model said in the messages it cites."""
 
 
 class Voice(Enum):
     PERSON = "person"
-    """The user, the system prompt, and what of an earlier summary had authority already."""
+    """The user, the system prompt, and what already had authority in an earlier summary."""
     MODEL = "model"
     UNSURE = "unsure"
-    """What a user's message says and may only show."""
+    """What a user's message says but may only quote."""
     DATA = "data"
     """Tool output, and what a user quotes, pastes or forwards."""
 
@@ -68,14 +68,14 @@ _DOUBTED = frozenset({Voice.UNSURE, Voice.DATA})
 
 
 def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
-    """The summary's two halves: as its maker says, and by what came from tools in the view it was made of."""
+    """The summary's two halves: by what its author says, and by what came from tools in its source view."""
     text = summary.text
     if summary.untrusted:
         text = text.replace(summary.untrusted, "").strip()
-    # Data of spans that were folded before is no longer among the messages; the ledger knows it.
+    # Data of spans that were folded before is no longer in the messages; the ledger has it.
     folded = "\n".join(unit.value for unit in summary.evidence if unit.untrusted)
     text, found = split_lines(text, [*_voices(items), (Voice.DATA, folded)], _spoken_at(items))
-    # Found lines are still part of the story, so they stand before the heading that begins tool data.
+    # These lines are still part of the story, so they come before the heading that begins tool data.
     return SummaryText(text, "\n".join(filter(None, (found, summary.untrusted.strip()))))
 
 
@@ -85,8 +85,8 @@ def split_lines(
     """The text as (what people and the model said, what came from tools), line by line.
 
     `said` is the conversation in its order; `at` has what people and the model said, by the positions that
-    citations name. What a person said is theirs, whoever else says it; of a tool
-    and the model, who said it first: a model that repeats a tool makes nothing truer.
+    citations name. What a person said is theirs, whoever else says it. Between a tool and the model, whoever
+    said it first counts: a model that repeats a tool makes nothing truer.
     """
     lines = text.splitlines()
     people = [text for voice, text in said if voice is Voice.PERSON]
@@ -139,7 +139,7 @@ def _commands_held(text: str, commands: set[Mark]) -> set[Mark]:
 
 
 def _unsupported(lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Mapping[int, str]) -> set[int]:
-    """Lines that few of the spoken words bear out: orders, claims about the user, wrong citations."""
+    """Lines that few of the spoken words support: orders, claims about the user, wrong citations."""
     with_data = any(_WORD.search(text) for voice, text in said if voice is Voice.DATA)
     spoken = vocabulary(text for voice, text in said if voice not in _DOUBTED)
     by_people = vocabulary(text for voice, text in said if voice is Voice.PERSON)
@@ -167,7 +167,7 @@ def _is_borne_out(line: str, at: Mapping[int, str]) -> bool:
 
 
 def _spoken_at(items: Sequence[Item]) -> dict[int, str]:
-    """What people and the model said in each message; of a message of a tool's that is nothing."""
+    """What people and the model said in each message; a tool's message has none of it."""
     return {
         item.position: _own_text(message) if message.role is not Role.TOOL else ""
         for item in items
@@ -190,14 +190,14 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
             yield from ((Voice.MODEL, text) for text in late)
             late = []
         if message.kind is MessageKind.SUMMARY:
-            # An earlier summary, or the half of it that came from tools, stands as the assistant's.
+            # An earlier summary, or the half of it that came from tools, is an assistant message.
             # Its delimiters are ours: a tool that spells them did not get them from a person.
             own = message.text.replace(TAG, "")
             yield Voice.DATA if message.role is Role.ASSISTANT else Voice.PERSON, own
         elif message.kind is MessageKind.ORIGINAL:
             called = False
             if message.role is Role.USER:
-                # All parts together: a part of its own may be the document that the others ask about.
+                # All parts together: a part on its own may be the document that the others ask about.
                 by = voices_in(message.text)
                 yield from ((Voice.PERSON, by.own), (Voice.UNSURE, by.unsure), (Voice.DATA, by.shown))
             for part in message.parts:
@@ -216,14 +216,14 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
                     case ToolResult(text=text):
                         yield Voice.DATA, text
                     case Opaque(text=text):
-                        # What we do not know may be what a provider's own tool found, call and result in one.
+                        # An unknown part may be what a provider's own tool found, call and result in one.
                         called = True
                         yield Voice.DATA, text
     yield from ((Voice.MODEL, text) for text in late)
 
 
 def _marks(lines: Sequence[str]) -> dict[Mark, set[int]]:
-    """What identifies a line: runs of words, also across lines, and single ones hard to say by chance."""
+    """What identifies a line: runs of words, even across lines, and single ones hard to say by chance."""
     found: dict[Mark, set[int]] = {}
     words = [(word, number) for number, line in enumerate(lines) for word in _words(plain(line))]
     for word, number in words:
@@ -235,11 +235,11 @@ def _marks(lines: Sequence[str]) -> dict[Mark, set[int]]:
 
 
 def _held(texts: Iterable[str], marks: set[Mark]) -> set[Mark]:
-    """Those of the marks that the texts hold."""
+    """The marks that the texts contain."""
     single = {mark[0] for mark in marks if len(mark) == 1}
     runs = {mark for mark in marks if len(mark) > 1}
     found: set[Mark] = set()
-    # A text without the longest word of any run holds none; to look for many costs more than to read it.
+    # A text without the longest word of any run contains none; searching for many costs more than reading it.
     needles = single.union(max(run, key=len) for run in runs)
     for text in texts if needles else ():
         shown = plain(text)
@@ -252,7 +252,7 @@ def _held(texts: Iterable[str], marks: set[Mark]) -> set[Mark]:
 
 
 def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark]:
-    """Those of the marks that the model said before any tool did."""
+    """The marks that the model said before any tool did."""
     open_marks, found = set(marks), set[Mark]()
     for voice, text in said:
         if not open_marks:

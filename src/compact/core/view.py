@@ -1,4 +1,4 @@
-"""The view: what would be sent, each message with where it comes from; and the hashes that recognize it."""
+"""The view: what would be sent, where each message comes from, and the hashes that identify it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Item:
 
     @property
     def position(self) -> int | None:
-        """Logical position among the originals; None for messages of ours."""
+        """Logical position among the originals; None for our own messages."""
         return None if isinstance(self.entry, Injected) else self.entry.position
 
 
@@ -46,17 +46,17 @@ def chain(messages: Iterable[Message], start: bytes = START) -> bytes:
 
 
 def undo_key(source: bytes) -> bytes:
-    """The key under which the undoing of a record is found, by the source that the record replaced."""
+    """The key for finding the undo of a record, by the source that the record replaced."""
     return b"restore:" + source
 
 
 def clear_key(session_id: str) -> str:
-    """What stands for the policy in the record of a session that was cleared."""
+    """Replaces the policy in the record of a session that was cleared."""
     return f"clear-{blake2b(session_id.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def own_key(policy_hash: str, session_id: str) -> str:
-    """What stands for the policy in a session's own copy of a record that another session made."""
+    """Replaces the policy in a session's own copy of a record that another session made."""
     return f"{policy_hash.partition('~')[0]}~{clear_key(session_id)[-16:]}"
 
 
@@ -66,25 +66,25 @@ def own_id(record_id: str, session_id: str) -> str:
 
 
 def original_id(record_id: str) -> str:
-    """The id of the record that this one is a copy of; its own where it is none."""
+    """The id of the record that this one is a copy of; its own if it is not a copy."""
     return record_id.partition("~")[0]
 
 
 def handle(result: ToolResult) -> str:
-    """The short name under which a tool output can be recalled.
+    """The short name for recalling a tool output.
 
-    It rests on what was returned and for which call: ids alone repeat in many agents' sessions.
+    It is derived from the output and its call: ids alone repeat in many agents' sessions.
     """
     return f"r-{digest_of(Role.TOOL, (result,))[:5].hex()}"
 
 
 def handle_of_call(call_id: str) -> str:
-    """The name that records had for a cleared output before they noted it themselves."""
+    """The name of a cleared output in records that did not yet store it."""
     return f"r-{blake2b(call_id.encode('utf-8', 'surrogatepass'), digest_size=5).hexdigest()}"
 
 
 def span_handle(replaced: Iterable[Message]) -> str:
-    """The short name under which all that a summary or marker stands for can be recalled."""
+    """The short name for recalling everything that a summary or marker replaced."""
     return f"s-{blake2b(b''.join(message.digest for message in replaced), digest_size=5).hexdigest()}"
 
 
@@ -93,7 +93,7 @@ def recall_hint(handle: str) -> str:
 
 
 def without_hint(query: str) -> str:
-    """A query that repeats a hint as it stands in the prompt, `(recall s-…)`, as the handle that it names."""
+    """Turns a query that repeats a hint from the prompt, `(recall s-…)`, into the handle it names."""
     hint = _HINT.match(query)
     return query if hint is None else f"{hint[1]} {query[hint.end() :]}".strip()
 
@@ -110,7 +110,7 @@ def handles_of(entry: Cleared) -> dict[str, str]:
 
 
 def kept_positions(record: Record) -> frozenset[int]:
-    """Originals of the record's span that still go out, whole or cleared; the others it replaced."""
+    """Originals of the record's span that are still sent, whole or cleared; it replaced the others."""
     return frozenset(entry.position for entry in record.entries if not isinstance(entry, Injected))
 
 
@@ -139,7 +139,7 @@ def apply_entries(
     original_at: Callable[[int], Message | None],
     size_of: Callable[[Message], int],
 ) -> list[Item] | None:
-    """What stands in place of the record's span; None where an original is not at hand."""
+    """What replaces the record's span; None if an original is not available."""
     items = []
     for entry in record.entries:
         match entry:
