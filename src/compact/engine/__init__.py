@@ -1,1 +1,1 @@
-"""The shell around the pure core: sessions remembered, flows driven, ports called."""
+"""The shell around the pure core: remembers sessions, drives flows, calls ports."""

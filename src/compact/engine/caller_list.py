@@ -1,4 +1,4 @@
-"""The caller's list as it was read: copies that show whether it was edited since, and what was decoded."""
+"""The caller's list as it was read: copies that reveal later edits, and what was decoded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
 _REPLACED_AT_A_TIME = 32
 REPLACED_AT_A_COMPACTION = 4_096
-"""Few enough that a preflight does not get slower."""
+"""Few enough not to slow down a preflight."""
 
 
 def container_copy(value: Any) -> Any:
@@ -39,13 +39,13 @@ def container_copy(value: Any) -> Any:
     copy = getattr(value, "model_copy", None)
     if copy is not None:
         return copy(deep=True)
-    # A copy that would not equal its original could never show that the original is as it was.
+    # A copy that does not equal its original could never show that the original is unchanged.
     compares = is_dataclass(value) and type(value).__eq__ is not object.__eq__
     return deepcopy(value) if compares else value
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether they are equal; what cannot be compared, such as an array of numbers within, is not."""
+    """Whether they are equal; what cannot be compared, such as an array of numbers inside, is not."""
     try:
         return bool(one == other)
     except Exception:
@@ -55,20 +55,20 @@ def same(one: Any, other: Any) -> bool:
 class CallerList:
     """The objects of one list, without its leading system messages, and the messages they became.
 
-    What a record has replaced goes out no more, so it is watched less closely: `replaced`, in what follows,
-    names those among the messages from a number on, by identity.
+    What a record has replaced is no longer sent, so it is watched less closely: `replaced`, below, names
+    those among the messages from a number on, by identity.
     """
 
     def __init__(self) -> None:
         self.copies: list[Any] = []
         self.ends = array("L")
-        """How many messages there are up to each object of the caller."""
+        """How many messages there are up to each of the caller's objects."""
         self.messages: list[Message] = []
         self._watched: list[Any] | None = None
-        """What a list that goes on from here begins with, head included; see `begins_watched`."""
+        """What a list that continues from here begins with, head included; see `begins_watched`."""
         self._watched_head = 0
         self._left_out = self._looked_at = 0
-        """Up to where that has objects which a record replaced, and how many of those were looked at last."""
+        """How far that has objects that a record replaced, and how many of them were checked last."""
 
     def repeat(self, other: CallerList, count: int) -> Sequence[Message]:
         """Begin with the first `count` objects of another list; returns what they were decoded to."""
@@ -94,7 +94,7 @@ class CallerList:
         return fresh
 
     def remembered(self) -> Remembered:
-        """What was decoded, by the identity of the caller's object: a list that came back is mostly known."""
+        """What was decoded, by the identity of the caller's object: a returned list is mostly known."""
         found: Remembered = {}
         start = 0
         for copy, end in zip(self.copies, self.ends, strict=True):
@@ -113,7 +113,7 @@ class CallerList:
         return None
 
     def begins(self, messages: list[Any], head: int) -> bool:
-        """Whether a list, less its `head`, begins with this one, edits in place included."""
+        """Whether a list, minus its `head`, begins with this one, edits in place included."""
         known = head + len(self.copies)
         return known <= len(messages) and same(messages[head:known], self.copies)
 
@@ -124,9 +124,9 @@ class CallerList:
         replaced: Callable[[int], set[int]],
         at_a_time: int = _REPLACED_AT_A_TIME,
     ) -> bool:
-        """The same, but of what was replaced only `at_a_time` objects are compared, in turn.
+        """The same, but only `at_a_time` of the replaced objects are compared, in turn.
 
-        Of the rest only the identity of the object is checked.
+        For the rest only the identity of the object is checked.
         """
         known = head + len(self.copies)
         if known > len(messages):
@@ -137,7 +137,7 @@ class CallerList:
             self._watched_head = head
             self._left_out = 0
             self.leave_out(replaced, 0)
-        # With what is new as it is, one comparison of two lists is enough: no message is touched in between.
+        # With the new part filled in, comparing two lists once is enough: no message is touched in between.
         watched[:head] = messages[:head]
         watched[known:] = messages[known:]
         return (same(watched, messages) and self._is_as_replaced(messages, head, at_a_time)) or (
@@ -145,7 +145,7 @@ class CallerList:
         )
 
     def _is_as_replaced(self, messages: list[Any], head: int, at_a_time: int) -> bool:
-        """Whether the next few of what a record has replaced still say what was replaced."""
+        """Whether the next few messages that a record replaced still say what was replaced."""
         if not self._left_out:
             return True
         first = self._looked_at if at_a_time < self._left_out and self._looked_at < self._left_out else 0
@@ -158,7 +158,8 @@ class CallerList:
         self._watched = None
 
     def leave_out(self, replaced: Callable[[int], set[int]], first: int) -> None:
-        """Put the caller's own object for the copy where it was replaced, from the `first` message on."""
+        """Put the caller's own object back in place of the copy where it was replaced, from the `first`
+        message on."""
         watched = self._watched
         if watched is None:
             return
@@ -178,7 +179,8 @@ class CallerList:
 
 
 def objects_of(messages: Iterable[Message]) -> list[Any]:
-    """The callers' objects that these messages were decoded from. One that grew comes back as it last was."""
+    """The callers' objects that these messages were decoded from. One that grew is returned as it last
+    was."""
     objects: list[Any] = []
     for message in messages:
         origin = message.origin

@@ -1,4 +1,5 @@
-"""Two short drivers: they run a flow, meet its needs through the ports, and own lease and cancellation."""
+"""Two short drivers: they run a flow, serve its requests through the ports, and own lease and
+cancellation."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ LEASE_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class NeedLease:
-    """The flow wants to be the only one to compact this session; answered with whether it is."""
+    """The flow wants to be the only one to compact this session; the answer says whether it is."""
 
     session_id: str
     wait: float = 0.0
@@ -50,9 +51,9 @@ _ENDS = (EventName.COMPLETE, EventName.FAILED)
 
 
 class Held:
-    """What a flow has open: the lease, and a start event that wants its end. Most flows have neither.
+    """What a flow has open: the lease, and a start event that needs its end. Most flows have neither.
 
-    It also knows how long things took, which the flow, having no clock, cannot.
+    It also measures how long things took, which the flow, having no clock, cannot.
     """
 
     def __init__(self, ports: Ports) -> None:
@@ -84,7 +85,7 @@ class Held:
         self._ports.emit(name, data, self._step, None if duration is None else round(duration, 6))
 
     def waited(self) -> float:
-        """Seconds since the lease was first asked for."""
+        """Seconds since the lease was first requested."""
         now = time.monotonic()
         self._waits_since = now if self._waits_since is None else self._waits_since
         return now - self._waits_since
@@ -157,7 +158,7 @@ def run(flow: Generator[Any, Any, T], ports: Ports) -> T:
 async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
     answer: Any = None
     held = Held(ports)
-    # Stores and archives may block, so all but the summarizer is asked in a thread. A thread finishes
+    # Stores and archives may block, so all but the summarizer is called in a thread. A thread finishes
     # what it began: a canceled task must not leave half a commit behind, nor return the lease early.
     at_work: asyncio.Future[_Reached] | None = None
     try:
@@ -168,7 +169,7 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
                 result: T = reached.result
                 return result
             if isinstance(reached, NeedLease):
-                # Not in the thread: a few waiting calls would take up the whole pool.
+                # Not in the thread: a few waiting calls would use up the whole pool.
                 await asyncio.sleep(_POLL)
                 answer = reached
             else:
@@ -182,9 +183,9 @@ async def arun(flow: Generator[Any, Any, T], ports: Ports) -> T:
 
 
 def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: Held) -> _Reached:
-    """Run the flow up to the next summary it needs, or to its end; an abandoned one only to the next need.
+    """Run the flow up to the next summary it needs, or to its end; an abandoned one only to the next request.
 
-    A lease that somebody else has is handed back as well: as the answer to itself it is asked for again.
+    A lease that somebody else holds is returned as well: sent back as its own answer, it is requested again.
     """
     try:
         while not held.abandoned:
@@ -216,7 +217,7 @@ def _advance(flow: Generator[Any, Any, Any], answer: Any, ports: Ports, held: He
 
 
 def _let_go(held: Held, done: asyncio.Future[Any]) -> None:
-    # One that failed has let go already; asking for its error keeps asyncio from complaining.
+    # One that failed has already released it; retrieving its error keeps asyncio from complaining.
     if not done.cancelled() and done.exception() is None and held.is_open:
         # In a thread: this runs on the event loop, and a store may block.
         asyncio.get_running_loop().run_in_executor(None, held.release)

@@ -1,8 +1,8 @@
-"""A history: one list as a caller sends it, remembered, so that each message is looked at once.
+"""A history: one list as a caller sends it, remembered so that each message is processed once.
 
-The caller may send the full history every time, or go on with the list that came back, or mix both. A
-history finds out which, by chain hash: `output` keys say "this prefix is what a record put there", `source`
-keys say "this prefix is what a record replaces".
+The caller may send the full history every time, continue with the returned list, or mix both. A history finds
+out which, by chain hash: `output` keys mean "a record put this prefix here", `source` keys mean "a record
+replaces this prefix".
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _USER = Role.USER
 
 
 class HistoryState(StrEnum):
-    """How the caller's list stands to the originals."""
+    """How the caller's list relates to the originals."""
 
     FULL = "full"
     """It holds every original."""
     ADOPTED = "adopted"
-    """It begins with what a record put in the place of the originals."""
+    """It begins with what a record put in place of the originals."""
     UNDONE = "undone"
-    """The same, but that record was undone: the originals are read from the store and go out again."""
+    """The same, but that record was undone: the originals are read from the store and sent again."""
 
 
 class History:
@@ -62,13 +62,13 @@ class History:
         self.stored = 0
         """How many originals the store has."""
         self.has_originals = False
-        """Whether the store has what stands behind the record of another session that this goes on from."""
+        """Whether the store has the originals of the other session's record that this continues from."""
         self.restored = 0
         """Undone: how many originals, from the first on, come from the store instead of the caller's list."""
         self.base_was_undone = False
         """Whether the base record was undone elsewhere, so that this history has to be read again."""
         self.has_unknown_note = False
-        """Whether the list holds what looks like working memory, but is none that is known."""
+        """Whether the list holds something like working memory that is not known."""
         self._raw = START
         self._offset = 0
         self._logical = [START]
@@ -87,7 +87,7 @@ class History:
 
     @property
     def first_position(self) -> int:
-        """From where on every original is at hand."""
+        """From here on every original is available."""
         return self._offset
 
     @property
@@ -102,22 +102,22 @@ class History:
 
     @property
     def has_all(self) -> bool:
-        """Whether it holds every original, and does not go on from what a record put in their place."""
+        """Whether it holds every original, and does not continue from what a record put in their place."""
         return self.state is not HistoryState.ADOPTED
 
     def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
-        """Whether this list, less its `head`, begins with the one we know, edits in place included.
+        """Whether this list, minus its `head`, begins with the one we know, edits in place included.
 
-        A thorough look compares all of it. Any other takes only some of what a record has replaced.
+        A thorough check compares all of it. Otherwise only some of what a record has replaced is compared.
         """
         if thorough:
             return self.caller.begins(messages, head)
         return self.caller.begins_watched(messages, head, self._replaced)
 
     def is_exact(self, messages: list[Any], head: int) -> bool:
-        """The look that every compaction begins with: of what was replaced, some thousands in turn.
+        """The check that every compaction begins with: thousands of the replaced messages, in turn.
 
-        That costs the same, however long the session is. All that may go out is compared.
+        It costs the same however long the session is. Everything that may be sent is compared.
         """
         return self.caller.begins_watched(messages, head, self._replaced, REPLACED_AT_A_COMPACTION)
 
@@ -126,7 +126,7 @@ class History:
         return self._since
 
     def originals_since_base(self) -> Sequence[Message]:
-        """Originals that came after what the base record covers."""
+        """Originals after what the base record covers."""
         return self._since[max(0, self.covered - self._offset) :]
 
     def not_stored(self) -> tuple[Sequence[Message], Sequence[bytes]]:
@@ -146,7 +146,7 @@ class History:
     # -- what it takes in ----------------------------------------------------------------------------------
 
     def extend(self, items: Sequence[Any], first_index: int, known: Remembered | None = None) -> None:
-        """Take in new objects of the caller."""
+        """Add new objects of the caller."""
         self._take(self.caller.read(items, self.format, first_index, known))
 
     def fork_from(self, other: History, count: int) -> None:
@@ -162,7 +162,7 @@ class History:
         self.has_unknown_note = any(map(self._looks_like_a_note, fresh))
         before = self._logical[-1]
         raws = links(self._raw, fresh)
-        # One chain serves both as long as the list holds nothing but originals.
+        # One chain serves both as long as the list holds only originals.
         keys = raws if self._raw == before and not self._notes.by_digest else self._keys(fresh)
         wanted = [before, *raws] if keys is raws else [before, *raws, *keys]
         if self.base is not None:
@@ -190,14 +190,14 @@ class History:
         self._apply_deepest([before, *keys], found)
 
     def _find(self, keys: Sequence[bytes]) -> Found:
-        """Records by these keys, without that of the start: all that put nothing have it as their output.
+        """Records by these keys, except the key of the start: all records that put nothing have that one.
 
         Each clear does, and a tenant may have thousands; none of them replaces nothing.
         """
         return self._store.find(keys[1:] if keys[:1] == [START] else keys)
 
     def _adopted(self, raws: Sequence[bytes], found: Found) -> tuple[int, Record | None]:
-        """The longest prefix that is a record's output: where it ends among the new, and which."""
+        """The longest prefix that is a record's output: where it ends among the new, and which record."""
         known = len(self.caller.messages)
         for count in range(len(raws), 0, -1):
             key = raws[count - 1]
@@ -207,13 +207,13 @@ class History:
         return 0, None
 
     def _looks_like_a_note(self, message: Message) -> bool:
-        """Whether it is none that is known, but another process may have entered it."""
+        """Whether it is not known here, but another process may have added it."""
         if message.role is not _USER or not message.text.startswith(NOTE_TAG):
             return False
         return message.digest not in self._notes.by_digest
 
     def _keys(self, fresh: Sequence[Message]) -> list[bytes]:
-        """The chain of the originals among these, going on from the ones before."""
+        """The chain of the originals among these, continuing from the ones before."""
         originals = [message for message in fresh if message.digest not in self._notes.by_digest]
         return links(self._logical[-1], originals)
 
@@ -225,7 +225,7 @@ class History:
             if notes.by_digest and (note := notes.by_digest.get(message.digest)) is not None:
                 if not view.items or view.items[-1].message is not note:
                     view.push(Item(note, size_of(note), Injected(note)))
-                view.encoded = None  # it stands in the caller's list now
+                view.encoded = None  # It is in the caller's list now.
                 continue
             key = next(taken)
             position = self._offset + len(self._since)
@@ -247,13 +247,13 @@ class History:
     # -- records -------------------------------------------------------------------------------------------
 
     def catch_up(self, records: int) -> None:
-        """Look for records again where the session knows of more or fewer than at the last time."""
+        """Look for records again if the session knows of more or fewer than last time."""
         if records != self._records_known:
             self.refresh()
             self._records_known = records
 
     def refresh(self) -> bool:
-        """Look again for records, which another process may have committed meanwhile."""
+        """Look again for records, which another process may have committed in the meantime."""
         keys = self._logical[max(0, self.covered - self._offset) :]
         return self._apply_deepest(keys, self._find(keys))
 
@@ -270,14 +270,14 @@ class History:
         self.base = record
 
     def _adopt(self, record: Record, count: int) -> None:
-        """The first `count` messages are a record's output: go on from that record's source."""
+        """The first `count` messages are a record's output: continue from that record's source."""
         self.state = HistoryState.ADOPTED
         items = []
         before: Sequence[Message] = ()
         self._start_at(record.source_length, record.source)
         for message, entry in zip(self.caller.messages[:count], record.entries, strict=True):
             if isinstance(entry, Injected):
-                message = entry.message  # the same text, but with its kind
+                message = entry.message  # The same text, but with its kind.
             else:
                 self._kept_by_record[entry.position] = message
                 if _is_task(message, before):
@@ -291,9 +291,9 @@ class History:
         self.view.replace(items)
 
     def _undo(self, record: Record, count: int) -> bool:
-        """The first `count` messages are the output of a record that was undone: its originals stand there.
+        """The first `count` messages are the output of an undone record: use its originals instead.
 
-        False where the store does not have them any more.
+        False if the store no longer has them.
         """
         originals = list(self._store.originals(self.matcher.session_id, 0, record.source_length))
         keys = links(START, originals)
@@ -309,7 +309,7 @@ class History:
         self._note_at(START)
         self._advance(originals, keys)
         self.stored = self.restored = record.source_length
-        # Earlier compactions may still stand.
+        # Earlier compactions may still be in force.
         self.refresh()
         return True
 
@@ -345,14 +345,14 @@ class History:
         task = self._newest_user
         if task is None or task >= record.source_length or task in kept or not record.entries:
             return True
-        # The task was let go when a newer one stood behind it; that does no harm once it is answered.
+        # The task was dropped when a newer one followed it; that does no harm once it is answered.
         return is_finished(self._since)
 
     def _apply(self, record: Record) -> bool:
         items = apply_entries(record, self.original_at, self._size_of)
         if items is None:
             return False
-        # Notes behind the record's span stay where they were.
+        # Notes after the record's span stay where they were.
         behind = (n for n, item in enumerate(self.view.items) if _is_behind(item, record.source_length))
         tail_from = next(behind, len(self.view.items))
         self.base = record
@@ -361,9 +361,9 @@ class History:
         return True
 
     def _replaced(self, first: int) -> set[int]:
-        """Identities of what the base record replaced, from the `first` original behind the offset on."""
+        """Identities of what the base record replaced, from the `first` original after the offset on."""
         if self.state is HistoryState.UNDONE:
-            # The caller's list does not hold those; all that it holds is compared.
+            # The caller's list does not hold those; everything it holds is compared.
             return set()
         replaced = {id(message) for message in self._since[first : max(0, self.covered - self._offset)]}
         replaced.difference_update([id(item.message) for item in self.view.items])
@@ -371,7 +371,7 @@ class History:
 
 
 def _is_task(message: Message, before: Sequence[Message]) -> bool:
-    """Whether a user said it by itself, not beside the tool results right before it."""
+    """Whether a user said it separately, not next to the tool results right before it."""
     return message.role is _USER and not any(is_beside_results(message, one) for one in before)
 
 

@@ -1,4 +1,4 @@
-"""The ledger of a record: a fold over its chain, kept for the newest records so that each is folded once."""
+"""The ledger of a record: a fold over its chain, cached for the newest records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 64
 
 
 class Ledgers:
-    """A record holds only the units that it adds; what came before stands with its parents."""
+    """A record holds only the units that it adds; its parents hold the earlier ones."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class Ledgers:
                 ledger = ()
             else:
                 ledger = fold(ledger, one.evidence, most_units(one.summary))
-        # An undo goes back by one. What stands before that is seldom asked for, and large.
+        # An undo goes back by one. Anything earlier is seldom needed, and large.
         self._known.pop(grandparent, None)
         while len(self._known) >= _MOST:
             self._known.pop(next(iter(self._known)), None)
@@ -41,7 +41,7 @@ class Ledgers:
         return ledger
 
     def learn(self, record: Record) -> None:
-        """Fold a new record now, where that reads nothing: the fold that its summary rests on is at hand."""
+        """Fold a new record now, if that reads nothing: the fold that its summary rests on is in memory."""
         if record.parent is None or record.parent in self._known:
             self.of(record)
 

@@ -1,4 +1,4 @@
-"""From the view back to the caller's own format, objects and list type."""
+"""Convert the view back to the caller's own format, objects and list type."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Output:
         )
 
     def unread(self, call: Call, tokens: int, outcome: Outcome) -> Prepared:
-        """The prompt as it came."""
+        """The prompt unchanged."""
         out = self._as_given(call, list(call.messages))
         counts = TokenCounts(tokens, tokens, tokens, tokens)
         debug = Debug(reason=reason_of(outcome))
@@ -68,7 +68,7 @@ class Output:
 
 
 def _warnings(outcome: Outcome) -> tuple[str, ...]:
-    """What a person who is in the conversation should know."""
+    """What a person in the conversation should know."""
     if isinstance(outcome, Compacted):
         return outcome.warnings
     aborted = isinstance(outcome, Unchanged) and outcome.reason is Reason.ABORTED
@@ -76,7 +76,7 @@ def _warnings(outcome: Outcome) -> tuple[str, ...]:
 
 
 def encode_view(history: History, messages: Sequence[Any], head: int) -> list[Any]:
-    """What goes out, leading system messages first. Only what a record decides is encoded, once."""
+    """What is sent, leading system messages first. Only what a record determines is encoded, once."""
     view = history.view
     if history.base is None and not view.has_ours and history.state is not HistoryState.UNDONE:
         return list(messages)
@@ -90,7 +90,7 @@ def encode_view(history: History, messages: Sequence[Any], head: int) -> list[An
 
 
 def _encoded_prefix(history: History) -> tuple[list[Any], int]:
-    # From the last thing that is ours on, the view is the caller's own list again.
+    # After the last item of ours, the view is the caller's own list again.
     items = history.view.items
     messages = [item.message for item in items]
     changed = [n for n, item in enumerate(items) if item.message.is_ours or item.message.changed]
@@ -107,7 +107,7 @@ def _encoded_prefix(history: History) -> tuple[list[Any], int]:
 
 
 def _encoded(format: Format, messages: list[Message], follows: Message) -> list[Any]:
-    """Ours take the class of the caller's; where all of them are ours, what follows shows which that is."""
+    """Ours take the class of the caller's; if all of them are ours, what follows shows which that is."""
     if any(message.origin is not None for message in messages):
         return format.encode(messages)
     return format.encode([*messages, follows])[:-1]
@@ -133,7 +133,7 @@ def _objects_at(places: Sequence[int], items: Sequence[Item]) -> list[int]:
 
 
 def stripped_tools(tools: Any) -> Any:
-    """The tool list without our marks; the same object where it has none."""
+    """The tool list without our marks; the same object if it has none."""
     if isinstance(tools, Mapping):
         clean = {name: strip_meta(tool) for name, tool in tools.items()}
         return clean if any(clean[name] is not tools[name] for name in clean) else tools

@@ -1,4 +1,4 @@
-"""Whether to compact, within which limits, and how: the core's decisions with this manager's policy."""
+"""Decide whether to compact, within which limits, and how, by this manager's policy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Planner:
     def limits(self, fixed: int, protected: int, scale: float) -> Limits:
         limits = self.configured_limits(fixed, scale)
         if fixed + protected >= limits.trigger:
-            # Else every call would compact and none would get below.
+            # Otherwise every call would compact and none would get below.
             limits = replace(limits, trigger=limits.budget)
         return limits
 
@@ -55,7 +55,7 @@ class Planner:
         return make_plan(items, limits, self.policy, self._sizes, reason)
 
     def preview(self, history: History, limits: Limits, triggered: bool, reason: Reason) -> Plan:
-        """The plan for showing: with the messages it speaks of, also where nothing is to be done."""
+        """The plan for display: with its messages, even if there is nothing to do."""
         items = history.view.items
         shown = tuple(item.message for item in items)
         if triggered:
@@ -76,5 +76,5 @@ class Planner:
 
 
 def _summaries(base: Record) -> int:
-    """How many there were. The version alone does not say it: it goes on after one that was undone."""
+    """How many there were. The version alone does not say: it keeps counting after an undo."""
     return 1 if base.parent is None else base.version

@@ -1,4 +1,4 @@
-"""The engine: what a call does between a caller's list and the prompt that goes out."""
+"""The engine: what a call does between a caller's list and the prompt that is sent."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from compact.ports import Format, Store
 from compact.tracing.stream import EventStream
 
 _PREFIX_SLACK = 256
-"""Tokens for what is said around the request for a summary, and for a count that is not quite ours."""
+"""Tokens for the text around the request for a summary, and for a count that differs slightly from ours."""
 _TRIES = 5
-"""How often a call looks again when other threads keep taking its session further."""
+"""How often a call retries while other threads keep advancing its session."""
 
 
 @entity
@@ -60,7 +60,7 @@ class Due:
 
 
 class Engine:
-    """Knows ports only. Holds no lock across a summary, an archive or a commit."""
+    """Uses only ports. Holds no lock across a summary, an archive or a commit."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Engine:
         self._prompt_for = prompt_for
         self._output = Output(strip_meta)
         self._cached_prompts = cached_prompts
-        """Format and window of a summarizer that may be asked on the provider's cache."""
+        """Format and window of a summarizer that can be called on the provider's cache."""
         self.clock = clock
         self.new_id = new_id
         self._busy_wait = busy_wait
@@ -107,7 +107,7 @@ class Engine:
             return True, now.call.reason
         triggered, reason = self.planner.decide(now.history, now.limits)
         if reason is Reason.TURNS and now.session.failed_fold == _fold(now.history):
-            # A summarizer that just failed is asked again with the user's next message, not at every step.
+            # A summarizer that just failed is called again with the user's next message, not at every step.
             return False, Reason.NO_GROWTH
         return triggered, reason
 
@@ -126,7 +126,7 @@ class Engine:
             return Due(now, triggered, reason) if now.moved else self._result(now, Unchanged(reason))
 
     def unchanged(self, call: Call) -> Prepared | None:
-        """What `prepare` would answer where nothing is to be compacted; stores and reports nothing."""
+        """What `prepare` would return if nothing has to be compacted; stores and reports nothing."""
         now = self.reader.look(call)
         triggered, reason = self.decide(now)
         if not self.enabled or triggered or now.session.is_borrowed(now.history):
@@ -143,7 +143,7 @@ class Engine:
         """For a call that a glance could not answer."""
         now, triggered, reason = due.now, due.triggered, due.reason
         for attempt in range(_TRIES):
-            # Before a summary, or an error that it is too large, the list is looked at more closely.
+            # Before a summary, or an error that it is too large, the list is checked more closely.
             if attempt or not _is_exact(now):
                 now = replace(self.reader.read(now.call), changed=() if attempt else now.changed)
                 triggered, reason = self.decide(now)
@@ -158,7 +158,7 @@ class Engine:
             outcome: Outcome = Unchanged(reason if plan is None else plan.reason)
             if plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None):
                 if not self.reader.is_stored(now):
-                    continue  # another process deleted the session; read as new, it is stored again
+                    continue  # Another process deleted the session; read as new, it is stored again.
                 now, outcome = yield from self._compact(now, planned, plan)
             with now.session.lock:
                 if not now.moved:
@@ -166,7 +166,7 @@ class Engine:
         raise SessionBusy(now.call.session_id)
 
     def view(self, call: Call) -> Generator[Any, Any, Prepared]:
-        """What would be sent if nothing were compacted now; InsufficientBudget where it does not fit."""
+        """What would be sent if nothing were compacted now; InsufficientBudget if it does not fit."""
         now = self.reader.read(call)
         if now.session.is_borrowed(now.history):
             yield from take_over(now, self.job(now), self.store)
@@ -181,7 +181,7 @@ class Engine:
             yield from take_over(now, self.job(now), self.store)
 
     def ahead(self, call: Call) -> Generator[Any, Any, bool]:
-        """Make the summary of the coming compaction and keep it; False where there is none to make."""
+        """Make the summary of the next compaction and keep it; False if there is none to make."""
         now = self.reader.look(call)
         history, session = now.history, now.session
         with session.lock:
@@ -197,7 +197,7 @@ class Engine:
         return summary is not None
 
     def _with_staged(self, now: Situation, job: Job, plan: Plan) -> tuple[Job, Plan]:
-        """The staged summary, where it was made of what is replaced now; used or not, it is forgotten."""
+        """The staged summary, if its source is what is replaced now; used or not, it is discarded."""
         staged, now.session.staged = now.session.staged, None
         if staged is None or job.note or not staged.matches(job.items, _id_of(job.base)):
             return job, plan
@@ -205,15 +205,15 @@ class Engine:
         return (job, plan) if found is None else (replace(job, staged=staged.summary), found)
 
     def plan(self, call: Call) -> Plan:
-        """What `prepare` would do now. Nothing happens."""
+        """What `prepare` would do now, without doing it."""
         now = self.reader.look(call)
         triggered, reason = self.decide(now) if self.enabled else (False, Reason.DISABLED)
         return self.planner.preview(now.history, now.limits, triggered, reason)
 
     def passed(self, call: Call, cause: Exception) -> Prepared:
-        """The prompt as it came, where preparing failed and the caller wants to go on all the same."""
+        """The unchanged prompt, if preparing failed and the caller wants to continue anyway."""
         tokens = self._roughly(call)
-        # Whatever made it fail may fail again here; the prompt goes out all the same.
+        # Whatever failed may fail again here; the prompt is returned anyway.
         with suppress(Exception):
             said = f"Not compacted; the prompt goes out as it is (about {tokens:,} tokens). "
             self.reporter.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
@@ -223,14 +223,14 @@ class Engine:
             return Output(strip_meta=False).unread(call, tokens, Passed(cause))
 
     def _roughly(self, call: Call) -> int:
-        """The tokens of a prompt that could not be read; 0 where it cannot even be written down."""
+        """The tokens of a prompt that could not be read; 0 if it cannot even be serialized."""
         try:
             return self.sizes.of_text(repr([call.system, call.tools, call.messages]))
         except Exception:
             return 0
 
     def _as_it_is(self, call: Call) -> Prepared:
-        """Compaction is switched off: every prompt goes out as it came."""
+        """Compaction is off: every prompt is returned unchanged."""
         check_session(call.session_id)
         check_asked(call.messages, call.tools, call.system, call.context)
         try:
@@ -250,7 +250,7 @@ class Engine:
     def _compact(
         self, now: Situation, planned: Sequence[Item], plan: Plan
     ) -> Generator[Any, Any, tuple[Situation, Outcome]]:
-        """What came of the plan, and the call as it was found when the session was ours alone."""
+        """The result of the plan, and the call as it was found once the session was ours alone."""
         fits = now.total <= now.limits.budget
         patience = self._busy_wait if now.call.wait is None else now.call.wait
         granted = yield NeedLease(now.session.id, 0.0 if fits else patience)
@@ -262,7 +262,7 @@ class Engine:
         with now.session.lock:
             job = self.job(now)
         if job.items != planned:
-            # Another thread or process was here meanwhile: its record may be all that was needed.
+            # Another thread or process was here in the meantime: its record may be all that was needed.
             triggered, reason = self.decide(now)
             if not triggered:
                 return now, Unchanged(reason)
@@ -278,7 +278,7 @@ class Engine:
         return now, outcome
 
     def job(self, now: Situation) -> Job:
-        """What a compaction of this history may look at."""
+        """What a compaction of this history can see."""
         history, session = now.history, now.session
         return Job(
             session_id=session.id,
@@ -310,7 +310,7 @@ class Engine:
         )
 
     def _sent(self, now: Situation) -> SentPrompt | None:
-        """What would go out uncompacted: it begins with what went out last, byte by byte."""
+        """What would be sent uncompacted: it begins with what was sent last, byte for byte."""
         format, window = self._cached_prompts or ("", 0)
         history, limits = now.history, now.limits
         room = int(window / limits.scale) - limits.fixed - history.view.total - _PREFIX_SLACK
@@ -323,7 +323,7 @@ class Engine:
     def _adopt(self, now: Situation, job: Job, done: Compacted) -> None:
         session, history = now.session, now.history
         with session.lock:
-            # This session's own: where another session's won, the flow committed beside it.
+            # This session's own: if another session's won, the flow committed ours next to it.
             record = done.record
             session.learn(record)
             self.ledgers.learn(record)
@@ -344,7 +344,7 @@ class Engine:
 
 
 def _is_exact(now: Situation) -> bool:
-    """Whether the history is what the caller's list says now, edits in place included."""
+    """Whether the history still matches the caller's list, edits in place included."""
     messages = now.call.messages if isinstance(now.call.messages, list) else list(now.call.messages)
     with now.session.lock:
         return not now.moved and now.history.is_exact(messages, now.head)

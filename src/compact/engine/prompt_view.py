@@ -1,4 +1,4 @@
-"""What would be sent, with its running totals: no message is counted twice."""
+"""What would be sent, with running totals: no message is counted twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compact.model.message import Message, MessageKind, Role
 
 
 class PromptView:
-    """Items in the order in which they go out. `push` appends, `replace` starts over."""
+    """Items in the order in which they are sent. `push` appends, `replace` starts over."""
 
     def __init__(self) -> None:
         self.replace([])
@@ -27,15 +27,15 @@ class PromptView:
         self.note: Message | None = None
         """The newest working memory."""
         self.encoded: tuple[list[Any], int] | None = None
-        """The prefix of the output that records decide, and the caller's index where the rest begins."""
+        """The prefix of the output that records determine, and the caller's index where the rest begins."""
         before: Item | None = None
         for item in items:
             self._count(item, before)
             before = item
         self.summaries = tuple(n for n, i in enumerate(items) if i.message.kind is MessageKind.SUMMARY)
-        """Where summaries stand: a cache breakpoint pays there."""
+        """Where summaries are: a cache breakpoint pays there."""
         self.summary_objects: list[int] | None = None
-        """The same as objects of the list that goes out, once somebody asked."""
+        """The same as objects of the list that is sent, once requested."""
 
     def push(self, item: Item) -> None:
         self._count(item, self.items[-1] if self.items else None)

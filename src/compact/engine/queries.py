@@ -17,13 +17,13 @@ from compact.model.outcome import ContextUsage, OverflowCheck
 from compact.ports import Hit, Searchable
 
 # A provider's count may differ from ours by tokenizer and hidden text, not by an order of magnitude.
-# One that counts too little would let prompts outgrow the window: it lowers an estimate by a fifth at most,
+# One that counts too little would let prompts outgrow the window: it lowers an estimate by at most a fifth,
 # and an exact count not at all.
 _LEAST_SCALE, _MOST_SCALE = 0.8, 4.0
 _MOST_TOKENS = 10**12
-"""Of any prompt; a larger number is none."""
-# What a server puts around every prompt weighs in a short one as if each token of ours were several of its
-# own. Only a prompt of this size, or of this share of the window, says all about the factor.
+"""For any prompt; a larger number is not a count."""
+# What a server adds around every prompt weighs in a short one as if each token of ours were several of its
+# own. Only a prompt of this size, or of this share of the window, determines the factor fully.
 _FULL_WEIGHT_TOKENS, _FULL_WEIGHT_SHARE = 1_000, 0.1
 
 
@@ -73,7 +73,7 @@ def overflow(engine: Engine, call: Call) -> OverflowCheck:
 def observe(engine: Engine, call: Call, reported: Any) -> float:
     """Correct this session's estimate by the provider's count for this prompt; returns the new factor.
 
-    A short prompt corrects it in part, by its share of a size that says all about the factor.
+    A short prompt corrects it partly, by its share of a size that determines the factor fully.
     """
     tokens = min(prompt_tokens(reported), _MOST_TOKENS)
     now = engine.reader.look(call)
@@ -82,7 +82,7 @@ def observe(engine: Engine, call: Call, reported: Any) -> float:
         least = 1.0 if engine.sizes.counter.exact else _LEAST_SCALE
         factor = min(max(reached, least), _MOST_SCALE)
         full_weight = min(_FULL_WEIGHT_TOKENS, engine.window * _FULL_WEIGHT_SHARE)
-        # Only in memory: looking writes nothing. The next call that stores keeps it.
+        # Only in memory: looking writes nothing. The next call that stores saves it.
         now.session.scale = 1.0 + (factor - 1.0) * min(1.0, now.total / full_weight)
         if not _LEAST_SCALE <= reached <= _MOST_SCALE and now.total >= full_weight:
             engine.reporter.warn(
@@ -106,14 +106,14 @@ def prompt_tokens(reported: Any) -> int:
 
     if field("prompt_tokens"):
         return field("prompt_tokens")
-    # Anthropic counts cached tokens apart; OpenAI's Responses API includes them in input_tokens.
+    # Anthropic counts cached tokens separately; OpenAI's Responses API includes them in input_tokens.
     cached = field("cache_read_input_tokens") + field("cache_creation_input_tokens")
     return field("input_tokens") + cached
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """An original found again; `text` is history, not an instruction."""
+    """A recalled original; `text` is history, not an instruction."""
 
     position: int
     role: str
@@ -123,7 +123,7 @@ class Recalled:
 
 
 def recall(engine: Engine, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Recalled]:
-    """Originals by handle or by words, best first: through the store's index where it has one."""
+    """Originals by handle or by words, best first: through the store's index if it has one."""
     check_session(session_id)
     check_limit(limit)
     check_query(query, after)
@@ -152,7 +152,7 @@ def recall(engine: Engine, session_id: str, query: str, limit: int = 5, after: i
 
 
 def _recalled(hit: Hit, query: str) -> Recalled:
-    """The message, or, where the query is the handle of one of its outputs, that output as it was."""
+    """The message, or if the query is the handle of one of its outputs, that output unchanged."""
     message, wanted = hit.message, query.strip()
     named = (result.text for result in message.results if handle(result) == wanted)
     text = next(named, None) or all_text(message)

@@ -1,4 +1,4 @@
-"""Reads a call: its session's history brought up to date, and the limits of what would be sent."""
+"""Read a call: bring its session's history up to date, and compute the limits of what would be sent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Call:
     context: str | None = None
     note: str = ""
     reason: Reason | None = None
-    """None: decide; MANUAL or END_TURN: asked for."""
+    """None: decide; MANUAL or END_TURN: requested."""
     wait: float | None = None
     """Seconds to wait for another compaction of the session; None: the default."""
 
@@ -52,26 +52,26 @@ class Situation:
     session: Session
     history: History
     head: int
-    """How many objects of the caller's list lead it."""
+    """How many of the caller's objects come first, as the head."""
     head_messages: int
     """How many system messages these are."""
     tools: Any
-    """As they go out."""
+    """As they are sent."""
     limits: Limits
     total: int
     """Tokens of what would be sent, as this call found it."""
     breakdown: Mapping[str, int]
     changed: Sequence[str] = ()
-    """What was given otherwise at the last call, and costs the provider's cache."""
+    """What changed since the last call and costs the provider's cache."""
 
     @property
     def moved(self) -> bool:
-        """Whether another thread has taken the history further than this caller's list goes."""
+        """Whether another thread has advanced the history beyond this caller's list."""
         return len(self.history.caller.copies) != len(self.call.messages) - self.head
 
 
 class Reader:
-    """Knows sessions. `look` leaves the store as it is, `read` stores what is new."""
+    """Manages sessions. `look` leaves the store as it is, `read` stores what is new."""
 
     def __init__(
         self,
@@ -88,9 +88,9 @@ class Reader:
         self._format = format
         self._provider = provider
         self._starts_over = starts_over
-        """Whether a list goes on as a new session where another process deleted its session."""
+        """Whether a list continues as a new session if another process deleted its session."""
         self._policy_key = f"{planner.policy.hash}-{planner.window}"
-        """A record serves the policy and the window it was made for."""
+        """A record is valid for the policy and the window it was made for."""
         self._sessions: dict[str, Session] = {}
 
     def session(self, session_id: str) -> Session:
@@ -114,21 +114,21 @@ class Reader:
         self._sessions.pop(session_id, None)
 
     def with_known_fixed(self, call: Call) -> Call:
-        """System and tools as last seen, where the caller does not repeat them."""
+        """System and tools as last seen, if the caller does not repeat them."""
         prompt = self.session(call.session_id).prompt
         tools = call.tools if call.tools is not None else (prompt.tools or (None,))[0]
         system = call.system if call.system is not None else (prompt.system or (None,))[0]
         return replace(call, tools=tools, system=system)
 
     def look(self, call: Call) -> Situation:
-        """What the call would find. The store stays as it is; so does what the next call is compared to."""
+        """What the call would find. Changes neither the store nor what the next call is compared with."""
         return self._read(call, thorough=False)
 
     def read(self, call: Call, thorough: bool = True, begins: bool = False) -> Situation:
         """Bring the session up to this list and store what is new.
 
-        Only a `thorough` reading sees what was edited in place among what a record has replaced already.
-        `begins`: it may begin a session also where only an explicit `append` does.
+        Only a `thorough` reading sees in-place edits of what a record has already replaced. `begins`: it may
+        begin a session even if only an explicit `append` does.
         """
         try:
             save = partial(self._save, verify=thorough, begins=begins or self._starts_over)
@@ -136,7 +136,7 @@ class Reader:
         except HistoryGone:
             if not self._starts_over:
                 raise
-            # Another manager deleted it. Read as if it were new, so that all of it is stored again.
+            # Another manager deleted it. Read it as if it were new, so that all of it is stored again.
             self.forget(call.session_id)
             return self._read(call, thorough, partial(Session.save, detached=True))
 
@@ -149,7 +149,7 @@ class Reader:
         return isinstance(self.store, Threads) and self.store.session(session_id) is None
 
     def is_stored(self, now: Situation) -> bool:
-        """Whether the store still holds this history; if not, it has to be read anew."""
+        """Whether the store still holds this history; if not, it has to be read again."""
         try:
             with now.session.lock:
                 now.session.save(now.history, verify=True)
@@ -161,9 +161,9 @@ class Reader:
         return True
 
     def caught_up(self, now: Situation) -> Situation:
-        """The same call with what others committed since.
+        """The same call with what others have committed since.
 
-        Read again where they undid what it begins with, or entered working memory.
+        Read again if they undid what it begins with, or added working memory.
         """
         with now.session.lock:
             outdated = now.session.catch_up()
@@ -179,7 +179,7 @@ class Reader:
         if not _is_usual(call):
             check_asked(call.messages, call.tools, call.system, call.context)
         if not isinstance(call.messages, list | tuple):
-            # Other collections have no slices; the list that goes out is a list.
+            # Other collections have no slices; the list that is returned is a list.
             call = replace(call, messages=list(call.messages))
         given = call.messages if isinstance(call.messages, list) else list(call.messages)
         try:
@@ -231,7 +231,7 @@ class Reader:
 
 
 def _is_usual(call: Call) -> bool:
-    """Whether the arguments are of the usual types and need no further check."""
+    """Whether the arguments have the usual types and need no further check."""
     tools, system = call.tools, call.system
     usual = isinstance(call.messages, list) and (tools is None or isinstance(tools, list))
     return usual and (system is None or isinstance(system, str)) and call.context is None

@@ -1,4 +1,4 @@
-"""Which of the records that a store found for a history applies to it."""
+"""Find which of the records that a store returned for a history applies to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Found = Mapping[bytes, Sequence[Record]]
 
 
 class RecordMatcher:
-    """What a record must agree with: the session and what it undid, the policy, what is protected."""
+    """What a record must match: the session and what it undid, the policy, what is protected."""
 
     def __init__(self, store: Store, policy_key: str, revoked: AbstractSet[str], session_id: str) -> None:
         self._store = store
@@ -26,7 +26,8 @@ class RecordMatcher:
         """Positions of originals that may not be replaced."""
 
     def key_for(self, length: int) -> str:
-        """The policy and what is protected among the first `length` originals: they decide what is kept."""
+        """The policy and what is protected among the first `length` originals: they determine what is
+        kept."""
         protected = [position for position in self.protected if position < length]
         if not protected:
             return self._policy_key
@@ -39,7 +40,7 @@ class RecordMatcher:
     def by_output(self, found: Found, key: bytes) -> Record | None:
         """The newest record whose output these messages are.
 
-        One that was undone is still recognized, where no other is: its summary is no original.
+        An undone one is still recognized if no other matches: its summary is not an original.
         """
         there = [record for record in found.get(key, ()) if _put(record, key)]
         best = self._newest([record for record in there if self._counts(record)])
@@ -53,7 +54,7 @@ class RecordMatcher:
     def _newest(self, fitting: Sequence[Record]) -> Record | None:
         """This session's own before those of sessions that began like it.
 
-        Unless another session went on from the very record that ours is a copy of.
+        Unless another session continued from the very record that ours is a copy of.
         """
         best: Record | None = max(reversed(fitting), key=self._is_own, default=None)
         while best is not None:
@@ -72,7 +73,7 @@ class RecordMatcher:
     def _counts(self, record: Record) -> bool:
         if record.id in self._revoked:
             return False
-        # Whoever undid something goes their own way, and what its own session undid is no model.
+        # A session that undid something goes its own way, and what its own session undid is no model.
         return self._is_own(record) or not (self._revoked or self.was_undone(record))
 
     def was_undone(self, record: Record) -> bool:
@@ -84,12 +85,12 @@ class RecordMatcher:
         if record.source != key:
             return False
         if record.kind is RecordKind.CLEAR:
-            # Asked for by a person, so it counts for that session alone, under whatever policy.
+            # Requested by a person, so it counts for that session alone, under any policy.
             return record.policy_hash == self._clear_key
         policy = self.key_for(record.source_length)
         return record.policy_hash in (policy, own_key(policy, self.session_id))
 
 
 def _put(record: Record, key: bytes) -> bool:
-    # Kept messages alone may begin any list with equal words; what is ours shows that it came back.
+    # Kept messages alone may begin any list with equal words; our own messages show that it was returned.
     return record.output == key and any(not isinstance(entry, Kept) for entry in record.entries)

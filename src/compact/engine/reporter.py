@@ -47,7 +47,7 @@ class Reporter:
         self.events.emit(now.session.id, EventName.TRIGGER_DECISION, data)
 
     def floor(self, now: Situation) -> None:
-        """Warn when what can never shrink reaches the trigger; refuse when it is over the budget."""
+        """Warn if what can never shrink reaches the trigger; raise an error if it exceeds the budget."""
         session, limits = now.session, now.limits
         pinned = now.history.view.protected_tokens
         floor = limits.fixed + pinned

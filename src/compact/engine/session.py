@@ -1,7 +1,7 @@
-"""What the engine remembers of a session between calls.
+"""What the engine remembers about a session between calls.
 
-After a restart histories are rebuilt from what the caller sends; calibration, working memory and retired
-tools come from the store. Nothing here writes to the store but `save` and what it calls.
+After a restart, histories are rebuilt from what the caller sends; calibration, working memory and retired
+tools come from the store. Only `save` and what it calls write to the store.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Session:
         self.floor: tuple[int, int] | None = None
         self.limits: tuple[tuple[int, int, float], Limits] | None = None
         self.failed_fold: tuple[str, int] | None = None
-        """The record and the number of turns when a summary that could wait failed last."""
+        """The record and the number of turns when an optional summary last failed."""
         self.staged: Staged | None = None
         """A summary that was made before its compaction is due."""
         self.steps = 0
@@ -67,11 +67,11 @@ class Session:
         self._learned: set[str] = set()
         """Records that came since this session was opened."""
         self._newest: str | None = None
-        """The newest record that is known of: the next look begins behind it."""
+        """The newest known record: the next look begins after it."""
         self._archived: list[ArchivedStep] = []
         self._saved = store.memory(session_id) if isinstance(store, Remembers) else SessionMemory()
         self.scale = self._saved.scale
-        """Provider's count over ours, as last observed."""
+        """The provider's count divided by ours, as last observed."""
         self.retired_tools = self._saved.retired_tools
         """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
         self._saved_head: list[Any] = list(self._saved.head)
@@ -84,7 +84,7 @@ class Session:
         self.retired_tools = names
 
     def head_objects(self) -> list[Any]:
-        """The caller's leading system messages, as any process stored them last."""
+        """The caller's leading system messages, as any process last stored them."""
         self.reload()
         seen = self.prompt.head
         if self._format is not None and seen.equals(self._saved_head, self._format):
@@ -105,7 +105,7 @@ class Session:
             self.catch_up()
 
     def catch_up(self) -> bool:
-        """Read what other processes committed since: steps, summaries, restores, and what came with them.
+        """Read what other processes have committed since: steps, summaries, restores and their data.
 
         Returns whether the histories have to be read again.
         """
@@ -118,9 +118,9 @@ class Session:
         return news and self.reload()
 
     def reload(self) -> bool:
-        """Read what other processes made the session remember; whether working memory is among it.
+        """Read what other processes made the session remember; returns whether working memory is among it.
 
-        Not at every call: with their compactions, and where a list shows that there must be something.
+        Not at every call: with their compactions, and if a list shows that there must be something.
         """
         if not isinstance(self._store, Remembers):
             return False
@@ -133,7 +133,7 @@ class Session:
         return self._notes.enter_all(saved.notes)
 
     def archived(self, history: History) -> ArchivedStep | None:
-        """The step whose transcript goes furthest along this history, also one that was undone since."""
+        """The step whose transcript covers most of this history, even if it was undone since."""
         first, end = history.first_position, history.length
         return max(
             (
@@ -157,10 +157,10 @@ class Session:
         self.prompt.exclude(record)
 
     def own_copy(self, record: Record, history: History, ledger: tuple[Evidence, ...]) -> Record:
-        """The record as this session's own, where another session with the same history made it.
+        """The record as this session's own, if another session with the same history made it.
 
-        With a copy a fork has its summary itself, can undo it alone, and keeps it when the other is deleted.
-        Where the copy is the first record here, it holds the whole `ledger`.
+        With a copy, a fork has its own summary, can undo it alone, and keeps it when the other is deleted. If
+        the copy is the first record here, it holds the whole `ledger`.
         """
         if record.session_id == self.id:
             return record
@@ -184,11 +184,11 @@ class Session:
         return [record for key, records in found.items() for record in records if record.output == key]
 
     def _is_news(self, record: Record) -> bool:
-        """Whether another process made it since this session was opened here."""
+        """Whether another process made it after this session was opened here."""
         return record.session_id == self.id and record.id != self._newest and record.id not in self._learned
 
     def is_borrowed(self, history: History) -> bool:
-        """Whether the history goes on from a record that another session made."""
+        """Whether the history continues from a record that another session made."""
         return history.base is not None and history.base.session_id != self.id
 
     def _bring_over(self, history: History) -> bool:
@@ -216,11 +216,11 @@ class Session:
         self._histories.clear()
 
     def history_for(self, messages: list[Any], named: Format | None, thorough: bool) -> tuple[History, Head]:
-        """The known history that this list continues, brought up to it; a new one where there is none."""
+        """The known history that this list continues, brought up to it; a new one if there is none."""
         history, head = self._known(messages, named, thorough)
         remembered = None
         if history is not None and self._is_undone(history, len(messages) - len(head.source)):
-            # Undone since: find out again what the list stands for.
+            # Undone since: find out again what the list represents.
             self._histories = []
             history = None
         if history is None:
@@ -243,7 +243,7 @@ class Session:
                 self._histories = []
                 return self.history_for(messages, named, True)
             if history.base is not None:
-                # A summary of another session is no system prompt here either.
+                # Another session's summary is not a system prompt here either.
                 self.prompt.exclude(history.base)
             # Looking changes no order: a history that was only looked at comes last.
             place = min(len(self._histories), _HISTORIES_KEPT - 1) if place is None else place
@@ -252,9 +252,10 @@ class Session:
         return history, head
 
     def _is_undone(self, history: History, count: int) -> bool:
-        """Whether what this list of `count` messages begins with no longer counts.
+        """Whether what this list of `count` messages begins with is no longer in force.
 
-        New messages ask the store for undos of other processes on their way; the very same list does here.
+        New messages check the store for undos by other processes on their way; an identical list does so
+        here.
         """
         if history.base is None or history.is_undone or count > len(history.caller.copies):
             return history.is_undone
@@ -263,7 +264,7 @@ class Session:
         return history.is_undone
 
     def _is_outdated(self, history: History, base: Record | None) -> bool:
-        """Whether other processes did what decides how this list is read; it is known then."""
+        """Whether other processes did something that affects how this list is read; it is known then."""
         if history.base_was_undone:
             self.catch_up()
             return True
@@ -273,14 +274,14 @@ class Session:
     def _known(
         self, messages: list[Any], named: Format | None, thorough: bool
     ) -> tuple[History | None, Head]:
-        """The history that this list continues or forks from, where it is in that history's format."""
+        """The history that this list continues or forks from, if it is in that history's format."""
         none = None, Head()
         if self._format is None:
             return none
         try:
             head = self.prompt.read(messages, self._format)
         except MalformedMessage:
-            # By the rules of the format that the session had last; it may be in another now.
+            # By the rules of the session's last format; it may be in another now.
             return none
         count = len(head.source)
         history = self._continued(messages, count, thorough) or self._forked(messages, count, named)
@@ -291,7 +292,7 @@ class Session:
             possible = still_in(history.format, history.possible, messages[known:], known)
             if not possible:
                 # Plain messages fit several formats; now one showed which it is. If none does, reading the
-                # list anew says what is wrong.
+                # list again says what is wrong.
                 return none
             history.possible = possible
         self._format = history.format
@@ -314,7 +315,7 @@ class Session:
             return None
         possible = best.possible
         if named is None and best.format.name in ANY:
-            # Not what the whole history was narrowed to: what differs may be in another format.
+            # Not what the whole history was narrowed to: the part that differs may be in another format.
             possible = narrow(ANY, messages[: head + shared], 0)
         forked = self._new(best.format, possible)
         forked.fork_from(best, shared)
@@ -325,9 +326,9 @@ class Session:
         return History(self._store, self._size_of, self._notes, matcher, format, possible)
 
     def with_note(self, history: History, text: str) -> History:
-        """Enter working memory as conversation: before an unanswered message or step, else at the end.
+        """Insert working memory as conversation: before an unanswered message or step, else at the end.
 
-        Nothing where it is the newest that this history has.
+        Does nothing if it is the newest that this history has.
         """
         if self._is_newest_note(text, history):
             return history
@@ -344,7 +345,7 @@ class Session:
         return history.view.note is not None and history.view.note is self._notes.with_text(text)
 
     def _read_again(self, history: History) -> History:
-        """The same list with the working memory that is known now."""
+        """The same list with the working memory known now."""
         rebuilt = self._new(history.format, history.possible)
         rebuilt.fork_from(history, len(history.caller.copies))
         self._histories = [rebuilt if other is history else other for other in self._histories]
@@ -353,10 +354,10 @@ class Session:
     # -- the store -----------------------------------------------------------------------------------------
 
     def save(self, history: History, verify: bool = False, detached: bool = False) -> None:
-        """Store what this history has that the store has not, and what the session remembers.
+        """Store what this history has and the store lacks, and what the session remembers.
 
-        Raises HistoryGone where the store does not hold what was stored before: another process deleted the
-        session. That is seen where there is something to store, and always with `verify`.
+        Raises HistoryGone if the store no longer holds what was stored before, because another process
+        deleted the session. That is noticed if there is something to store, and always with `verify`.
         """
         self._histories = [history, *(other for other in self._histories if other is not history)]
         if self.is_borrowed(history) and not history.has_originals:
@@ -385,7 +386,7 @@ class Session:
             self._remember(scale=self.scale)
         if self.retired_tools != saved.retired_tools:
             self._remember(retired_tools=self.retired_tools)
-        # Leading system messages are no part of the history, but a restored list begins with them.
+        # Leading system messages are not part of the history, but a restored list begins with them.
         if head is not self._saved_head and not same(head, self._saved_head):
             self._remember(head=head)
             self._saved_head = head

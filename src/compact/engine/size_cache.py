@@ -1,4 +1,4 @@
-"""Counting with a memory: every message is measured once, with the counter's margin."""
+"""Cached counting: every message is measured once, with the counter's margin."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from compact.model.message import Message
 from compact.ports import TokenCounter
 
 _SIZES_KEPT = 5_000
-"""At most twice that: more than one prompt holds. A server sees a new message at every turn, for ever."""
-# All that may stand around a summary's text.
+"""At most twice that: more than one prompt holds. A server sees a new message at every turn, forever."""
+# Everything that may surround a summary's text.
 _FRAME = "\n".join((tagged("", 99, span_handle(())), TRIGGER_LINE, FIRST_LINE, CONTINUE_LINE))
 _FRAME_MESSAGES = 5
 
 
 class SizeCache:
-    """Sizes of messages by what they say, so that an equal message is not counted again."""
+    """Sizes of messages by content, so that an equal message is not counted again."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self.counter = counter

@@ -1,7 +1,7 @@
 """A compaction prepared in the background: its summary is made before it is due, and used if it still fits.
 
-Staging holds no lease and writes nothing. At the trigger the staged summary stands for the very messages it
-was made of; what came since is kept. Where they are not the same any more, it is forgotten (S5.13).
+Staging holds no lease and writes nothing. At the trigger, the staged summary replaces exactly the messages it
+was made from; what came since is kept. If they are no longer the same, it is discarded (S5.13).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compact.model.value import entity
 
 @entity
 class Staged:
-    """A summary, the view that it was made for, and the cut that was planned."""
+    """A summary, the view it was made for, and the planned cut."""
 
     summary: Summary
     items: Sequence[Item]
@@ -38,9 +38,9 @@ class Staged:
 
 
 def staged_plan(staged: Staged, job: Job, due: Plan) -> Plan | None:
-    """The plan that uses the staged summary: its cut, with all that came since kept.
+    """The plan that uses the staged summary: its cut, with everything since then kept.
 
-    None where that would leave the prompt at the trigger: then a new summary is better.
+    None if that would leave the prompt at the trigger: then a new summary is better.
     """
     plan, known = staged.plan, len(staged.items)
     fresh = job.items[known:]

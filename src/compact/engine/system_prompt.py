@@ -1,4 +1,4 @@
-"""What stands before the conversation: leading system messages, the system prompt given apart, the tools."""
+"""What comes before the conversation: leading system messages, a separate system prompt, the tools."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Known = tuple[Any, int]
 
 
 class SystemPrompt:
-    """Reads the head of each list of a session, and knows what the last call that counted was sent with."""
+    """Reads the head of each list of a session, and remembers what the last counted call was sent with."""
 
     def __init__(
         self,
@@ -50,11 +50,11 @@ class SystemPrompt:
         self._sizes = sizes
         self._records_after = records_after
         self._newest: str | None = None
-        """The newest record of the session that was looked at."""
+        """The session's newest record that was checked."""
         self._records_that_put = records_that_put
         """Those of any session whose output such messages begin with."""
         self.head = Head()
-        """Of the last call that stored; looking leaves it as it is."""
+        """Of the last call that stored; looking does not change it."""
         self.system: Known | None = None
         self.tools: Known | None = None
         self._read = self.head
@@ -62,16 +62,16 @@ class SystemPrompt:
         """A system message of ours, known not to belong to the head."""
         self._injected: set[bytes] = set()
         self._not_injected: set[bytes] = set()
-        """What begins like a summary of ours and is none."""
+        """Text that begins like one of our summaries but is none."""
 
     def exclude(self, record: Record) -> None:
-        """What this record put in belongs to the conversation, wherever it stands."""
+        """What this record injected belongs to the conversation, wherever it is."""
         for entry in record.entries:
             if isinstance(entry, Injected):
                 self._injected.add(entry.message.digest)
 
     def read(self, messages: Sequence[Any], format: Format) -> Head:
-        """The leading messages that are the caller's system prompt; decoded only when they changed."""
+        """The leading messages that are the caller's system prompt; decoded only if they changed."""
         head = self._read
         count = len(head.source)
         is_as_before = count <= len(messages) and same(messages[:count], head.source)
@@ -97,7 +97,7 @@ class SystemPrompt:
         return self.read(messages, format)
 
     def measured(self, system: Any, tools: Any) -> tuple[Known, Known]:
-        """`system` and `tools` with their tokens; counted only when they changed."""
+        """`system` and `tools` with their tokens; counted only if they changed."""
         known_system, known_tools = self.system, self.tools
         if known_system is None or not same(known_system[0], system):
             known_system = (container_copy(system), self._sizes.of_system(system))
@@ -136,7 +136,7 @@ class SystemPrompt:
         if any(message.role not in (Role.SYSTEM, Role.DEVELOPER) for message in decoded):
             return False
         if any(map(self._may_be_injected, decoded)):
-            # Only now it pays to look at records: of other processes, and of sessions that began like this.
+            # Only now is it worth checking records: of other processes, and of sessions that began like this.
             for record in self._records_after(self._newest):
                 self._newest = record.id
                 self.exclude(record)
@@ -146,11 +146,11 @@ class SystemPrompt:
             for record in self._records_that_put(all_of_it):
                 self.exclude(record)
             self._not_injected.update(unknown)
-        # A summary of ours that stands among the system messages belongs to the conversation.
+        # One of our summaries among the system messages belongs to the conversation.
         return all(message.digest not in self._injected for message in decoded)
 
     def _may_be_injected(self, message: Message) -> bool:
-        """Whether it begins like a summary of ours, and is none that is known."""
+        """Whether it begins like one of our summaries but is not known."""
         known = message.digest in self._injected or message.digest in self._not_injected
         return not known and message.text.startswith(f"<{TAG} ")
 

@@ -23,7 +23,7 @@ def take_over(now: Situation, job: Job, store: Store) -> Generator[Any, Any, Non
     with session.lock:
         session.catch_up()
         borrowed = history.base
-        # Where the originals behind a shortened list are gone, the record stays the other's.
+        # If the originals behind a shortened list are gone, the record stays the other session's.
         if borrowed is None or not history.has_originals:
             return
         record = session.own_copy(borrowed, history, tuple(job.ledger))

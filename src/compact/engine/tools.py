@@ -1,7 +1,7 @@
 """Tool lists: which tools an agent discovered on the way, and which of those are still in use (S2.17).
 
-A discovered tool is marked `meta: {"discovered": true}` by the agent. A compaction takes it off the
-list unless a kept message calls or names it; a later message that does so brings it back.
+The agent marks a discovered tool `meta: {"discovered": true}`. A compaction takes it off the list unless a
+kept message calls or names it; a later message that does so brings it back.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def discovered_names(tools: Any) -> list[str]:
 
 
 def unreferred(names: Collection[str], messages: Iterable[Message]) -> frozenset[str]:
-    """Those of the names that no message of the caller calls or mentions.
+    """The names that no message of the caller calls or mentions.
 
-    A mention counts because an agent that has just read of a tool is about to call it.
+    A mention counts because an agent that has just read about a tool is about to call it.
     """
     left = set(names)
     for message in messages:
@@ -40,7 +40,7 @@ def _word(name: str) -> re.Pattern[str]:
 
 
 def active_tools(tools: Any, retired: Collection[str]) -> Any:
-    """The list less the retired ones; the very same object where none is."""
+    """The list without the retired ones; the same object if there are none."""
     gone = set(discovered_names(tools)) & set(retired) if retired else set()
     if not gone:
         return tools

@@ -1,4 +1,4 @@
-"""Undo a compaction, and start a session afresh: records that say that others no longer count."""
+"""Undo a compaction, and start a session over: records that say that others no longer count."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from compact.ports import Archive
 
 
 def restore(engine: Engine, session_id: str, step: int) -> list[Any]:
-    """Undo the compaction with that number and those built on it; the list to go on with.
+    """Undo the compaction with that number and those built on it; returns the list to continue with.
 
     That is the leading system messages as last seen, then all originals.
     """
     check_session(session_id)
     check_step(step)
     with _leased(engine, session_id):
-        # Read under the lease: a compaction that ends meanwhile would build on what is undone here.
+        # Read under the lease: a compaction that ends in the meantime would build on what is undone here.
         restored = _restore(engine, session_id, step)
     engine.events.emit(session_id, EventName.RESTORED, {"step": step}, step)
     return restored
@@ -43,7 +43,7 @@ def _restore(engine: Engine, session_id: str, step: int) -> list[Any]:
     session = engine.reader.session(session_id)
     revoked = {record.revokes for record in records}
     revision = 1 + max(record.revision for record in records)
-    # The newest first: a crash on the way leaves an earlier state, never a gap.
+    # Newest first: a crash on the way leaves an earlier state, never a gap.
     for record in reversed([chosen, *_built_on(chosen, known)]):
         if record.id not in revoked:
             session.learn(engine.store.commit(_undoing(record, revision)))
@@ -66,7 +66,7 @@ def _chosen(session_id: str, step: int, records: Sequence[Record]) -> tuple[Reco
 
 
 def clear(engine: Engine, call: Call, archive: Archive) -> Record:
-    """Archive what was said, then commit that it goes out no more. The originals stay in the store."""
+    """Archive what was said, then commit that it is no longer sent. The originals stay in the store."""
     with _leased(engine, call.session_id):
         now = engine.reader.caught_up(engine.reader.read(call))
         session, history = now.session, now.history

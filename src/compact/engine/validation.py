@@ -1,4 +1,4 @@
-"""What callers hand in, looked at before anything of it is stored: a clear refusal, not a TypeError later."""
+"""Check what callers pass in before any of it is stored: a clear error now, not a TypeError later."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_asked(messages: Any, tools: Any, system: Any, context: Any) -> None:
 
 
 def check_ports(store: Any, archive: Any, exporters: Any) -> None:
-    """Refuse now what would fail in the middle of a conversation."""
+    """Reject now what would fail in the middle of a conversation."""
     if store is not None:
         _check_port("store", "store", store, Store)
     if archive is not None:
@@ -80,7 +80,7 @@ def _check_port(path: str, kind: str, given: Any, port: type) -> None:
 
 
 def _is_array(value: Any) -> bool:
-    # Arrays of numbers (numpy, pandas, torch) compare element by element: no list of messages is like that.
+    # Arrays of numbers (numpy, pandas, torch) compare element by element: no list of messages does that.
     text = isinstance(value, (str, bytes, bytearray)) or hasattr(value, "__array__")
     return isinstance(value, Collection) and not text
 

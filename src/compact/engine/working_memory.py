@@ -12,7 +12,7 @@ NOTE_TAG = "<WORKING-MEMORY>"
 
 
 class WorkingMemory:
-    """The notes of one session, by the chain hash of what stands before each."""
+    """The notes of one session, by the chain hash of what comes before each."""
 
     def __init__(self) -> None:
         self.by_key: dict[bytes, Message] = {}
@@ -27,7 +27,7 @@ class WorkingMemory:
         self.by_key[key] = self.by_digest[note.digest] = note
 
     def enter_all(self, notes: Iterable[tuple[bytes, str]]) -> bool:
-        """Enter what is stored, in order; whether anything of it was unknown."""
+        """Enter what is stored, in order; returns whether any of it was unknown."""
         before = self.by_key.copy(), len(self.by_digest)
         for key, text in notes:
             self.enter(key, text)
@@ -38,9 +38,9 @@ class WorkingMemory:
 
 
 def originals_before_note(since: Sequence[Message], length: int) -> int:
-    """How many originals stand before a new note: before an unanswered message or step, else all.
+    """How many originals come before a new note: up to an unanswered message or step, else all.
 
-    A note never parts a call from its results. `since` are the newest of the `length` originals.
+    A note never separates a call from its results. `since` are the newest of the `length` originals.
     """
     found = groups(since)
     if not found:
