@@ -178,12 +178,11 @@ def _citable(request: SummaryRequest) -> set[int]:
     return positions
 
 
-def _spoken(request: SummaryRequest) -> list[str]:
+def _spoken(request: SummaryRequest) -> Iterator[str]:
     """What was said in the conversation, by speaker: an answer in either's language is fine."""
     own = [message for message in request.messages if message.kind is not MessageKind.SUMMARY_TRIGGER]
-    user = "\n".join(message.text for message in own if message.role is Role.USER)
-    assistant = "\n".join(message.text for message in own if message.role is Role.ASSISTANT)
-    return [user, assistant]
+    for role in (Role.USER, Role.ASSISTANT):
+        yield "\n".join(message.text for message in own if message.role is role)
 
 
 def _turned_down(request: SummaryRequest) -> dict[int, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 _SAMPLE_CHARS = 20_000
@@ -78,13 +78,19 @@ _CLEAR_LEAD = 1.8
 _FOREIGN_REST = 0.34
 
 
-def is_other_language(text: str, references: Sequence[str]) -> bool:
+def is_other_language(text: str, references: Iterable[str]) -> bool:
     """True if `text` is obviously in a language or script that none of the `references` is in."""
     prose = _prose(text)
     profile = _scripts(prose, _FEW_UNITS)
     if not profile:
         return False
-    known = {said: found for said in map(_prose, references) if (found := _scripts(said))}
+    known: dict[str, Mapping[str, float]] = {}
+    for said in map(_prose, references):
+        if found := _scripts(said):
+            known[said] = found
+            both_latin = profile["latin"] >= 0.9 and found["latin"] >= 0.7
+            if both_latin and not _other_latin_language(prose, [said]):
+                return False  # one is enough: each further reference can only allow more languages
     if not known:
         return False
     if _other_script(profile, list(known.values()), few=not _scripts(prose)):

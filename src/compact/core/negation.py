@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from compact.core.seeming import plain
 from compact.core.support import CITED, content_pieces, is_unspaced
 from compact.evidence.reading import sentences
+from compact.evidence.remembered import remembered
 from compact.evidence.words import tongues
 
 _SAME = 0.65
@@ -31,7 +33,12 @@ class Claim:
 
 
 def read_claims(texts: Iterable[str]) -> list[Claim]:
-    return [_claim(sentence) for text in texts for sentence in sentences(text)]
+    return [claim for text in texts for claim in _claims_in(text)]
+
+
+@partial(remembered, share=0.05)
+def _claims_in(text: str, _: bool) -> list[Claim]:
+    return [_claim(sentence) for sentence in sentences(text)]
 
 
 def drops_negation(line: str, sources: Sequence[Claim]) -> bool:

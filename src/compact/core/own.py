@@ -9,8 +9,10 @@ words: here a doubt only costs a line its place in the system message.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from compact.evidence.reading import Whose, pieces, sentences, take_quotations
+from compact.evidence.remembered import remembered
 from compact.evidence.words import is_about
 from compact.model.value import value
 
@@ -32,7 +34,9 @@ class Voices:
     shown: str = ""
 
 
-def voices_in(text: str) -> Voices:
+@partial(remembered, share=0.05)
+def voices_in(text: str, _: bool) -> Voices:
+    """By whose words they are; a message is looked at with every fold while it stays."""
     lines = text.strip().splitlines()
     text = "\n".join(lines)
     if len(lines) < 2:

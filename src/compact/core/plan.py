@@ -61,7 +61,7 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
     enough = pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout, reason)
     if enough or reason is Reason.END_TURN:
         return _prune_plan(layout, pruning, limits, before, reason)
-    return with_short_outputs(items, limits, policy, sizes, partial(_shorten, limits, policy, sizes, reason))
+    return with_short_outputs(layout, limits, sizes, partial(_shorten, limits, sizes, reason))
 
 
 def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
@@ -72,8 +72,8 @@ def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: S
         pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
         if pruning.cleared and before - pruning.saved <= limits.trigger:
             return _prune_plan(layout, pruning, limits, before, reason)
-    plan_for = partial(_shorten, limits, policy, sizes, reason, summary_possible=False)
-    return with_short_outputs(items, limits, policy, sizes, plan_for)
+    plan_for = partial(_shorten, limits, sizes, reason, summary_possible=False)
+    return with_short_outputs(layout, limits, sizes, plan_for)
 
 
 def _must_fold(layout: Layout, reason: Reason) -> bool:
@@ -84,16 +84,10 @@ def _must_fold(layout: Layout, reason: Reason) -> bool:
 
 
 def _shorten(
-    limits: Limits,
-    policy: Policy,
-    sizes: Sizes,
-    reason: Reason,
-    items: Sequence[Item],
-    summary_possible: bool = True,
+    limits: Limits, sizes: Sizes, reason: Reason, layout: Layout, summary_possible: bool = True
 ) -> Plan:
     """Keep what the counts say, less if it does not fit; the rest is summarized or dropped."""
-    layout = Layout(items, policy)
-    before = limits.fixed + sum(item.tokens for item in items)
+    before = limits.fixed + sum(item.tokens for item in layout.items)
     if layout.policy.rest is Rest.DISCARD:
         return _trim_plan(layout, limits, before, sizes, reason)
     if summary_possible:

@@ -132,6 +132,8 @@ def disarm(text: str) -> str:
         seen = plain(seen)
         return "&lt;" if _TAG.match(seen) else opening.group()
 
+    if text.isascii() and "<" not in text and "inst]" not in text.lower():
+        return text  # as most summaries are: nothing in it can open anything
     return _OPENING.sub(escaped, text)
 
 

@@ -36,6 +36,12 @@ class Layout:
     def groups(self) -> list[Group]:
         return groups([item.message for item in self.items])
 
+    def with_items(self, items: Sequence[Item]) -> Layout:
+        """The same with other outputs: what groups they make does not depend on what tools said."""
+        other = Layout(items, self.policy)
+        vars(other)["groups"] = self.groups
+        return other
+
     def indexes(self, numbers: Sequence[int] | frozenset[int]) -> list[int]:
         """The positions of these groups' messages, in order."""
         return [

@@ -10,7 +10,6 @@ from compact.core.select import Layout, initial_counts, select
 from compact.core.shorten import Sizes, cuttable, shorten_outputs
 from compact.core.view import Item
 from compact.model.plan import Action, Limits, Mode, Plan, Step
-from compact.model.policy import Policy
 from compact.model.record import Cleared
 
 _LEAST_CAP = 8
@@ -21,24 +20,19 @@ _LEAST_OUTPUT = 64
 
 
 def with_short_outputs(
-    items: Sequence[Item],
-    limits: Limits,
-    policy: Policy,
-    sizes: Sizes,
-    plan_for: Callable[[Sequence[Item]], Plan],
+    layout: Layout, limits: Limits, sizes: Sizes, plan_for: Callable[[Layout], Plan]
 ) -> Plan:
     """The plan for these items, or for the same items with outputs shortened, if that leaves less.
 
     Outputs that the counts would keep are cut to the cap, then to what brings the prompt down to the target.
     Only if not even that fits is the newest output cut as well, to what there is room for.
     """
-    plan = plan_for(items)
+    plan, items, policy = plan_for(layout), layout.items, layout.policy
     if plan.insufficient is None and plan.mode is not Mode.SUMMARIZE:
         return plan
-    short = partial(_planned_short, plan, items, sizes, plan_for)
+    short = partial(_planned_short, plan, layout, sizes, plan_for)
     if plan.insufficient is None:
         target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
-        layout = Layout(items, policy)
         may_stay = set(layout.indexes(select(layout, initial_counts(layout))))
         outputs = [index for index in cuttable(items) if index in may_stay]
         plan = _better(plan, short(outputs, max(1, cap)))
@@ -69,17 +63,18 @@ def _fitting_cap(plan: Plan, items: Sequence[Item], outputs: Sequence[int], room
 
 def _planned_short(
     whole: Plan,
-    items: Sequence[Item],
+    layout: Layout,
     sizes: Sizes,
-    plan_for: Callable[[Sequence[Item]], Plan],
+    plan_for: Callable[[Layout], Plan],
     outputs: Sequence[int],
     cap: int,
 ) -> Plan:
     """The plan with these outputs cut to `cap`; the `whole` one if none is that long."""
+    items = layout.items
     shorter, cut = shorten_outputs(items, outputs, cap, sizes.of_results, sizes.of_message)
     if not cut:
         return whole
-    plan = plan_for(shorter)
+    plan = plan_for(layout.with_items(shorter))
     if plan.insufficient is not None:
         return replace(whole, insufficient=plan.insufficient)  # sizes of what exists, not of what was tried
     kept = {index: entry for index, entry in cut.items() if index in plan.leading or index in plan.recent}

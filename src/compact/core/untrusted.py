@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from compact.core.addresses import addresses_in, command_words, commands_in, parent_addresses
-from compact.core.citations import cited_span
+from compact.core.citations import cited_positions, cited_span
 from compact.core.layers import TAG, SummaryText
 from compact.core.negation import drops_negation, read_claims
 from compact.core.own import voices_in
@@ -74,7 +74,8 @@ def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
         text = text.replace(summary.untrusted, "").strip()
     # Data of spans that were folded before is no longer in the messages; the ledger has it.
     folded = "\n".join(unit.value for unit in summary.evidence if unit.untrusted)
-    text, found = split_lines(text, [*_voices(items), (Voice.DATA, folded)], _spoken_at(items))
+    spoken_at = _spoken_at(items) if cited_positions(text) else {}
+    text, found = split_lines(text, [*_voices(items), (Voice.DATA, folded)], spoken_at)
     # These lines are still part of the story, so they come before the heading that begins tool data.
     return SummaryText(text, "\n".join(filter(None, (found, summary.untrusted.strip()))))
 
@@ -141,8 +142,8 @@ def _commands_held(text: str, commands: set[Mark]) -> set[Mark]:
 def _unsupported(lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Mapping[int, str]) -> set[int]:
     """Lines that few of the spoken words support: orders, claims about the user, wrong citations."""
     with_data = any(_WORD.search(text) for voice, text in said if voice is Voice.DATA)
-    spoken = vocabulary(text for voice, text in said if voice not in _DOUBTED)
     by_people = vocabulary(text for voice, text in said if voice is Voice.PERSON)
+    spoken = by_people | vocabulary(text for voice, text in said if voice is Voice.MODEL)
     found: set[int] = set()
     for number, line in enumerate(lines):
         share = share_spoken(line, spoken)

@@ -229,9 +229,15 @@ class Session:
             )
             head = self.prompt.read_anew(messages, self._format)
             history = self._new(self._format, possible)
-            if self._histories and self._histories[0].possible == possible:
-                remembered = self._histories[0].caller.remembered()
         known, base = len(head.source) + len(history.caller.copies), history.base
+        if self._histories and history not in self._histories:
+            before = self._histories[0]
+            # A list that came back is mostly known; one that was cut or edited has little to be decoded.
+            if (
+                before.possible == history.possible
+                and len(messages) - known > len(before.caller.copies) // 16
+            ):
+                remembered = before.caller.remembered()
         # Another history of this session may have been compacted since.
         history.catch_up(len(self._learned))
         if known < len(messages) or history not in self._histories:
