@@ -161,7 +161,9 @@ class CompactManager:
         is emitted. Arguments of a wrong type are refused all the same.
         """
         call = Call(session_id, messages, tools, system, context, wait=wait)
-        _check(call, on_error)
+        if wait is not None or on_error != "raise":
+            # Else reading the call checks what there is to check.
+            _check(call, on_error)
         try:
             return self._run(call)
         except Exception as error:

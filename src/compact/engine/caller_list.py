@@ -15,7 +15,7 @@ from compact.ports import Format
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
 _REPLACED_AT_A_TIME = 32
-REPLACED_AT_A_COMPACTION = 4_096
+REPLACED_AT_A_COMPACTION = 1_024
 """Few enough not to slow down a preflight."""
 
 
@@ -56,7 +56,7 @@ class CallerList:
     """The objects of one list, without its leading system messages, and the messages they became.
 
     What a record has replaced is no longer sent, so it is watched less closely: `replaced`, below, names
-    those among the messages from a number on, by identity.
+    those messages by identity.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class CallerList:
         self,
         messages: list[Any],
         head: int,
-        replaced: Callable[[int], set[int]],
+        replaced: Callable[[], set[int]],
         at_a_time: int = _REPLACED_AT_A_TIME,
     ) -> bool:
         """The same, but only `at_a_time` of the replaced objects are compared, in turn.
@@ -136,7 +136,7 @@ class CallerList:
             watched = self._watched = messages[:head] + self.copies
             self._watched_head = head
             self._left_out = 0
-            self.leave_out(replaced, 0)
+            self.leave_out(replaced())
         # With the new part filled in, comparing two lists once is enough: no message is touched in between.
         watched[:head] = messages[:head]
         watched[known:] = messages[known:]
@@ -157,25 +157,19 @@ class CallerList:
         """Something else is replaced now."""
         self._watched = None
 
-    def leave_out(self, replaced: Callable[[int], set[int]], first: int) -> None:
-        """Put the caller's own object back in place of the copy where it was replaced, from the `first`
-        message on."""
-        watched = self._watched
-        if watched is None:
-            return
-        gone = replaced(first)
-        at = bisect_right(self.ends, first)
-        start = self.ends[at - 1] if at else 0
-        left = len(gone)
-        while left > 0 and at < len(self.ends):
-            end = self.ends[at]
-            if end > start and gone.issuperset(map(id, self.messages[start:end])):
-                left -= end - start
-                origin = self.messages[start].origin
-                if origin is not None:
-                    watched[self._watched_head + at] = origin.source
-                    self._left_out = at + 1
-            start, at = end, at + 1
+    def leave_out(self, replaced: set[int]) -> None:
+        """Put the caller's own object back in place of the copy where these messages were replaced."""
+        watched, left, at = self._watched, len(replaced), len(self.ends)
+        # Backward: what a compaction replaces mostly comes after what earlier ones replaced.
+        while watched is not None and left > 0 and at > 0:
+            at -= 1
+            start, end = self.ends[at - 1] if at else 0, self.ends[at]
+            gone = len(replaced.intersection(map(id, self.messages[start:end])))
+            left -= gone
+            origin = self.messages[start].origin if gone == end - start > 0 else None
+            if origin is not None:
+                watched[self._watched_head + at] = origin.source
+                self._left_out = max(self._left_out, at + 1)
 
 
 def objects_of(messages: Iterable[Message]) -> list[Any]:

@@ -115,7 +115,7 @@ class History:
         return self.caller.begins_watched(messages, head, self._replaced)
 
     def is_exact(self, messages: list[Any], head: int) -> bool:
-        """The check that every compaction begins with: thousands of the replaced messages, in turn.
+        """The check that every compaction begins with: a thousand of the replaced messages, in turn.
 
         It costs the same however long the session is. Everything that may be sent is compared.
         """
@@ -159,7 +159,7 @@ class History:
     def _take(self, fresh: Sequence[Message]) -> None:
         if not fresh:
             return
-        self.has_unknown_note = any(map(self._looks_like_a_note, fresh))
+        self.has_unknown_note = any([m.role is _USER and self._looks_like_a_note(m) for m in fresh])
         before = self._logical[-1]
         raws = links(self._raw, fresh)
         # One chain serves both as long as the list holds only originals.
@@ -208,9 +208,7 @@ class History:
 
     def _looks_like_a_note(self, message: Message) -> bool:
         """Whether it is not known here, but another process may have added it."""
-        if message.role is not _USER or not message.text.startswith(NOTE_TAG):
-            return False
-        return message.digest not in self._notes.by_digest
+        return message.text.startswith(NOTE_TAG) and message.digest not in self._notes.by_digest
 
     def _keys(self, fresh: Sequence[Message]) -> list[bytes]:
         """The chain of the originals among these, continuing from the ones before."""
@@ -233,7 +231,7 @@ class History:
             self._since.append(message)
             if message.protected:
                 self.matcher.protected.append(position)
-            if _is_task(message, self._since[-2:-1]):
+            if message.role is _USER and _is_task(message, self._since[-2:-1]):
                 self._newest_user = position
             view.push(Item(message, size_of(message), Kept(position)))
             if notes.by_key:
@@ -259,11 +257,12 @@ class History:
 
     def compacted(self, record: Record, items: Sequence[Item]) -> None:
         """A compaction of this history was committed: from now on this is what it sends."""
-        covered = self.covered - self._offset if self.base is not None else 0
+        # What was replaced before stays replaced; checking it again at each compaction would be expensive.
+        went_out = {id(item.message) for item in self.view.items if isinstance(item.entry, Kept)}
         self.base = record
         self.view.replace(list(items))
-        # What was replaced before stays replaced; checking it again at each compaction would be expensive.
-        self.caller.leave_out(self._replaced, max(0, covered))
+        if self.state is not HistoryState.UNDONE:
+            self.caller.leave_out(went_out.difference([id(item.message) for item in items]))
 
     def own(self, record: Record) -> None:
         """The base record is this session's own copy now."""
@@ -360,12 +359,12 @@ class History:
         self.caller.watch_anew()
         return True
 
-    def _replaced(self, first: int) -> set[int]:
-        """Identities of what the base record replaced, from the `first` original after the offset on."""
+    def _replaced(self) -> set[int]:
+        """Identities of what the base record replaced."""
         if self.state is HistoryState.UNDONE:
             # The caller's list does not hold those; everything it holds is compared.
             return set()
-        replaced = {id(message) for message in self._since[first : max(0, self.covered - self._offset)]}
+        replaced = {id(message) for message in self._since[: max(0, self.covered - self._offset)]}
         replaced.difference_update([id(item.message) for item in self.view.items])
         return replaced
 

@@ -178,7 +178,7 @@ class Reader:
         session = self.session(call.session_id)
         if not _is_usual(call):
             check_asked(call.messages, call.tools, call.system, call.context)
-        if not isinstance(call.messages, list | tuple):
+        if not isinstance(call.messages, (list, tuple)):
             # Other collections have no slices; the list that is returned is a list.
             call = replace(call, messages=list(call.messages))
         given = call.messages if isinstance(call.messages, list) else list(call.messages)

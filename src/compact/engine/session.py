@@ -365,12 +365,14 @@ class Session:
         Raises HistoryGone if the store no longer holds what was stored before, because another process
         deleted the session. That is noticed if there is something to store, and always with `verify`.
         """
-        self._histories = [history, *(other for other in self._histories if other is not history)]
+        if not self._histories or self._histories[0] is not history:
+            self._histories = [history, *(other for other in self._histories if other is not history)]
         if self.is_borrowed(history) and not history.has_originals:
             history.has_originals = self._bring_over(history)
-        fresh, keys = history.not_stored()
-        if fresh or (verify and history.length):
-            start = history.length - len(fresh)
+        length = history.length
+        if history.stored < length or (verify and length):
+            fresh, keys = history.not_stored()
+            start = length - len(fresh)
             self._store.append(
                 self.id,
                 start,
@@ -381,8 +383,8 @@ class Session:
                 keys=keys,
                 **({"detached": True} if detached else {}),
             )
-            history.stored = history.length
-        if history.length:
+            history.stored = length
+        if length:
             # A session begins with its first message; until then there is nothing to remember it with.
             self.save_memory()
 

@@ -123,8 +123,8 @@ def test_what_was_replaced_is_compared_whole_up_to_a_bound_and_in_turn_beyond_it
     caller.messages += caller.read(items, by_name("openai-chat"), 0)
 
     def begins(at_a_time: int) -> bool:
-        def replaced(first: int) -> set[int]:
-            return set(map(id, caller.messages[first:180]))
+        def replaced() -> set[int]:
+            return set(map(id, caller.messages[:180]))
 
         return caller.begins_watched(items, 0, replaced, at_a_time)
 
@@ -148,3 +148,15 @@ def test_one_object_in_several_places_is_several_messages(preset: str) -> None:
     assert len(out) < len(history)
     assert desk.prepare(out).messages == out
     assert desk.prepare([user("The other task."), *history[1:]]).messages[-3:] == out[-3:]
+
+
+def test_what_is_compared_closely_is_what_goes_out_after_any_number_of_compactions() -> None:
+    desk, history = Desk(window=4_000), [system(), user("question 0")]
+    for number in range(150):
+        history += [*step(number), *pairs(1, first=number)]
+        sent = desk.prepare(history).messages
+    assert len(desk.manager.records("s")) > 10
+    [known] = desk.manager._engine.reader.session("s")._histories
+    watched = known.caller._watched
+    assert watched is not None
+    assert sum(one is not own for one, own in zip(watched, history, strict=True)) <= len(sent)
