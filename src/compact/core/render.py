@@ -52,9 +52,11 @@ _TAG = re.compile(rf"\s*/?\s*(?:{_SPACED_TAGS})(?![^\W_])|{_TEMPLATE_TOKENS}")
 _LONGEST_TAG = 90
 _OTHER = r"[^\x00-\x7f]"
 _BEGINNINGS = "|".join(rf"{tag[0]}[\W_]{{0,9}}(?:{tag[1]}|{_OTHER})" for tag in (*FRAME_TAGS, "start", "end"))
+_ANGLES = "<\uff1c\ufe64\u2039\u3008\u27e8\u276e"
+_INSTRUCTION = re.compile(r"\[(?=/?INST\])", re.IGNORECASE)
 _OPENING = re.compile(
-    rf"[<\uff1c\ufe64\u2039\u3008\u27e8\u276e](?=\||</?sys>|[\W_]{{0,40}}(?:{_BEGINNINGS}|{_OTHER}))"
-    r"|\[(?=/?INST\])",
+    rf"[{_ANGLES}](?=\||</?sys>|[\W_]{{0,40}}(?:{_BEGINNINGS}|{_OTHER}))"
+    rf"|{_INSTRUCTION.pattern}",
     re.IGNORECASE,
 )
 _SPACE = rf"[ \t{INVISIBLE}]*"
@@ -132,8 +134,8 @@ def disarm(text: str) -> str:
         seen = plain(seen)
         return "&lt;" if _TAG.match(seen) else opening.group()
 
-    if text.isascii() and "<" not in text and "inst]" not in text.lower():
-        return text  # as most summaries are: nothing in it can open anything
+    if not any(mark in text for mark in _ANGLES) and _INSTRUCTION.search(text) is None:
+        return text  # most texts: a look for what opens a tag takes a tenth of looking for tags
     return _OPENING.sub(escaped, text)
 
 
