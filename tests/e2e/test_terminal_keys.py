@@ -54,7 +54,7 @@ def test_keys(server: ChatServer, tmp_path: Path) -> None:
         terminal.type("\x03")
         terminal.prompted()
         assert "Stopped; what came is kept." in terminal.text
-        assert server.left.wait(10)
+        assert server.left.wait(60)
         terminal.say("next")
         assert [m["content"] for m in server.last] == ["hold on", "This much came", "next"]
 
@@ -151,14 +151,19 @@ def test_mishaps_are_told_and_the_session_is_as_it_was(server: ChatServer, tmp_p
         assert "4 turns written" in terminal.say("/export after.json")
 
 
+@pytest.mark.parametrize("at_once", [False, True], ids=["while it waits", "together with Enter"])
 def test_what_is_typed_ahead_is_not_glued_to_a_message_that_came_back(
-    server: ChatServer, tmp_path: Path
+    server: ChatServer, tmp_path: Path, at_once: bool
 ) -> None:
     with chatting(tmp_path, *options(server, "ahead")) as terminal:
         terminal.say("hello")
-        terminal.enter("fail slowly")
+        if at_once:
+            terminal.type("fail slowly\rand another thing")
+        else:
+            terminal.enter("fail slowly")
         terminal.until(lambda: len(server.requests) == 2, "the request")
-        terminal.type("and another thing")
+        if not at_once:
+            terminal.type_unread("and another thing")
         server.slow.set()  # type: ignore[attr-defined]
         terminal.prompted("and another thing")
         assert "comes back with Up" in terminal.text

@@ -13,6 +13,8 @@ from pathlib import Path
 import pexpect
 import pyte
 
+from compact.repl.driving import is_unread
+
 PROMPT = "›"
 SECONDS = 60.0
 """Patience for a busy machine; nothing waits this long where all is well."""
@@ -78,6 +80,19 @@ class Terminal:
 
     def type(self, text: str) -> None:
         self.child.send(text)
+
+    def type_unread(self, text: str) -> None:
+        """Type while the program does not read: until the keys wait where it will find them.
+
+        The system takes them there in its own time, which may be after a reply that is let go right away.
+        """
+        terminal = os.open(f"/proc/{self.child.pid}/fd/0", os.O_RDWR | os.O_NOCTTY)
+        try:
+            assert not is_unread(terminal)
+            self.type(text)
+            self.until(lambda: is_unread(terminal), "the keys to arrive")
+        finally:
+            os.close(terminal)
 
     def enter(self, text: str) -> None:
         """Type a line, see it on the screen, send it."""

@@ -53,8 +53,8 @@ def no_echo() -> Iterator[None]:
         termios.tcsetattr(0, termios.TCSANOW, before)
 
 
-def typed_ahead() -> bool:
-    """Whether something was typed that nobody has read yet, also a line without its end."""
+def is_unread(terminal: int = 0) -> bool:
+    """Whether something was typed that no process has read yet, also a line without its end."""
     try:
         import array
         import fcntl
@@ -62,16 +62,16 @@ def typed_ahead() -> bool:
     except ImportError:
         return False
     try:
-        before = termios.tcgetattr(0)
+        before = termios.tcgetattr(terminal)
         # The terminal hands out whole lines; what waits in a begun one shows only without that.
         by_character = [*before]
         by_character[3] &= ~(termios.ICANON | termios.ECHO)
         waiting = array.array("i", [0])
-        termios.tcsetattr(0, termios.TCSANOW, by_character)
+        termios.tcsetattr(terminal, termios.TCSANOW, by_character)
         try:
-            fcntl.ioctl(0, termios.FIONREAD, waiting)
+            fcntl.ioctl(terminal, termios.FIONREAD, waiting)
         finally:
-            termios.tcsetattr(0, termios.TCSANOW, before)
+            termios.tcsetattr(terminal, termios.TCSANOW, before)
     except (OSError, ValueError, termios.error):
         return False  # not a terminal
     return waiting[0] > 0

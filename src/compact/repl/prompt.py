@@ -12,10 +12,12 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion, Path
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import AnyFormattedText
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from compact.repl.commands import COMMANDS
+from compact.repl.driving import is_unread
 from compact.repl.marks import FOLDER
 
 GLYPH = "› "
@@ -118,6 +120,12 @@ class Prompt:
 
     def ask(self, draft: str = "") -> str:
         return self._session.prompt(default=draft)
+
+    def typed_ahead(self) -> bool:
+        """Whether keys wait for the next prompt: the last one may have read some together with its Enter."""
+        keys = get_typeahead(self._session.app.input)
+        store_typeahead(self._session.app.input, keys)
+        return bool(keys) or is_unread()
 
     def set_aside(self, draft: str) -> None:
         """Keep a draft in the history: Up brings it back."""

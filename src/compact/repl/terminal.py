@@ -10,7 +10,7 @@ from compact.console.exits import ExitCode
 from compact.console.terminal import one_line, plural
 from compact.repl.background import Opening
 from compact.repl.commands import is_command, run
-from compact.repl.driving import drive, no_echo, typed_ahead
+from compact.repl.driving import drive, no_echo
 from compact.repl.marks import Mark, left_behind
 from compact.repl.prompt import Prompt
 from compact.repl.saying import Happening, Leave, Reopened
@@ -41,7 +41,7 @@ def converse(context: Context) -> int:
             draft = chat.conversation.draft
             _reopened(chat, context)
         while True:
-            if draft and typed_ahead():
+            if draft and prompt.typed_ahead():
                 # Both in one line would be a message that nobody wrote.
                 prompt.set_aside(draft)
                 draft = ""
