@@ -24,7 +24,10 @@ class LiveTurn:
         self._chunks.append(encoded(chunk, f"{self.id}-{len(self._chunks) + 1}"))
         self._bell.ring()
 
-    def finish(self) -> None:
+    def finish(self, *end: Mapping[str, Any]) -> None:
+        """It is over, with these as its last chunks."""
+        for chunk in end:
+            self.add(chunk)
         self.done = True
         self._bell.ring()
 

@@ -21,7 +21,7 @@ from compact.server.studio.presence import RENEW_SECONDS, Presence, Work
 from compact.server.studio.schemas import Usage
 from compact.server.studio.session_events import SessionEvents, write_for
 from compact.server.studio.showing import shown_usage
-from compact.server.studio.ui_stream import UiStream, notice_part, usage_part
+from compact.server.studio.ui_stream import Chunk, UiStream, notice_part, usage_part
 
 _log = logging.getLogger("compact")
 _ENDS = (EventName.COMPLETE, EventName.FAILED)
@@ -51,6 +51,8 @@ class Turn:
         self._presence = presence
         self._ui = UiStream()
         self._compacted = False
+        self._end: list[Chunk] = []
+        """Shown when the session is free again: whoever sees the end of a reply may send the next message."""
         self._announced: Usage | None = None
         """How full the window was when that was stored last."""
 
@@ -80,13 +82,12 @@ class Turn:
         except Exception:
             # A defect: readers get an end, the log gets the story, and neither gets the other's.
             _log.exception("a turn of session %s failed", self._conversation.id)
-            self.live.add({"type": "error", "errorText": _FAILED})
-            self.live.add({"type": "finish", "finishReason": "error"})
+            self._end = [{"type": "error", "errorText": _FAILED}, {"type": "finish", "finishReason": "error"}]
         finally:
             renewing.cancel()
             with contextlib.suppress(Exception):
                 await asyncio.to_thread(self._ended)
-            self.live.finish()
+            self.live.finish(*self._end)
             self._metrics.turn_ended(time.monotonic() - begun)
 
     async def _take(self, event: ChatEvent) -> None:
@@ -110,6 +111,8 @@ class Turn:
                 await self._keep(notice_part(event))
             case Finished():
                 self.compacting = False
+                self._end = list(self._ui.chunks(event))
+                return
         for chunk in self._ui.chunks(event):
             self.live.add(chunk)
 

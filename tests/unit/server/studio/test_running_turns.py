@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,8 +13,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from compact.errors import ChatError
 from compact.model.chat import FinishReason
 from compact.server.http.settings import TENANT
+from compact.server.studio.turn import Turn
 from compact.stores import open_store
 from support.studio import RuleModel, body_of, chunks, new_session, said, studio
 
@@ -169,3 +172,30 @@ def test_a_reader_in_another_process_learns_how_the_reply_ended(how: str, new_da
         else:
             # One that is deleted is stopped first; the reader may see either.
             assert ended[-1]["type"] == "abort" and ended[-1]["reason"] in ("stopped", how)
+
+
+@pytest.mark.parametrize("answer", ["all went well", ChatError("the model is down")], ids=["reply", "error"])
+def test_whoever_sees_the_end_of_a_reply_can_send_the_next_message(
+    answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end takes its time on the server; until it is over, the reply has none for its readers either."""
+    ending, close, turns = threading.Event(), Turn._ended, []
+
+    def slowly(turn: Turn) -> None:
+        turns.append(turn)
+        assert ending.wait(20)
+        close(turn)
+
+    monkeypatch.setattr(Turn, "_ended", slowly)
+    with studio(tmp_path, RuleModel(lambda _: answer)) as client, ThreadPoolExecutor(1) as pool:
+        session = new_session(client)
+        reply = pool.submit(said, client, session, "hello")
+        try:
+            while not turns:
+                time.sleep(0.01)
+            shown = b"".join(turns[0].live._chunks)
+        finally:
+            ending.set()
+        assert b'"start-step"' in shown and b'"finish"' not in shown and b'"error"' not in shown
+        assert reply.result()[-1]["type"] == "finish"
+        assert client.post("/api/chat", json=body_of(session, "again")).status_code == 200
