@@ -94,6 +94,8 @@ export default function FiguresPage({ session }: { session: Session }) {
             <div className="grid gap-4 lg:grid-cols-2">
               {figures.totals.cost !== null ? <CostPlot figures={figures} model={session.model} /> : <NoCost model={session.model} priced={figures.prices_known} />}
               <CachePlot figures={figures} />
+            </div>
+            <div className="grid grid-cols-[minmax(0,1fr)] gap-4 min-[1440px]:grid-cols-2">
               <SurvivalTable figures={figures} records={records} sessionId={session.id} />
               <CompactionTable session={session} figures={figures} records={records} failures={failures(events)} onUndo={setUndoing} />
             </div>

@@ -3,6 +3,9 @@ import { Legend, path, Plot } from "./plot";
 import { axis, marks, sizeSentence, tokenLabel, tokenWords, wouldStop } from "./series";
 
 const LABEL_WIDTH = 64;
+const WINDOW_LABEL_WIDTH = 96;
+/** Words on lines: a rim in the color of the card keeps them apart. */
+const RIM = "[paint-order:stroke] stroke-surface [stroke-width:3px] [stroke-linejoin:round]";
 
 /** Size over replies: what was sent, what it would have been, the trigger, the window, the compactions. */
 export function SizePlot({ figures, records, usage }: { figures: Figures; records: CompactionRecord[]; usage: Usage | undefined }) {
@@ -41,24 +44,27 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
         const floor = y(0);
         const clipped = turns.map((turn, index): [number, number] => [x(index), y(Math.min(top, turn.tokens_without))]);
         const left = x(0);
+        const stopLeft = stop !== null && stop > turns.length / 2;
+        // Beside the window's own label where there is room, above it where there is not.
+        const stopAbove = stop !== null && !stopLeft && x(stop) < left + WINDOW_LABEL_WIDTH;
         return (
           <>
             {top > window && (
               <>
                 <rect x={left} y={y(top)} width={width - left - 14} height={Math.max(0, y(window) - y(top))} className="fill-red-soft" />
                 <line x1={left} x2={width - 14} y1={y(window)} y2={y(window)} className="stroke-red-fill" strokeWidth={1.5} />
-                <text x={left + 4} y={y(window) - 5} className="fill-red text-[11px]">Window {tokenWords(window).replace(" tokens", "")}</text>
               </>
             )}
             {trigger > 0 && trigger < top && (
-              <>
-                <line x1={left} x2={width - 14} y1={y(trigger)} y2={y(trigger)} className="stroke-text-2" strokeDasharray="2 3" />
-                <text x={left + 4} y={y(trigger) + 13} className="fill-text-2 text-[11px]">Compacts at {tokenWords(trigger).replace(" tokens", "")}</text>
-              </>
+              <line x1={left} x2={width - 14} y1={y(trigger)} y2={y(trigger)} className="stroke-text-2" strokeDasharray="2 3" />
             )}
             <path d={`${path(line)}L${line.at(-1)?.[0] ?? 0} ${floor}L${left} ${floor}Z`} className="fill-accent/13" />
             <path d={path(clipped)} fill="none" className="stroke-line-2" strokeWidth={1.5} strokeDasharray="4 4" />
             <path d={path(line)} fill="none" className="stroke-accent" strokeWidth={2} strokeLinejoin="round" />
+            {top > window && <text x={left + 4} y={y(window) - 5} className={`fill-red text-[11px] ${RIM}`}>Window {tokenWords(window).replace(" tokens", "")}</text>}
+            {trigger > 0 && trigger < top && (
+              <text x={left + 4} y={y(trigger) + 13} className={`fill-text-2 text-[11px] ${RIM}`}>Compacts at {tokenWords(trigger).replace(" tokens", "")}</text>
+            )}
             {found.map((mark, number) => {
               const turn = turns[mark.index];
               // Labels that would stand on each other give way to the last one.
@@ -67,11 +73,12 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
               const record = records.find((entry) => entry.step === mark.step);
               if (!turn) return null;
               const near = x(mark.index) + LABEL_WIDTH > width - 14;
+              const labelX = near ? Math.min(x(mark.index), width - 14 - LABEL_WIDTH / 2) : x(mark.index) + 9;
               return (
                 <g key={mark.step}>
                   {record && <line x1={x(mark.index)} x2={x(mark.index)} y1={y(Math.min(top, record.tokens_before))} y2={y(turn.tokens)} className="stroke-amber-fill" strokeWidth={3} />}
                   <circle cx={x(mark.index)} cy={y(turn.tokens)} r={5} className="fill-surface stroke-amber-fill" strokeWidth={2} />
-                  {labelled && <text x={x(mark.index) + (near ? -9 : 9)} y={Math.min(height - 30, y(turn.tokens) + 15)} textAnchor={near ? "end" : "start"} className="fill-text text-[11px] font-semibold">
+                  {labelled && <text x={labelX} y={Math.min(height - 30, y(turn.tokens) + (near ? 20 : 15))} textAnchor={near ? "middle" : "start"} className={`fill-text text-[11px] font-semibold ${RIM}`}>
                     {mark.label}
                     {mark.saved > 0 && <tspan className="fill-text-2 font-normal"> −{mark.saved}%</tspan>}
                   </text>}
@@ -81,7 +88,7 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
             {stop !== null && top > window && (
               <>
                 <circle cx={x(stop)} cy={y(window)} r={4} className="fill-red-fill" />
-                <text x={x(stop) + (stop > turns.length / 2 ? -8 : 8)} y={y(window) - 6} textAnchor={stop > turns.length / 2 ? "end" : "start"} className="fill-red text-[11px]">
+                <text x={x(stop) + (stopLeft ? -8 : stopAbove ? 0 : 8)} y={y(window) - (stopAbove ? 20 : 6)} textAnchor={stopLeft ? "end" : "start"} className={`fill-red text-[11px] ${RIM}`}>
                   would have stopped here
                 </text>
               </>

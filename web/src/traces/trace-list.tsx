@@ -64,7 +64,7 @@ export function TraceList(props: Props) {
   const kept = new URLSearchParams({ ...(status ? { status } : {}), ...(query ? { list: query } : {}) }).toString();
   const filter = kept && `?${kept}`;
   return (
-    <div className="flex h-full min-h-0 flex-col bg-bg">
+    <div className="flex min-h-0 flex-1 flex-col bg-bg">
       <div className="flex h-14 flex-none items-center gap-2 border-b border-line px-4">
         <h1 className="text-header font-semibold">Traces</h1>
         {total !== null && <span className="text-dense text-text-3">{count(total)}</span>}

@@ -49,8 +49,8 @@ export default function WhatIfPage({ session }: { session: Session }) {
   useEffect(() => {
     void compute();
   }, [compute]);
-  const onChange = useCallback(() => void refreshSession(id), [id]);
-  useSessionEvents(id, { onMessage: onChange, onSession: onChange });
+  const onChange = () => void refreshSession(id);
+  useSessionEvents(id, { onMessage: onChange, onSession: onChange, onStream: onChange });
 
   const setPresets = (names: string[]) => go(`/s/${encodeURIComponent(id)}/what-if?p=${names.join(",")}`, { replace: true });
   const apply = async (column: Column) => {
@@ -78,7 +78,7 @@ export default function WhatIfPage({ session }: { session: Session }) {
           <p className="text-dense text-text-2">Each preset on this session as it stands. Nothing has been changed.</p>
         </div>
         <span className="ml-auto flex flex-wrap items-center gap-2">
-          {result && grown <= 0 && <Tag>At m{result.answer.at_message} · computed in {seconds(result.took)}</Tag>}
+          {result && grown <= 0 && <Tag>At m{Math.max(0, result.answer.at_message - 1)} · computed in {seconds(result.took)}</Tag>}
           {grown > 0 && <Button small onClick={() => void compute()}>{plural(grown, "new message")}. Recompute</Button>}
           {unused.length > 0 && chosen.length < 4 && (
             <Select label="Add preset" value="" options={[{ value: "", label: "Add preset" }, ...unused.map((preset) => ({ value: preset.name, label: preset.name }))]} onChange={(name) => name && setPresets([...chosen, name])} />
