@@ -53,7 +53,7 @@ def true_size(model: LocalChatModel, messages: list[Any]) -> int:
 
 def wait_until_idle(model: LocalChatModel) -> None:
     # Seldom: it looks for readers who have left after a second in which nobody asked it anything.
-    for _ in range(8):
+    for _ in range(40):
         time.sleep(1.5)
         if not asked(model, "/slots")[0]["is_processing"]:
             return

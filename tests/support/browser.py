@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +13,14 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from compact.server.http.pages import BUILT
 from support.studio import RuleModel, new_session
 
 CHROMIUM = Path("/usr/bin/chromium")
+PATIENCE = 30_000
+"""Milliseconds, for a busy machine; nothing waits this long where all is well."""
 SUMMARY = (
     "## Goals\n- Move the booking service to Helsinki [m0]\n## Decisions\n- Dump and restore, because nobody "
     "looks after replication [m2]\n## Next steps\n- Test the restore before the night of November 29 [m4]\n"
@@ -95,6 +97,7 @@ def skip_without_browser() -> None:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     skip_without_browser()
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
@@ -127,7 +130,7 @@ def watched(
         base_url=url, viewport={"width": width, "height": height}, reduced_motion="reduce", **options
     )
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     found = Watched(page)
     context.expose_function("policyRefused", lambda text: found.refused.append(text))
     context.add_init_script(_WATCH)
@@ -196,13 +199,23 @@ class Stage:
         return answer.json()
 
 
-def until_half(page: Page, model: RuleModel) -> None:
-    """Wait for half a reply. Requests pass this thread's Playwright, so it may not simply block."""
-    for _ in range(1_000):
-        if model.half.is_set():
+def until(page: Page, holds: Callable[[], bool], what: str) -> None:
+    """For what `expect` cannot see. Requests pass this thread's Playwright, so it may not simply block."""
+    for _ in range(PATIENCE // 20):
+        if holds():
             return
         page.wait_for_timeout(20)
-    raise AssertionError("no reply was begun")
+    raise AssertionError(f"waited for {what}")
+
+
+def until_half(page: Page, model: RuleModel) -> None:
+    until(page, model.half.is_set, "half a reply")
+
+
+def replied(page: Page, text: str) -> None:
+    """Until the reply with this text is whole, and the exchange over: what the server says then is final."""
+    expect(page.get_by_role("log")).to_contain_text(text)
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
 
 
 def talk(turns: int, words: int = 80, start: int = 0) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ import re
 import threading
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from support.browser import Stage, talk, until_half, watched, work
+from support.browser import Stage, replied, talk, until, until_half, watched, work
 from support.studio import said
 
 
@@ -57,9 +57,10 @@ def test_stop_keeps_what_came_and_says_so(page: Page, stage: Stage) -> None:
     send(page, "Tell me everything about the winter season and its prices.")
     expect(page.get_by_role("log")).to_contain_text("You said")
     page.get_by_role("button", name="Stop").click()
-    stage.model.gate.set()
+    stopped = page.get_by_role("article", name="Assistant, m1")
+    expect(stopped).to_contain_text("You said")
+    expect(stopped).to_contain_text("Stopped")
     expect(page.get_by_role("button", name="Send")).to_be_visible()
-    expect(page.get_by_role("log")).to_contain_text("You said")
 
 
 def test_edit_and_retry(page: Page, stage: Stage) -> None:
@@ -72,15 +73,15 @@ def test_edit_and_retry(page: Page, stage: Stage) -> None:
     page.keyboard.press("ArrowUp")
     page.get_by_label("New wording").fill("The port is 9000.")
     page.get_by_role("button", name="Send again").click()
-    expect(page.get_by_role("log")).to_contain_text("You said: The port is 9000.")
+    replied(page, "You said: The port is 9000.")
     expect(page.get_by_role("log")).not_to_contain_text("8460")
     expect(page.get_by_role("article")).to_have_count(2)
     asked = len(stage.model.prompts)
     page.get_by_role("article", name="Assistant, m1").hover()
     page.get_by_role("button", name="Retry").click()
+    until(page, lambda: len(stage.model.prompts) > asked, "another reply")
     expect(page.get_by_role("button", name="Send")).to_be_visible()
     expect(page.get_by_role("article")).to_have_count(2)
-    assert len(stage.model.prompts) > asked
 
 
 def test_two_tabs_on_one_session_agree(page: Page, stage: Stage, browser: object) -> None:
@@ -90,7 +91,7 @@ def test_two_tabs_on_one_session_agree(page: Page, stage: Stage, browser: object
         other.page.goto(f"/s/{session}")
         expect(other.page.get_by_label("Message Compact")).to_be_visible()
         send(page, "The ferry leaves at seven.")
-        expect(page.get_by_role("log")).to_contain_text("You said: The ferry leaves at seven.")
+        replied(page, "You said: The ferry leaves at seven.")
         expect(other.page.get_by_role("log")).to_contain_text("You said: The ferry leaves at seven.")
         expect(other.page.get_by_role("article")).to_have_count(2)
         words = page.get_by_role("region", name="Context").get_by_text(re.compile("% used"))
@@ -98,11 +99,25 @@ def test_two_tabs_on_one_session_agree(page: Page, stage: Stage, browser: object
         expect(same).to_have_text(words.inner_text())
 
 
+def test_what_comes_before_the_page_can_follow_is_shown_too(page: Page, stage: Stage) -> None:
+    """The stream brings what happens once it is open; all else has to be in what the page reads."""
+    session = stage.session()
+    held: list[Route] = []
+    page.route(f"**/api/sessions/{session}/events", lambda route: held.append(route))
+    page.goto(f"/s/{session}")
+    expect(page.get_by_label("Message Compact")).to_be_visible()
+    until(page, lambda: bool(held), "the stream to be asked for")
+    said(stage.client, session, "The ferry leaves at seven.")
+    held[0].continue_()
+    expect(page.get_by_role("article", name="Assistant, m1")).to_contain_text("The ferry leaves at seven.")
+
+
 def test_sessions_are_found_renamed_and_deleted_by_keyboard(page: Page, stage: Stage) -> None:
     session = stage.session(title="Tax letters")
     page.goto(f"/s/{session}")
     expect(page.get_by_label("Message Compact")).to_be_visible()
     page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Search or run a command")).to_be_focused()
     page.keyboard.type("tax letters")
     expect(page.get_by_role("option", name="Tax letters")).to_be_visible()
     page.keyboard.press("Escape")
@@ -165,12 +180,22 @@ def test_a_message_that_cannot_be_sent_stays_in_the_field(page: Page, stage: Sta
     expect(page.get_by_role("log")).to_contain_text("You said: The ferry leaves at seven.")
 
 
+def test_a_page_that_could_not_read_its_session_reads_it_later(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(1))
+    path = f"**/api/sessions/{session}/messages**"
+    page.route(path, lambda route: route.abort())
+    page.goto(f"/s/{session}")
+    expect(page.get_by_text("The server is not answering.")).to_be_visible()
+    page.unroute(path)
+    expect(page.get_by_role("article", name="Assistant, m1")).to_be_visible()
+
+
 @pytest.mark.spec("S0.4", part="page")
 def test_an_indicator_stands_between_compacted_and_recent_messages(page: Page, stage: Stage) -> None:
     session = stage.session(talk(20), preset="chat")
     page.goto(f"/s/{session}")
     send(page, "What is still open?")
-    expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+    replied(page, "You said: What is still open?")
     line = page.get_by_role("separator")
     expect(line).to_contain_text("messages compacted")
     record = stage.get(session, "/records")["records"][0]
@@ -189,6 +214,7 @@ def test_the_full_history_stays_and_a_reload_asks_no_summarizer(page: Page, stag
     session = stage.session(talk(20), preset="chat")
     page.goto(f"/s/{session}")
     send(page, "What is still open?")
+    replied(page, "You said: What is still open?")
     expect(page.get_by_role("separator")).to_be_visible()
     asked = stage.writer.asked
     page.reload()
@@ -198,5 +224,5 @@ def test_the_full_history_stays_and_a_reload_asks_no_summarizer(page: Page, stag
     expect(first).to_contain_text("Question 0:")
     expect(first).to_contain_text("in summary")
     send(page, "And after that?")
-    expect(page.get_by_role("log")).to_contain_text("You said: And after that?")
+    replied(page, "You said: And after that?")
     assert stage.writer.asked == asked

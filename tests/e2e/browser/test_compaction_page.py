@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from compact.archives.fs import FsArchive
-from support.browser import Stage, Writer, talk, watched, work
+from compact.server.studio.turn import Turn
+from support.browser import Stage, Writer, replied, talk, until, watched, work
 from support.providers import providing
 from support.studio import RuleModel, config, studio
 
@@ -62,7 +64,7 @@ def test_every_sign_of_a_compaction_appears_changes_and_goes(page: Page, stage: 
     expect(panel).to_contain_text(f"Saved: {saved}%")
     expect(page.get_by_label("Session list")).to_contain_text("1 compaction")
     expect(bar).to_have_attribute("data-level", "normal")
-    expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_hidden(timeout=9_000)
+    expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_hidden()
     expect(page.get_by_role("button", name="Send")).to_be_enabled()
 
 
@@ -191,7 +193,7 @@ def test_clearing_and_checking_are_phases_of_their_own(
         expect(row).to_contain_text(re.compile(r"\d+% reduced"))
         shown = re.search(r"(\d+)% reduced", row.inner_text())
         held.set()
-        expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+        replied(page, "You said: What is still open?")
         record = stage.get(session, "/records")["records"][0]
         saved = round((1 - record["tokens_after"] / record["tokens_before"]) * 100)
         assert shown and int(shown[1]) == saved
@@ -208,15 +210,15 @@ def test_the_reply_after_a_compaction_is_in_view(page: Page, stage: Stage) -> No
     send(page, "What is still open?")
     expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_visible()
     expect(page.get_by_role("article", name="Assistant, m47")).to_be_in_viewport(ratio=1)
-    log = page.get_by_role("log")
-    assert log.evaluate(FROM_END) == 0
+    at_end = partial(page.get_by_role("log").evaluate, FROM_END)
+    until(page, lambda: at_end() == 0, "the end")
     # An open card is several screens high; closing it moves the end by as much.
     page.keyboard.press("Escape")
     page.keyboard.press("e")
     expect(page.get_by_role("button", name="Collapse summary")).to_be_in_viewport()
     page.get_by_role("button", name="Go to the newest message").click()
     expect(page.get_by_role("article", name="Assistant, m47")).to_be_in_viewport(ratio=1)
-    assert log.evaluate(FROM_END) == 0
+    until(page, lambda: at_end() == 0, "the end again")
 
 
 WATCH_ROW = """label => {
@@ -245,8 +247,8 @@ def test_a_compaction_leaves_the_reader_where_they_read(page: Page, stage: Stage
     else:
         expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
         expect(page.get_by_role("separator")).to_have_count(1)
-    after = read.bounding_box()
-    assert before and after and abs(before["y"] - after["y"]) < 2
+    assert before is not None
+    until(page, lambda: abs(before["y"] - read.bounding_box()["y"]) < 2, "the message at its place")
     assert not page.evaluate("cancelAnimationFrame(window.looking), window.gone")
 
 
@@ -254,7 +256,7 @@ def test_every_view_shows_the_number_that_the_engine_acts_on(page: Page, stage: 
     session = stage.session(talk(12))
     page.goto(f"/s/{session}?panel=context")
     send(page, "What is still open?")
-    expect(page.get_by_role("article", name="Assistant, m25")).to_be_visible()
+    replied(page, "You said: What is still open?")
     usage = stage.get(session, "/usage")
     share = f"{round(usage['tokens'] / usage['window'] * 100)}%"
     words = page.get_by_role("region", name="Context").first
@@ -321,6 +323,23 @@ def test_a_reload_in_the_middle_of_a_compaction_shows_it_again(page: Page, stage
         expect(other.page.get_by_role("button", name="Send")).to_be_enabled()
 
 
+def test_a_compaction_that_runs_before_the_page_follows_stays_on_it(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(23))
+    held: list[Route] = []
+    page.route(f"**/api/sessions/{session}/events", lambda route: held.append(route))
+    stage.writer.gate.clear()
+    page.goto(f"/s/{session}")
+    send(page, "What is still open?")
+    row = page.get_by_role("group", name="Compaction")
+    expect(row).to_contain_text("Summarizing context...")
+    held[0].continue_()
+    expect(page.get_by_role("article", name="Assistant, m45")).to_be_visible()
+    expect(row).to_contain_text("Summarizing context...")
+    stage.writer.gate.set()
+    replied(page, "You said: What is still open?")
+    assert len(held) == 1, "one stream, from the beginning to the end"
+
+
 @pytest.mark.spec("S3.8", part="page")
 def test_rolling_says_updating_summary_while_it_runs(page: Page, stage: Stage) -> None:
     session = stage.session(talk(7, 20), preset="rolling")
@@ -385,6 +404,56 @@ def test_the_banner_says_nothing_is_lost_and_retry_works(blocked: tuple[Stage, P
     expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
     expect(banner).to_be_hidden()
     expect(page.get_by_label("Message Compact")).to_have_value("")
+
+
+@pytest.fixture
+def slow_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Turns end on the server only when this is set."""
+    go, end = threading.Event(), Turn._ended
+
+    def slowly(turn: Turn) -> None:
+        go.wait(20)
+        end(turn)
+
+    monkeypatch.setattr(Turn, "_ended", slowly)
+    yield go
+    go.set()
+
+
+def test_the_banner_comes_when_a_retry_is_accepted(
+    slow_end: threading.Event, blocked: tuple[Stage, Page, Path]
+) -> None:
+    """Until the turn that failed is over, another one is refused; and the message is not back before."""
+    stage, page, archive = blocked
+    page.goto(f"/s/{stage.session(talk(23))}?panel=debug")
+    send(page, "What is still open?")
+    expect(page.get_by_role("tabpanel")).to_contain_text("Compact Fail")
+    banner = page.get_by_role("alert")
+    expect(banner).to_have_count(0)
+    archive.unlink()
+    slow_end.set()
+    banner.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("log")).to_contain_text("You said: What is still open?")
+    expect(page.get_by_label("Message Compact")).to_have_value("")
+
+
+def test_a_retry_in_another_tab_waits_for_the_turn_that_failed(
+    slow_end: threading.Event, blocked: tuple[Stage, Page, Path]
+) -> None:
+    stage, page, archive = blocked
+    session = stage.session(talk(23))
+    page.goto(f"/s/{session}")
+    with watched(page.context.browser, stage.url) as found:  # type: ignore[arg-type]
+        other = found.page
+        other.goto(f"/s/{session}")
+        expect(other.get_by_role("article", name="Assistant, m45")).to_be_visible()
+        send(page, "What is still open?")
+        with other.expect_response(lambda one: one.url.endswith("/compact") and one.status == 409):
+            other.get_by_role("alert").get_by_role("button", name="Retry").click()
+        archive.unlink()
+        slow_end.set()
+        expect(other.get_by_role("tabpanel")).to_contain_text("Summary v1")
+        expect(other.get_by_role("alert")).to_have_count(0)
 
 
 @pytest.mark.spec("S2.19", part="page")

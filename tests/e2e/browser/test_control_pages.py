@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from support.browser import Stage, talk
+from support.browser import Stage, talk, watched
 from support.studio import said
 
 
@@ -131,6 +131,33 @@ def test_a_message_is_pinned_and_a_policy_is_previewed_before_it_is_applied(page
     expect(panel.get_by_label("Keep recent turns")).to_have_value("2")
 
 
+def test_what_is_typed_in_the_panel_stays_until_it_is_stored(page: Page, stage: Stage) -> None:
+    session, path = stage.session(talk(12)), "**/api/sessions/*"
+    page.goto(f"/s/{session}?panel=context")
+    panel = page.get_by_role("tabpanel")
+    turns, steps = panel.get_by_label("Keep recent turns"), panel.get_by_label("Keep tool steps")
+    turns.fill("3")
+    # Another door changes the session meanwhile: what is being edited is not taken over by that.
+    stage.client.patch(f"/api/sessions/{session}", json={"preset": "agent", "title": "Elsewhere"})
+    expect(page.get_by_role("heading", level=1)).to_have_text("Elsewhere")
+    expect(turns).to_have_value("3")
+    # The server refuses: nothing is called saved, and nothing typed is gone.
+    page.route(path, lambda route: route.fulfill(status=503, json={"detail": "The disk is full."}))
+    panel.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("The disk is full.")).to_be_visible()
+    expect(page.get_by_text("Takes effect with the next message.")).to_have_count(0)
+    expect(turns).to_have_value("3")
+    page.unroute(path)
+    panel.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text("Takes effect with the next message.")).to_be_visible()
+    # One number after the other: the second does not undo the first.
+    steps.fill("2")
+    panel.get_by_role("button", name="Apply").click()
+    expect(panel.get_by_role("button", name="Apply")).to_have_count(0)
+    assert stage.get(session)["preset"] == "budget"
+    assert stage.get(session)["policy_changes"] == {"keep_recent_turns": 3, "keep_tool_io_pairs": 2}
+
+
 def test_what_a_failed_compaction_did_is_in_the_figures(page: Page, stage: Stage) -> None:
     session = stage.session(talk(20))
     for position in range(40):
@@ -143,3 +170,19 @@ def test_what_a_failed_compaction_did_is_in_the_figures(page: Page, stage: Stage
     line = page.get_by_role("region", name="Compactions").get_by_role("row", name=re.compile("failed"))
     expect(line).to_contain_text(failed["error"][:40])
     expect(line).to_contain_text("Nothing changed.")
+
+
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_every_compaction_can_be_undone_from_the_figures_without_scrolling_aside(
+    stage: Stage, browser: Browser, width: int
+) -> None:
+    session = stage.session(talk(20))
+    stage.post(session, "/compact", {})
+    said(stage.client, session, "And the week in June?")
+    with watched(browser, stage.url, width, 900) as found:
+        found.page.goto(f"/s/{session}/figures")
+        undo = found.page.get_by_role("button", name="Undo Summary v1")
+        undo.scroll_into_view_if_needed()
+        table = found.page.get_by_role("region", name="Compactions")
+        expect(undo).to_be_in_viewport(ratio=1)
+        assert table.evaluate("box => box.scrollWidth <= box.clientWidth")

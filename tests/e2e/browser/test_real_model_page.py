@@ -26,6 +26,7 @@ def test_a_real_model_answers_on_the_page(
             found.page.keyboard.press("Enter")
             reply = found.page.get_by_role("article", name=re.compile("Assistant, m"))
             expect(reply).to_be_visible(timeout=60_000)
+            expect(found.page.get_by_role("button", name="Send")).to_be_visible(timeout=60_000)
             stored = client.get(f"/api/sessions/{session}/messages").json()["messages"][-1]
             said = next(part["text"] for part in stored["parts"] if part["type"] == "text")
             assert stored["role"] == "assistant" and said.strip()

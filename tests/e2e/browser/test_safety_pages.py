@@ -97,6 +97,8 @@ def test_axe_finds_nothing_serious_in_any_state(page: Page, stage: Stage, _full:
         expect(dialog).to_be_visible()
         check_axe(page)
         page.keyboard.press("Escape")
+    page.get_by_role("tab", name="Context").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
     page.keyboard.press("e")
     expect(page.get_by_role("button", name="Collapse summary")).to_be_visible()
     check_axe(page)
@@ -135,9 +137,12 @@ def test_axe_while_a_compaction_runs_and_after_it_failed(page: Page, stage: Stag
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Compaction canceled")).to_be_visible()
     stage.writer.gate.set()
+    expect(page.get_by_label("Message Compact")).to_have_value("What is still open?")
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()
     check_axe(page)
     for position in range(46):
-        stage.client.put(f"/api/sessions/{session}/pins/{position}", json={"pinned": True})
+        pin = stage.client.put(f"/api/sessions/{session}/pins/{position}", json={"pinned": True})
+        assert pin.status_code == 200, pin.text
     page.get_by_label("Message Compact").fill("And the prices of the winter season? " * 60)
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("no longer fits")
@@ -193,6 +198,7 @@ def test_nothing_runs_and_nothing_is_loaded_from_what_others_wrote(
         expect(shown).to_be_visible()
     page.goto(f"/s/{session}?m=1")
     page.get_by_role("button", name="tool").first.click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
     page.keyboard.press("e")
     expect(page.get_by_role("button", name="Collapse summary")).to_be_visible()
     page.get_by_role("button", name="Show exact text").click()
@@ -231,7 +237,7 @@ def test_ten_thousand_messages_scroll(page: Page, stage: Stage) -> None:
         start = time.monotonic()
         page.goto(f"/s/{session}")
         newest = page.get_by_role("article", name=f"Assistant, m{2 * turns - 1}")
-        expect(newest).to_be_visible(timeout=20_000)
+        expect(newest).to_be_visible()
         painted = time.monotonic() - start
         leaps[turns] = page.evaluate(LEAPS, '[role="log"]')
         frames[turns] = page.evaluate(SCROLL, '[role="log"]')
@@ -242,7 +248,7 @@ def test_ten_thousand_messages_scroll(page: Page, stage: Stage) -> None:
     # Where frames are late, the list is drawn again as soon as it rests: twice the reads, not fifty times.
     assert leaps[5_000]["reads"] < 3 * leaps[100]["reads"]
     page.goto(f"/s/{session}?m=4321")
-    expect(page.get_by_role("article", name="m4321")).to_be_in_viewport(timeout=20_000)
+    expect(page.get_by_role("article", name="m4321")).to_be_in_viewport()
 
 
 def test_the_watch_sees_what_a_policy_refuses_on_any_page(browser: Browser, stage: Stage) -> None:

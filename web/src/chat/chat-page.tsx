@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { useLocation, useSearch } from "wouter";
 import { isRunning } from "../context/compaction";
 import { ErrorBanner } from "../context/error-banner";
@@ -22,13 +22,16 @@ import { Composer } from "./composer";
 import { draftText, emptyDraft, titleOf } from "./drafts";
 import { EmptyThread } from "./empty-thread";
 import { messageText } from "./message-view";
-import { cancelCompaction, compactNow, isRolling, jumpTo, openSession, pinMessage, refreshHistory, useOpenSession } from "./open-session";
+import { cancelCompaction, compactNow, isRolling, jumpTo, openSession, pinMessage, refreshAll, refreshHistory, startSession, useOpenSession } from "./open-session";
 import { useSessionEvents } from "./session-events";
 import { Thread } from "./thread";
 import { useCompactionEnd } from "./use-compaction-end";
 import { useChatKeys } from "./use-chat-keys";
 import { useChatSession } from "./use-chat-session";
 import { useDraft } from "./use-draft";
+
+/** In another tab the turn that failed may still be ending: what the banner offers waits for that. */
+const RETRIES = 5;
 
 interface Props {
   session: Session;
@@ -57,29 +60,24 @@ export function ChatPage({ session, header }: Props) {
   const search = new URLSearchParams(query);
   const tab = panelTab(search);
 
-  useEffect(() => {
+  useEffect(() => markSeen(id, session.message_count), [id, session.message_count]);
+
+  useEffect(() => startSession(id), [id]);
+  // The session is read when its stream is open, or cannot be opened; and again when the stream comes back.
+  const onStream = (connected: boolean) => {
+    const { loaded, problem } = useOpenSession.getState();
+    if (loaded && !connected) return;
+    if (loaded && !problem) return void refreshAll(id);
     void openSession(id).then(() => {
       const wanted = new URLSearchParams(window.location.search).get("m");
       if (wanted !== null && /^\d+$/.test(wanted)) jumpTo(Number(wanted), { focus: `[data-position="${Number(wanted)}"]` });
     });
-  }, [id]);
-  useEffect(() => markSeen(id, session.message_count), [id, session.message_count]);
-
-  const { follow } = chat;
-  const onMessage = useCallback(() => {
-    void refreshHistory().catch(() => undefined);
-  }, []);
-  const onSession = useCallback(
-    (changed: Session) => {
-      if (changed.streaming) follow();
-    },
-    [follow],
-  );
-  // The stream comes back by itself; so does a session that could not be opened without it.
-  const onConnected = useCallback(() => {
-    if (useOpenSession.getState().problem) void openSession(id);
-  }, [id]);
-  useSessionEvents(id, { onMessage, onSession, onConnected });
+  };
+  useSessionEvents(id, {
+    onMessage: () => void refreshHistory().catch(() => undefined),
+    onSession: (changed) => changed.streaming && chat.follow(),
+    onStream,
+  });
 
   const setTab = (next: PanelTab | null) => {
     const params = new URLSearchParams(window.location.search);
@@ -111,13 +109,6 @@ export function ChatPage({ session, header }: Props) {
     setDraft(emptyDraft);
     chat.send(text);
   };
-  // A send that failed gives the text back; nothing typed is lost.
-  useEffect(() => {
-    if (chat.problem && chat.unsent.current) {
-      takeBack(chat.unsent.current);
-      chat.unsent.current = null;
-    }
-  }, [chat.problem, chat.unsent, takeBack]);
 
   const lastMessage = (role: Message["role"]) =>
     [...open.history.known.values()].filter((message): message is Message => message?.role === role).sort((a, b) => b.position - a.position)[0];
@@ -167,7 +158,7 @@ export function ChatPage({ session, header }: Props) {
     useOpenSession.setState({ bannerClosed: true });
     // A message that could not go out waits as a draft: sending it compacts first.
     if (draftText(draft)) send();
-    else void compactNow();
+    else void compactNow({}, RETRIES);
   };
 
   useChatKeys({
@@ -184,7 +175,8 @@ export function ChatPage({ session, header }: Props) {
   const panel = (
     <ErrorBoundary><Panel session={session} tab={tab ?? "context"} onTab={setTab} onClose={closePanel} onUndo={setUndoing} onShow={showRecord} onJump={(position) => { jumpTo(position); if (!wide) setTab(null); }} /></ErrorBoundary>
   );
-  const failed = open.compaction.phase === "failed" && !open.bannerClosed;
+  // What the banner offers is refused until the exchange is over, and a message that did not go out is not back before.
+  const failed = open.compaction.phase === "failed" && !open.bannerClosed && !streaming && !chat.unsettled;
   const empty = open.loaded && open.history.total === 0 && chat.messages.length === 0;
   return (
     <div className="flex min-h-0 flex-1">
@@ -226,7 +218,7 @@ export function ChatPage({ session, header }: Props) {
                 draftKept={draftText(draft) !== ""}
                 onDismiss={() => useOpenSession.setState({ bannerClosed: true })}
                 onRetry={retryCompaction}
-                onPrune={() => { useOpenSession.setState({ bannerClosed: true }); void compactNow({ mode: "prune" }); }}
+                onPrune={() => { useOpenSession.setState({ bannerClosed: true }); void compactNow({ mode: "prune" }, RETRIES); }}
                 onNewSession={() => void startNew()}
                 onReviewPins={() => { setPreference({ panelOpen: true }); setTab("context"); }}
                 onExport={() => void exportSession(id, session.title)}

@@ -122,7 +122,7 @@ export const MessageView = memo(function MessageView({ message, sessionId, onPin
   const { position, role, state = "sent", pinned = false } = message;
   const mine = role === "user";
   const who = mine ? "You" : role === "system" ? "System" : "Assistant";
-  const stopped = message.finish_reason === "stopped" || message.finish_reason === "aborted" || message.finish_reason === "abort";
+  const stopped = message.finish_reason === "interrupted";
   const actions = position !== undefined && !message.streaming;
   return (
     <article

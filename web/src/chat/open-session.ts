@@ -2,7 +2,7 @@
 import { create } from "zustand";
 import { eventKey, idle, isRunning, phaseText, reduceCompaction, replay, type CompactionState } from "../context/compaction";
 import { useUsage } from "../context/usage";
-import { api, ApiError, BUSY_TEXT, errorText, sessionPath } from "../lib/api";
+import { api, ApiError, errorText, sessionPath } from "../lib/api";
 import { storedCompactions } from "../lib/stored-events";
 import type { CompactionEvent, CompactionRecord, CompactResult, Message, MessagePage, Notice, Session, Usage } from "../lib/types";
 import { changeSession, markFailed, refreshSession, rememberSession, sessionById } from "../sessions/store";
@@ -41,15 +41,22 @@ const { setState, getState } = useOpenSession;
 
 const PAGE = 60;
 const DONE_MS = 6000;
+const BUSY_MS = 1000;
 const fetching = new Set<number>();
 
 function isOpen(id: string): boolean {
   return getState().id === id;
 }
 
-export async function openSession(id: string) {
+/** Another session comes to the screen; nothing is known of it yet. */
+export function startSession(id: string) {
   fetching.clear();
   setState({ id, ...blank });
+}
+
+/** Reads the session on the screen. What the streams brought meanwhile is newer and stays. */
+export async function openSession(id: string) {
+  const askedAt = performance.now();
   try {
     const [session, page, events] = await Promise.all([
       api.get<Session>(sessionPath(id)),
@@ -57,16 +64,21 @@ export async function openSession(id: string) {
       storedCompactions(id),
     ]);
     if (!isOpen(id)) return;
-    rememberSession(session);
-    // What came in over the streams meanwhile is newer than what was fetched.
+    rememberSession(session, askedAt);
     setState((state) => ({
       loaded: true,
+      problem: "",
       history: withPage(emptyHistory, page, null),
       events: merged(events, state.events),
       compaction: state.compaction === idle ? replay(events, session.compacting) : state.compaction,
     }));
   } catch (error) {
-    if (isOpen(id)) setState({ loaded: true, problem: errorText(error) });
+    if (!isOpen(id)) return;
+    setState({ loaded: true, problem: errorText(error) });
+    // Nothing else would try again where the stream itself did not break.
+    if (error instanceof ApiError && error.code === "offline") {
+      setTimeout(() => isOpen(id) && getState().problem && void openSession(id), BUSY_MS);
+    }
     return;
   }
   await loadRecords(id).catch((error: unknown) => showToast("warning", "Records not loaded", errorText(error)));
@@ -141,7 +153,9 @@ export function applyCompactionEvent(id: string, event: CompactionEvent) {
   }
   const compaction = reduceCompaction(state.compaction, event);
   if (compaction.phase === "failed" || compaction.phase === "done") markFailed(id, compaction.phase === "failed");
-  setState({ events: merged(state.events, [event]), compaction, bannerClosed: false });
+  // Later events of the same failure do not bring back a banner that was closed.
+  const bannerClosed = state.bannerClosed && compaction === state.compaction;
+  setState({ events: merged(state.events, [event]), compaction, bannerClosed });
   if (compaction.phase !== state.compaction.phase) announce(phaseText(compaction, isRolling(id)) || compaction.error);
   if (event.event !== "compaction-complete") return;
   useUsage.getState().compacted(id, event.tokensAfter);
@@ -159,7 +173,7 @@ function afterCompaction(id: string, done: CompactionState) {
   }, DONE_MS);
 }
 
-async function refreshAll(id: string) {
+export async function refreshAll(id: string) {
   try {
     await Promise.all([loadRecords(id), refreshHistory(true), refreshSession(id)]);
   } catch (error) {
@@ -172,14 +186,21 @@ export function jumpTo(position: number, { back = false, focus = "" } = {}) {
   setState((state) => ({ jump: { position, back, focus, request: (state.jump?.request ?? 0) + 1 } }));
 }
 
-export async function compactNow(body: { focus?: string; mode?: "auto" | "prune" } = {}) {
+/** `retries`: how often a session that is busy is asked again. */
+export async function compactNow(body: { focus?: string; mode?: "auto" | "prune" } = {}, retries = 0) {
   const { id } = getState();
   try {
     const result = await api.post<CompactResult>(sessionPath(id, "/compact"), body);
     reportResult(id, result);
   } catch (error) {
-    reportFailure(id, error);
+    if (!isBusy(error) || retries === 0) return reportFailure(id, error);
+    await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+    if (isOpen(id)) await compactNow(body, retries - 1);
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409 && error.code !== "cancelled";
 }
 
 /** What Compact now, Prune only and Apply end with: the usage, and a word if nothing changed. */
@@ -195,7 +216,7 @@ export function reportResult(id: string, result: CompactResult) {
 function reportFailure(id: string, error: unknown) {
   if (!isOpen(id)) return;
   if (error instanceof ApiError && error.code === "cancelled") return;
-  if (error instanceof ApiError && error.status === 409) return showToast("info", BUSY_TEXT);
+  if (isBusy(error)) return showToast("info", errorText(error));
   // The stream reports a failed compaction with more detail; this is for when it could not even begin.
   if (getState().compaction.phase !== "failed") {
     setState((state) => ({

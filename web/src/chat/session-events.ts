@@ -1,5 +1,5 @@
 /** The session's own event stream: what other tabs, the terminal and background work do to it. */
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { follow } from "../lib/sse";
 import type { CompactionEvent, Notice, Session, Usage } from "../lib/types";
 import { refreshSession } from "../sessions/store";
@@ -13,7 +13,8 @@ export interface SessionEvent {
 interface Handlers {
   onMessage: () => void;
   onSession: (session: Session) => void;
-  onConnected?: () => void;
+  /** Called with true when the stream is open, with false when it could not be opened or broke. */
+  onStream?: (open: boolean) => void;
 }
 
 /** Gives one event to the part of the page that it concerns. Unknown types are skipped: servers may be newer. */
@@ -33,14 +34,21 @@ export function dispatchEvent(id: string, event: SessionEvent, handlers: Handler
   }
 }
 
+/**
+ * The stream begins with what happens once it is open: what is read before that may lack what came in between.
+ * It stays open while the session is on the screen, whatever handles its events just now.
+ */
 export function useSessionEvents(id: string, handlers: Handlers) {
-  const { onMessage, onSession, onConnected } = handlers;
+  const current = useRef(handlers);
+  useEffect(() => {
+    current.current = handlers;
+  });
   useEffect(() => {
     if (!id) return;
     return follow({
       path: `/api/sessions/${encodeURIComponent(id)}/events`,
-      onState: (open) => open && onConnected?.(),
-      onEvent: (event) => dispatchEvent(id, JSON.parse(event.data) as SessionEvent, { onMessage, onSession }),
+      onState: (open) => current.current.onStream?.(open),
+      onEvent: (event) => dispatchEvent(id, JSON.parse(event.data) as SessionEvent, current.current),
     });
-  }, [id, onConnected, onMessage, onSession]);
+  }, [id]);
 }

@@ -26,15 +26,21 @@ export function sendProblem(error: Error): string {
   return error.message;
 }
 
+/** What was begun last: what ends late must not touch what came after it. */
+interface Exchange {
+  /** What was typed for it; null where it is about a stored message. */
+  text: string | null;
+  failed: boolean;
+}
+
 /** `onUnsent` takes back the text of a message that did not go out. */
 export function useChatSession(id: string, onUnsent: (text: string) => void) {
   const [problem, setProblem] = useState("");
   /** The newest stored position when the exchange began: newer rows are the live ones until it ends. */
   const [storedUpTo, setStoredUpTo] = useState<number | null>(null);
-  const unsent = useRef<string | null>(null);
-  const failed = useRef(false);
-  /** Counts what was begun: what ends late must not touch what came after it. */
-  const exchange = useRef(0);
+  /** From the send until what became of it is known: only then is the next message, or a retry, accepted. */
+  const [unsettled, setUnsettled] = useState(false);
+  const exchange = useRef<Exchange>({ text: null, failed: false });
 
   const onData = useCallback(
     (part: { type: string; data: unknown }) => {
@@ -52,15 +58,15 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
     experimental_throttle: 32,
     onData: (part) => onData(part as { type: string; data: unknown }),
     onFinish: ({ isAbort, isError, isDisconnect }) => {
-      if (!isError && !isDisconnect && !failed.current) {
-        unsent.current = null;
-        announce(isAbort ? "Reply stopped" : "Reply finished");
-      }
+      if (!isError && !isDisconnect && !exchange.current.failed) announce(isAbort ? "Reply stopped" : "Reply finished");
       void settle();
     },
     onError: (error) => {
-      failed.current = true;
+      const { text } = exchange.current;
+      exchange.current.failed = true;
       setProblem(sendProblem(error));
+      // A send that failed gives the text back; nothing typed is lost.
+      if (text) onUnsent(text);
     },
   });
   const { setMessages, sendMessage, regenerate, stop, resumeStream, status } = chat;
@@ -68,6 +74,7 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
   /** The exchange is over: its messages come from the store from now on. */
   const settle = useCallback(async () => {
     const ended = exchange.current;
+    setUnsettled(true);
     changeSession(id, { streaming: false });
     try {
       await refreshHistory();
@@ -77,23 +84,25 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
     } catch {
       // Without the server the live messages stay on the screen.
     }
-    // A message whose compaction was canceled or failed was not stored: it goes back to where it was typed.
     const session = await refreshSession(id);
-    if (session?.draft && ended === exchange.current) onUnsent(session.draft);
+    if (ended !== exchange.current) return;
+    // A message whose compaction was canceled or failed was not stored: it goes back to where it was typed.
+    // One that was given back already may have been changed there since.
+    if (session?.draft && !(ended.failed && ended.text)) onUnsent(session.draft);
+    setUnsettled(false);
   }, [id, onUnsent, setMessages]);
 
-  const begin = useCallback(() => {
-    exchange.current += 1;
-    failed.current = false;
+  const begin = useCallback((text: string | null, upTo: number | null) => {
+    exchange.current = { text, failed: false };
+    setUnsettled(true);
     setProblem("");
-    const { loaded, history } = useOpenSession.getState();
-    setStoredUpTo(loaded ? history.last : null);
+    setStoredUpTo(upTo);
   }, []);
 
   const send = useCallback(
     (text: string) => {
-      begin();
-      unsent.current = text;
+      const { loaded, history } = useOpenSession.getState();
+      begin(text, loaded ? history.last : null);
       void sendMessage({ text });
     },
     [begin, sendMessage],
@@ -102,25 +111,21 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
   /** The reply to a stored message again; the message itself stays where it is. */
   const retry = useCallback(
     (position: number, text: string) => {
-      exchange.current += 1;
-      setProblem("");
-      setStoredUpTo(position);
+      begin(null, position);
       setMessages([{ id: `m${position}`, role: "user", parts: [{ type: "text", text }] }]);
       void regenerate();
     },
-    [regenerate, setMessages],
+    [begin, regenerate, setMessages],
   );
 
   /** A stored message with other words: what came after it is no longer part of the conversation. */
   const edit = useCallback(
     (position: number, text: string) => {
-      exchange.current += 1;
-      setProblem("");
-      setStoredUpTo(position - 1);
+      begin(null, position - 1);
       setMessages([{ id: `m${position}`, role: "user", parts: [{ type: "text", text }] }]);
       void sendMessage({ text, messageId: `m${position}` });
     },
-    [sendMessage, setMessages],
+    [begin, sendMessage, setMessages],
   );
 
   const stopReply = useCallback(async () => {
@@ -133,8 +138,8 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
   }, [resumeStream, status]);
 
   return useMemo(
-    () => ({ messages: chat.messages, status, problem, setProblem, storedUpTo, send, retry, edit, stopReply, follow, settle, unsent }),
-    [chat.messages, edit, follow, problem, retry, send, settle, status, stopReply, storedUpTo],
+    () => ({ messages: chat.messages, status, unsettled, problem, storedUpTo, send, retry, edit, stopReply, follow }),
+    [chat.messages, edit, follow, problem, retry, send, status, stopReply, storedUpTo, unsettled],
   );
 }
 

@@ -79,7 +79,7 @@ export function ContextTab({ session, onUndo, onShow, onAllRecords, onJump }: Pr
         </Block>
       )}
       <Block title="Next compaction">
-        <NextCompaction key={`${session.id}-${session.preset}`} session={session} usage={usage} />
+        <NextCompaction key={session.id} session={session} usage={usage} />
       </Block>
       <Block title="Records" aside={records.length > 3 && <LinkButton onClick={onAllRecords}>All {records.length}</LinkButton>}>
         {records.length === 0 && <p className="text-dense text-text-2">Nothing has been compacted yet.</p>}

@@ -57,20 +57,35 @@ function usePlan(id: string, body: Record<string, unknown>, tokens: number | und
 /** Preset, trigger and keep-counts; each change shows its plan before Apply does anything. */
 export function NextCompaction({ session, usage }: { session: Session; usage: Usage | undefined }) {
   const presets = useSessions((state) => state.settings)?.presets ?? [];
-  const [preset, setPreset] = useState(session.preset);
+  /** What is being edited; null follows the session. Whoever edits keeps what they typed, whatever happens meanwhile. */
+  const [edited, setEdited] = useState<string | null>(null);
+  const preset = edited ?? session.preset;
   const chosen = presets.find((entry) => entry.name === preset);
-  const policy: Record<string, unknown> = { ...chosen?.policy, ...(preset === session.preset ? session.policy : {}) };
+  // A list of sessions leaves their policies out: no field shows the preset's number where the session has its own.
+  const policy: Record<string, unknown> | null | undefined = preset === session.preset ? session.policy : chosen?.policy;
   const [changes, setChanges] = useState<Record<string, number>>({});
   const [showSteps, setShowSteps] = useState(false);
   const changed = preset !== session.preset || Object.keys(changes).length > 0;
-  const body = { now: true, ...(changed ? { preset } : {}), ...(Object.keys(changes).length ? { policy: changes } : {}) };
+  // The server takes a policy as a whole: what was changed before goes along.
+  const wanted = { ...(preset === session.preset ? session.policy_changes : {}), ...changes };
+  const settings = { preset, ...(Object.keys(wanted).length ? { policy: wanted } : {}) };
+  const body = { now: true, ...(changed ? settings : {}) };
   const { plan, problem } = usePlan(session.id, body, usage?.tokens);
 
-  const trigger = changes.trigger_pct ?? (policy.trigger_pct as number | undefined) ?? chosen?.trigger_pct;
-  const change = (name: string, value: number) => setChanges((before) => ({ ...before, [name]: value }));
-  const apply = async () => {
-    await patchSession(session.id, { preset, ...(Object.keys(changes).length ? { policy: changes } : {}) });
+  const trigger = changes.trigger_pct ?? (policy?.trigger_pct as number | undefined);
+  const change = (name: string, value: number) => {
+    setEdited(preset);
+    setChanges((before) => ({ ...before, [name]: value }));
+  };
+  const reset = () => {
+    setEdited(null);
     setChanges({});
+  };
+  const apply = async () => {
+    const sent = changes;
+    if (!(await patchSession(session.id, settings))) return;
+    setEdited(null);
+    setChanges((now) => (now === sent ? {} : now));
     showToast("info", "Saved", "Takes effect with the next message.");
   };
   const input = "h-7 w-16 rounded-[7px] border border-line-2/60 bg-surface px-2 text-right text-dense font-medium";
@@ -84,7 +99,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
       <div className="grid gap-1 text-dense">
         <div className="flex items-center justify-between gap-2">
           <span>Preset</span>
-          <Select label="Compaction preset" value={preset} options={presets.map((entry) => ({ value: entry.name, label: entry.name }))} onChange={(name) => { setPreset(name); setChanges({}); }} />
+          <Select label="Compaction preset" value={preset} options={presets.map((entry) => ({ value: entry.name, label: entry.name }))} onChange={(name) => { setEdited(name); setChanges({}); }} />
         </div>
         {trigger !== undefined && (
           <label className="flex items-center justify-between gap-2">
@@ -92,7 +107,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
             <input type="number" min={1} max={100} value={Math.round(trigger * 100)} className={input} onChange={(event) => change("trigger_pct", Number(event.target.value) / 100)} />
           </label>
         )}
-        {numbers(policy).map((field) => (
+        {numbers(policy ?? {}).map((field) => (
           <label key={field.name} className="flex items-center justify-between gap-2">
             <span>{fieldLabel(field.name)}</span>
             <input type="number" min={0} max={1000} value={changes[field.name] ?? field.value} className={input} onChange={(event) => change(field.name, Number(event.target.value))} />
@@ -126,7 +141,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
       {changed && (
         <div className="mt-2 flex gap-2">
           <Button small variant="primary" onClick={() => void apply()}>Apply</Button>
-          <Button small onClick={() => { setPreset(session.preset); setChanges({}); }}>Reset</Button>
+          <Button small onClick={reset}>Reset</Button>
         </div>
       )}
     </div>

@@ -48,9 +48,10 @@ export function SessionPage({ id, view, onDrawer }: Props) {
 
   useEffect(() => {
     if (!missing) return;
+    const askedAt = performance.now();
     api
       .get<Session>(sessionPath(id))
-      .then(rememberSession)
+      .then((session) => rememberSession(session, askedAt))
       .catch((error: unknown) => setProblem(errorText(error)));
   }, [id, missing]);
 

@@ -44,18 +44,30 @@ const { setState, getState } = useSessions;
 
 /** When a compaction of a session was last seen to end: an answer that was asked for before knows less. */
 const ended = new Map<string, number>();
+/** When this page last changed a session: an answer that was asked for before may be from before the change. */
+const changed = new Map<string, number>();
+
+/** Takes in what the server says of sessions; `askedAt` is when the page asked for it. */
+export function rememberSessions(answers: Session[], askedAt: number) {
+  const news = new Map<string, Session>();
+  for (const answer of answers) {
+    if (askedAt < (changed.get(answer.id) ?? 0)) continue;
+    const late = answer.compacting && askedAt < (ended.get(answer.id) ?? 0);
+    news.set(answer.id, late ? { ...answer, compacting: false } : answer);
+    if (answer.usage) useUsage.getState().set(answer.id, answer.usage);
+  }
+  setState((state) => {
+    const sessions = state.sessions.map((known) => {
+      const now = news.get(known.id);
+      news.delete(known.id);
+      return now ? merged(known, now) : known;
+    });
+    return { sessions: [...news.values(), ...sessions] };
+  });
+}
 
 export function rememberSession(answer: Session, askedAt = performance.now()) {
-  const late = answer.compacting && askedAt < (ended.get(answer.id) ?? 0);
-  const session = late ? { ...answer, compacting: false } : answer;
-  if (session.usage) useUsage.getState().set(session.id, session.usage);
-  setState((state) => {
-    const known = state.sessions.some((other) => other.id === session.id);
-    const sessions = known
-      ? state.sessions.map((other) => (other.id === session.id ? merged(other, session) : other))
-      : [session, ...state.sessions];
-    return { sessions };
-  });
+  rememberSessions([answer], askedAt);
 }
 
 /** A list says less of a session than the session itself: what it leaves out stays as it was. */
@@ -80,13 +92,15 @@ export async function loadSettings() {
 }
 
 export async function loadSessions() {
+  const askedAt = performance.now();
   try {
     const [page, spaces] = await Promise.all([
       api.get<{ sessions: Session[]; next_cursor: string | null }>("/api/sessions?limit=200"),
       api.get<{ spaces: Space[] }>("/api/spaces"),
     ]);
-    for (const session of page.sessions) if (session.usage) useUsage.getState().set(session.id, session.usage);
-    setState({ sessions: page.sessions, spaces: spaces.spaces, loaded: true, problem: "" });
+    // The session on the screen may be known already, and better than a list knows it.
+    rememberSessions(page.sessions, askedAt);
+    setState({ spaces: spaces.spaces, loaded: true, problem: "" });
     for (const session of page.sessions) if (!(session.id in getState().seen)) markSeen(session.id, session.message_count);
     if (page.next_cursor) void loadMore(page.next_cursor);
   } catch (error) {
@@ -96,11 +110,11 @@ export async function loadSessions() {
 
 async function loadMore(cursor: string) {
   for (let next: string | null = cursor; next; ) {
+    const askedAt = performance.now();
     const page: { sessions: Session[]; next_cursor: string | null } = await api.get(
       `/api/sessions?limit=200&cursor=${encodeURIComponent(next)}`,
     );
-    for (const session of page.sessions) if (session.usage) useUsage.getState().set(session.id, session.usage);
-    setState((state) => ({ sessions: [...state.sessions, ...page.sessions] }));
+    rememberSessions(page.sessions, askedAt);
     next = page.next_cursor;
   }
 }
@@ -128,11 +142,16 @@ export async function createSession(body: Record<string, unknown> = {}): Promise
   }
 }
 
-export async function patchSession(id: string, change: Partial<Session>) {
+/** Says whether it was changed: what was typed for it may go only then. */
+export async function patchSession(id: string, change: Partial<Session>): Promise<boolean> {
   try {
-    rememberSession(await api.patch<Session>(sessionPath(id), change));
+    const session = await api.patch<Session>(sessionPath(id), change);
+    changed.set(id, performance.now());
+    rememberSession(session);
+    return true;
   } catch (error) {
     showToast("error", "Not changed", errorText(error));
+    return false;
   }
 }
 
@@ -140,6 +159,7 @@ export async function patchSession(id: string, change: Partial<Session>) {
 export async function deleteSession(id: string): Promise<boolean> {
   try {
     await api.delete(sessionPath(id));
+    changed.set(id, Infinity); // no answer that is still on its way brings it back
     setState((state) => ({ sessions: state.sessions.filter((session) => session.id !== id) }));
     return true;
   } catch (error) {
@@ -175,12 +195,14 @@ export function isUnread(session: Session, seen: Record<string, number>): boolea
 /** What other tabs, the terminal and background work did to the sessions: the newest ones again. */
 export async function refreshSessions() {
   const askedAt = performance.now();
+  const before = new Set(getState().sessions.map((session) => session.id));
   try {
     const page = await api.get<{ sessions: Session[]; next_cursor: string | null }>("/api/sessions?limit=50");
-    for (const session of page.sessions) rememberSession(session, askedAt);
+    rememberSessions(page.sessions, askedAt);
     if (page.next_cursor) return;
     const still = new Set(page.sessions.map((session) => session.id));
-    setState((state) => ({ sessions: state.sessions.filter((session) => still.has(session.id)) }));
+    // One that was made meanwhile is not gone.
+    setState((state) => ({ sessions: state.sessions.filter(({ id }) => still.has(id) || !before.has(id)) }));
   } catch {
     // The list keeps what it knew; the next look may succeed.
   }

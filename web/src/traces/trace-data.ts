@@ -29,7 +29,18 @@ export function listPath({ q, status }: ListQuery, limit: number, cursor: string
   return `/traces?${params.toString()}`;
 }
 
-export function useTraceList({ q, status }: ListQuery) {
+/** Says of an answer whether the question has been asked anew since. `again`: this asks it anew. */
+function useNewest() {
+  const asked = useRef(0);
+  return useCallback((again = true) => {
+    if (again) asked.current += 1;
+    const own = asked.current;
+    return () => own === asked.current;
+  }, []);
+}
+
+/** `ready`: the live tail is open, so that nothing falls between what is read and what it brings. */
+export function useTraceList({ q, status }: ListQuery, ready: boolean) {
   const [traces, setTraces] = useState<TraceSummary[]>([]);
   const [cursor, setCursor] = useState<string | null>(null);
   const [total, setTotal] = useState<number | null>(null);
@@ -39,54 +50,65 @@ export function useTraceList({ q, status }: ListQuery) {
   const [errors, setErrors] = useState<number | null>(null);
 
   const path = useCallback((next: string | null) => listPath({ q, status }, 100, next), [q, status]);
+  const ask = useNewest();
 
   const load = useCallback(async () => {
+    const isNewest = ask();
     try {
       const [page, failed] = await Promise.all([
         api.get<TracePage>(path(null)),
         api.get<TracePage>(listPath({ q: "", status: "error" }, 1, null)),
       ]);
+      if (!isNewest()) return;
       setErrors(failed.total);
       setTraces(page.traces);
       setCursor(page.next_cursor);
       setTotal(page.total);
       setProblem("");
     } catch (error) {
+      if (!isNewest()) return;
       setProblem(errorText(error));
     }
     setLoaded(true);
-  }, [path]);
+  }, [ask, path]);
 
   const more = useCallback(async () => {
     if (!cursor) return;
+    const isNewest = ask(false);
     const page = await api.get<TracePage>(path(cursor));
+    if (!isNewest()) return;
     setTraces((before) => [...before, ...page.traces]);
     setCursor(page.next_cursor);
-  }, [cursor, path]);
+  }, [ask, cursor, path]);
 
   useEffect(() => {
+    if (!ready) return;
     const timer = setTimeout(() => void load(), q ? 250 : 0);
     return () => clearTimeout(timer);
-  }, [load, q]);
+  }, [load, q, ready]);
 
   return { traces, total, errors, loaded, problem, load, more: cursor ? more : null };
 }
 
-export function useTrace(id: string) {
+export function useTrace(id: string, ready: boolean) {
   const [trace, setTrace] = useState<Trace | null>(null);
   const [problem, setProblem] = useState("");
+  const ask = useNewest();
   const load = useCallback(async () => {
+    const isNewest = ask();
     if (!id) return setTrace(null);
     try {
-      setTrace(await api.get<Trace>(`/traces/${encodeURIComponent(id)}`));
+      const found = await api.get<Trace>(`/traces/${encodeURIComponent(id)}`);
+      if (!isNewest()) return;
+      setTrace(found);
       setProblem("");
     } catch (error) {
-      setProblem(errorText(error));
+      if (isNewest()) setProblem(errorText(error));
     }
-  }, [id]);
+  }, [ask, id]);
   useEffect(() => {
-    void load();
-  }, [load]);
+    if (ready) void load();
+  }, [load, ready]);
   return { trace: trace?.trace_id === id ? trace : null, problem, load };
 }
 
@@ -101,22 +123,31 @@ function traceOf(data: string): string {
   }
 }
 
-/** The live tail. `onChange` gets the traces that changed, at most every 700 ms, never while paused. */
-export function useLive(onChange: (changed: Set<string> | null) => void) {
+/** The live tail. `onChange` gets the traces that changed, at most every 700 ms, never while paused; null: perhaps all. */
+export function useLive(onChange: (changed: Set<string> | null) => void, onStart: () => void) {
   const [open, setOpen] = useState(false);
   const [paused, setPaused] = useState(false);
   const [waiting, setWaiting] = useState(0);
   const state = useRef({ paused: false, changed: new Set<string>(), timer: undefined as ReturnType<typeof setTimeout> | undefined });
   const change = useRef(onChange);
+  const start = useRef(onStart);
   useEffect(() => {
     change.current = onChange;
+    start.current = onStart;
   });
 
   useEffect(() => {
     const now = state.current;
+    let started = false;
     const stop = follow({
       path: "/events",
-      onState: setOpen,
+      onState: (connected) => {
+        setOpen(connected);
+        // Open, or refused: either way there is nothing more to wait for. What went by while it was broken is read again.
+        if (!started) start.current();
+        else if (connected && !now.paused) change.current(null);
+        started = true;
+      },
       onEvent: (event) => {
         if (event.data.includes('"type":"connected"') || event.data.includes('"type": "connected"')) return;
         if (now.paused) return setWaiting((before) => before + 1);

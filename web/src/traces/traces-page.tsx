@@ -1,5 +1,5 @@
 import { ChartNoAxesGantt, Menu, Moon, Search, Settings } from "lucide-react";
-import { useCallback, useEffect } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useKeys } from "../lib/keys";
 import { nextTheme, setPreference, usePreferences } from "../lib/preferences";
@@ -30,20 +30,21 @@ function Rail({ onPalette }: { onPalette: () => void }) {
 
 export default function TracesPage({ onPalette }: { onPalette: () => void }) {
   const [path, go] = useLocation();
-  const sessions = useSessions((state) => state.sessions);
+  const { sessions, tracesOnly } = useSessions();
   const params = new URLSearchParams(useSearch());
   const id = /^\/traces\/(.+)$/.exec(path)?.[1];
   const traceId = id ? decodeURIComponent(id) : "";
   // Inside a trace `q` searches its spans; the words of the list are `list` then.
   const listQuery = params.get(traceId ? "list" : "q") ?? "";
   const status = params.get("status") ?? "";
-  const list = useTraceList({ q: listQuery, status });
-  const { trace, problem, load } = useTrace(traceId);
+  const [ready, setReady] = useState(false);
+  const list = useTraceList({ q: listQuery, status }, ready);
+  const { trace, problem, load } = useTrace(traceId, ready);
   // A trace of thousands of spans is fetched again only when it has something new itself.
   const live = useLive((changed) => {
     void list.load();
     if (!changed || changed.has(traceId)) void load();
-  });
+  }, () => setReady(true));
 
   const setParams = useCallback(
     (change: Record<string, string | null>) => {
@@ -66,10 +67,12 @@ export default function TracesPage({ onPalette }: { onPalette: () => void }) {
   return (
     <div className="flex h-full min-h-0">
       <Rail onPalette={onPalette} />
-      <div className={`min-h-0 border-r border-line ${traceId ? "hidden w-[272px] flex-none xl:block" : "min-w-0 flex-1 xl:w-[272px] xl:flex-none"}`}>
-        <div className="flex items-center p-2 md:hidden">
-          <Link href="/" aria-label="Sessions" className="flex size-8 items-center justify-center"><Menu size={16} aria-hidden /></Link>
-        </div>
+      <div className={`min-h-0 flex-col border-r border-line ${traceId ? "hidden w-[272px] flex-none xl:flex" : "flex min-w-0 flex-1 xl:w-[272px] xl:flex-none"}`}>
+        {!tracesOnly && (
+          <div className="flex flex-none items-center p-2 md:hidden">
+            <Link href="/" aria-label="Sessions" className="flex size-8 items-center justify-center"><Menu size={16} aria-hidden /></Link>
+          </div>
+        )}
         <TraceList
           {...list}
           current={traceId}
