@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { badge, factsOf, kindOf, type Span } from "./spans";
-import { ancestors, isHit, ms, pan, readKinds, ticks, visibleRows, zoom } from "./timeline";
+import { ancestors, isHit, ms, pan, rangeParams, readKinds, ticks, visibleRows, zoom, type Range } from "./timeline";
 
 function span(id: string, parent: string | null, depth: number, more: Partial<Span> = {}): Span {
   return { span_id: id, parent_id: parent, kind: "custom", name: id, status: "ok", started_at: null, duration_ms: 10, offset_ms: 0, depth, children: 0, orphan: false, data: {}, ...more };
@@ -58,6 +58,14 @@ describe("the time axis", () => {
     expect(zoom(near, 10, 51_600)).toEqual(all);
     expect(pan(near, -1, 51_600)).toEqual(near);
     expect(pan(near, 5, 51_600).t1).toBe(51_600);
+  });
+  it("comes back to the whole, whatever the address rounds away", () => {
+    for (const total of [3.217, 630.04, 630.06, 50_390.013, 50_390.049]) {
+      const steps = [(now: Range) => zoom(now, 0.6, total), (now: Range) => pan(now, 0.25, total), (now: Range) => zoom(now, 1 / 0.6, total), (now: Range) => pan(now, -0.25, total)];
+      let text = rangeParams({ t0: 0, t1: total }, total);
+      for (const step of [...steps, ...steps]) text = rangeParams(step({ t0: Number(text.t0 ?? 0), t1: Number(text.t1 ?? total) }), total);
+      expect(text).toEqual({ t0: null, t1: null });
+    }
   });
   it("has round ticks", () => {
     expect(ticks({ t0: 0, t1: 18_000 })).toEqual([0, 5_000, 10_000, 15_000]);

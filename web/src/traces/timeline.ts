@@ -91,6 +91,12 @@ export function clamp(range: Range, total: number): Range {
   return { t0, t1: t0 + width };
 }
 
+/** How the address has a range. What is less than a pixel short of the whole is the whole: rounding leaves such rests. */
+export function rangeParams(range: Range, total: number): { t0: string | null; t1: string | null } {
+  const near = Math.max(total / 1000, 0.002);
+  return { t0: range.t0 <= near ? null : range.t0.toFixed(3), t1: range.t1 >= total - near ? null : range.t1.toFixed(3) };
+}
+
 /** Round times for the axis: steps of 1, 2 or 5 times a power of ten. */
 export function ticks(range: Range, most = 6): number[] {
   const rough = (range.t1 - range.t0) / most;

@@ -12,7 +12,7 @@ import { Inspector } from "./inspector";
 import { Overview } from "./overview";
 import { KINDS, tokenCounts, traceTitle, type Span, type Trace } from "./spans";
 import { SpanTree } from "./span-tree";
-import { ancestors, isHit, ms, pan, readKinds, slowFrom, traceLength, visibleRows, zoom, type Range } from "./timeline";
+import { ancestors, isHit, ms, pan, rangeParams, readKinds, slowFrom, traceLength, visibleRows, zoom, type Range } from "./timeline";
 
 interface Props {
   trace: Trace;
@@ -66,7 +66,7 @@ export function TraceView({ trace, params, onParams, onPause }: Props) {
   const hitSet = useMemo(() => new Set(hits), [hits]);
   const hitAt = useMemo(() => hits.indexOf(selected), [hits, selected]);
 
-  const setRange = (next: Range) => onParams({ t0: next.t0 <= 0 ? null : next.t0.toFixed(1), t1: next.t1 >= total ? null : next.t1.toFixed(1) });
+  const setRange = (next: Range) => onParams(rangeParams(next, total));
   const select = (id: string) => {
     onPause();
     onParams({ span: id });
