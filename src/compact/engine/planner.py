@@ -77,4 +77,5 @@ class Planner:
 
 def _summaries(base: Record) -> int:
     """How many there were. The version alone does not say: it keeps counting after an undo."""
-    return 1 if base.parent is None else base.version
+    is_first_since_undo = base.parent is None and base.revision > 0
+    return 1 if is_first_since_undo else base.version

@@ -196,6 +196,22 @@ def test_a_fold_after_an_undo_is_not_repeated() -> None:
     assert desk.summarizer.calls == 2
 
 
+@pytest.mark.parametrize("begins", [[], [assistant("Welcome")]])
+def test_a_copied_session_folds_when_the_first_one_would(begins: list[Any]) -> None:
+    """The first fold leaves more turns than the later ones; a copy does not begin anew with that."""
+
+    def asked(copied_at: int) -> list[int]:
+        desk, history, counts = Desk("rolling", fold_slack_turns=0), list(begins), []
+        for number in range(13):
+            history.append(user(f"question {number}"))
+            desk.manager.preflight("copy" if number >= copied_at else "s", history)
+            history.append(assistant(f"answer {number}"))
+            counts.append(desk.summarizer.calls)
+        return counts
+
+    assert asked(copied_at=10) == asked(copied_at=13) == [0] * 7 + list(range(1, 7))
+
+
 @pytest.mark.parametrize("preset", SUMMARIZING)
 def test_a_caller_who_mixes_both_kinds_of_lists_gets_the_same_bytes(preset: str) -> None:
     desk = Desk(preset)
