@@ -6,10 +6,12 @@ tools come from the store. Only `save` and what it calls write to the store.
 
 from __future__ import annotations
 
+from bisect import insort_left
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from threading import Lock
 from typing import Any
 
@@ -69,6 +71,7 @@ class Session:
         self._newest: str | None = None
         """The newest known record: the next look begins after it."""
         self._archived: list[ArchivedStep] = []
+        """By how far they reach; of two that reach equally far, the older one comes last."""
         self._saved = store.memory(session_id) if isinstance(store, Remembers) else SessionMemory()
         self.scale = self._saved.scale
         """The provider's count divided by ours, as last observed."""
@@ -135,20 +138,15 @@ class Session:
     def archived(self, history: History) -> ArchivedStep | None:
         """The step whose transcript covers most of this history, even if it was undone since."""
         first, end = history.first_position, history.length
-        return max(
-            (
-                step
-                for step in self._archived
-                if first <= step.reached <= end and history.source_at(step.reached) == step.key
-            ),
-            key=lambda step: step.reached,
-            default=None,
-        )
+        for step in reversed(self._archived):
+            if first <= step.reached <= end and history.source_at(step.reached) == step.key:
+                return step
+        return None
 
     def learn(self, record: Record) -> None:
         self._learned.add(record.id)
         if (archived := archived_step(record)) is not None:
-            self._archived.append(archived)
+            insort_left(self._archived, archived, key=attrgetter("reached"))
         self.steps = max(self.steps, record.step)
         if record.kind is RecordKind.RESTORE and record.revokes is not None:
             self._revoked.add(record.revokes)
