@@ -1,4 +1,4 @@
-"""All conversations of one store: opening them with their remembered settings, listing, deleting."""
+"""All conversations of one store: opens them with their remembered settings, lists and deletes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_SPACES = ("model", "preset", "policy")
 
 
 class _ChatManager(CompactManager):
-    """In a chat a session that was deleted is over: no reply that is still being written brings it back."""
+    """In a chat, a deleted session is over: no reply that is still being written brings it back."""
 
     _starts_over = False
 
@@ -37,8 +37,8 @@ class _ChatManager(CompactManager):
 class Chats:
     """What a door holds. One serves many conversations, threads and tasks.
 
-    `models` gives the chat model of a name; the name of the default one is `config.model`. `configure` turns
-    the remembered settings of a session (`preset`, `policy`) into the configuration for it.
+    `models` returns the chat model for a name; the default's name is `config.model`. `configure` turns the
+    remembered settings of a session (`preset`, `policy`) into the configuration for it.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Chats:
         self.max_steps = max_steps
         """Model calls in one exchange."""
         self.delays_trim = delays_trim
-        """The terminal's S1.10: a due trim waits for one further turn at 90 %."""
+        """The terminal's S1.10: a due trim waits one more turn at 90%."""
         self._wiring: dict[str, Any] = {
             "summarizer": summarizer,
             "store": store,
@@ -82,7 +82,7 @@ class Chats:
         self._models: dict[str, ChatModel] = {}
 
     def open(self, session_id: str, **wanted: Any) -> Conversation:
-        """The conversation of this id, with its remembered settings; `wanted` (model, preset, policy) win.
+        """The conversation with this id and its remembered settings; `wanted` (model, preset, policy) win.
 
         A new one is stored with its first message, and so are its settings.
         """
@@ -107,7 +107,7 @@ class Chats:
     def model_for(
         self, settings: Mapping[str, Any], remembered: Mapping[str, Any]
     ) -> tuple[ChatModel, Notice | None]:
-        """The model of the settings; where a remembered one cannot be had now, the default answers."""
+        """The model of the settings; if a remembered one is not available, the default answers."""
         name = settings.get("model") or self.config.model
         try:
             return self.model(name), None
@@ -119,21 +119,21 @@ class Chats:
             return model, Notice(Severity.WARNING, Topic.SETTINGS, text)
 
     def settings_of(self, session_id: str) -> Mapping[str, Any]:
-        """What is remembered with the session, on top of what its space says."""
+        """What is remembered with the session, on top of its space's settings."""
         thread = self.store.session(session_id)
         found = newest_settings(self.store, thread) if thread is not None else {}
         own = {name: value for name, value in found.items() if value is not None}
         return {**self.space_settings(session_id), **own}
 
     def space_settings(self, session_id: str) -> Mapping[str, Any]:
-        """What the space of a session sets for those that live in it."""
+        """What the space of a session sets for the sessions in it."""
         thread = self.store.session(session_id)
         space = self.store.space(thread.space) if thread is not None and thread.space else None
         given = space.settings if space is not None else {}
         return {name: given[name] for name in _OF_SPACES if given.get(name)}
 
     def model(self, name: str) -> ChatModel:
-        """The model of that name, made once."""
+        """The model with that name, created once."""
         with self._lock:
             if name not in self._models:
                 self._models[name] = self.models(name)
@@ -145,7 +145,7 @@ class Chats:
         key = f"{model} {config.preset} {config.max_context_tokens} {config.policy.model_dump_json()}"
         with self._lock:
             if self._base is None:
-                # With the first model that is used, since a name such as `local` is no id with known limits.
+                # With the first model that is used, since a name such as `local` has no known limits.
                 self._base = self._managers[key] = _ChatManager(config, **self._wiring)
             if key not in self._managers:
                 self._managers[key] = self._base.for_model(
@@ -157,17 +157,17 @@ class Chats:
             return self._managers[key]
 
     def reload(self, session_id: str) -> None:
-        """Forget what is held of the session in memory: another process changed it."""
+        """Drop what is held of the session in memory: another process changed it."""
         for manager in list(self._managers.values()):
             manager.reload(session_id)
 
     def delete(self, session_id: str) -> bool:
-        """Remove a session with all that belongs to it; says whether it was there."""
+        """Remove a session with everything that belongs to it; returns whether it existed."""
         self.reload(session_id)
         return self.store.delete_session(session_id)
 
     def close(self) -> None:
-        """Deliver the events that wait, and stop what models run. The store stays open: it is the door's."""
+        """Deliver queued events, and stop what models run. The store stays open: it belongs to the door."""
         if self._base is not None:
             self._base.close()
         for model in self._models.values():
@@ -175,7 +175,7 @@ class Chats:
 
 
 def configured(config: CompactConfig, settings: Mapping[str, Any]) -> CompactConfig:
-    """The settings of a session on top of the configuration, whose own changes to its preset stay."""
+    """The settings of a session on top of the configuration, which keeps its own changes to its preset."""
     preset, policy = settings.get("preset") or config.preset, settings.get("policy") or {}
     if preset == config.preset and not policy:
         return config
@@ -186,7 +186,7 @@ def configured(config: CompactConfig, settings: Mapping[str, Any]) -> CompactCon
 
 
 def stop(model: ChatModel) -> None:
-    """Stop what a model runs, such as a server of its own."""
+    """Stop what a model runs, such as its own server."""
     close = getattr(model, "close", None)
     if callable(close):
         close()

@@ -34,7 +34,7 @@ _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
 
 @dataclass(frozen=True)
 class Status:
-    """A conversation in one line."""
+    """A conversation on one line."""
 
     model: str
     tokens: int
@@ -44,7 +44,7 @@ class Status:
 
 
 class Conversation:
-    """Open one with `Chats.open`. Exchanges of one conversation object come one after the other.
+    """Open one with `Chats.open`. Exchanges of one conversation object run one after the other.
 
     All methods but the exchanges are synchronous, and quick unless the store is slow: an event loop calls
     them with `asyncio.to_thread`.
@@ -63,7 +63,7 @@ class Conversation:
         self.model = model
         self.manager = manager
         self.engine_warnings: list[str] = []
-        """Warnings of the engine that no notice was made of yet."""
+        """Warnings of the engine that have not become notices yet."""
         self.compaction_words = ""
         """What the last compaction has to say, in the engine's words (S1.11)."""
         self.completed = 0
@@ -71,7 +71,7 @@ class Conversation:
         for event in early:
             self.hear(event)
         self.problems: list[Notice] = []
-        """What is to be said about how it was opened."""
+        """Notices about how it was opened."""
         with listening(self.hear):
             log.usage()
             self.cost = sum(number_in(turn, "cost") or 0.0 for turn in log.turns)
@@ -99,7 +99,7 @@ class Conversation:
 
     @property
     def head(self) -> list[Turn]:
-        """The system prompt: it stands before the turns, and a clear leaves it."""
+        """The system prompt: it comes before the turns, and a clear keeps it."""
         return self.log.head
 
     @property
@@ -109,7 +109,7 @@ class Conversation:
 
     @property
     def history(self) -> list[Turn]:
-        """What the engine is given: instructions of the space, system prompt, all turns."""
+        """What the engine gets: instructions of the space, system prompt, all turns."""
         return self.log.history
 
     @property
@@ -137,7 +137,7 @@ class Conversation:
 
     @property
     def tools(self) -> ToolRunner:
-        """The door's tools, and recall where the door offers it."""
+        """The door's tools, and recall if the door offers it."""
         tools = self.chats.tools
         if self.chats.offers_recall and isinstance(tools, Toolbox):
             return tools.with_tools(self._recall_tool())
@@ -158,7 +158,7 @@ class Conversation:
     def retry(self, replaced: int | None = None) -> Exchange:
         """Ask for another reply in place of the one at `replaced`, or of the last one.
 
-        The earlier one, and all that followed it, stays until a new one is there.
+        The earlier one, and everything after it, stays until a new one has arrived.
         """
         self.problems += self.catch_up()
         position = self._question_of(len(self.turns) - 1 if replaced is None else replaced)
@@ -174,7 +174,7 @@ class Conversation:
         return Exchange(self, self.log.question(content, self.agent), at=position)
 
     def _question_of(self, position: int) -> int:
-        """Where the user's message stands that the one at this position answers; or it is that one."""
+        """The position of the user's message that the one at this position answers; or it is that one."""
         if position < len(self.turns):
             for at in range(position, -1, -1):
                 if self.turns[at].get("role") == "user":
@@ -184,7 +184,7 @@ class Conversation:
     # -- the state of the window ---------------------------------------------------------------------------
 
     def hear(self, event: Event) -> None:
-        """Take in an event of the engine."""
+        """Handle an event of the engine."""
         self.completed += event.name is EventName.COMPLETE
         if event.name is not EventName.WARNING:
             return
@@ -196,7 +196,7 @@ class Conversation:
             self.engine_warnings.append(message)
 
     def reset(self) -> None:
-        """Read the session again: turns came in, or a compaction was undone."""
+        """Read the session again: turns were added, or a compaction was undone."""
         self.state = trimmed()
         self.start = self.log.start
         self.sizes = [size for turn in self.turns[self.start :] if (size := context_of(turn))]
@@ -213,11 +213,11 @@ class Conversation:
         self.recount()
 
     def recount(self) -> None:
-        """Compactions that stand; asked of the store only when there may be another one."""
+        """Compactions in force; the store is asked only if there may be another one."""
         self.compactions = sum(r.kind in _COMPACTIONS for r in self.log.standing_records())
 
     def catch_up(self, turns_only: bool = False) -> list[Notice]:
-        """Take in what another door has added or set meanwhile; HistoryGone where the session was deleted."""
+        """Pick up what another door has added or set; HistoryGone if the session was deleted."""
         try:
             self.log.catch_up()
             if not turns_only:
@@ -225,11 +225,11 @@ class Conversation:
         except HistoryGone:
             raise
         except CompactError:
-            pass  # whatever needs the store reports that it cannot be read
+            pass  # Anything that needs the store reports that it cannot be read.
         return self.caught_up()
 
     def caught_up(self) -> list[Notice]:
-        """Read the session again where storing a turn found what another door had added."""
+        """Read the session again if storing a turn found what another door had added."""
         if not self.log.changed:
             return []
         with suppress(CompactError):
@@ -250,12 +250,12 @@ class Conversation:
             self.problems.append(problem)
 
     def _in_force(self, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the session has not set for itself is as its space says."""
+        """Settings that the session has not set itself come from its space."""
         given = {name: value for name, value in own.items() if value is not None}
         return {**self.chats.space_settings(self.id), **given}
 
     def compacted(self, before: int, after: int) -> list[Notice]:
-        """What a compaction that was just made says: the engine's own words where it has any (S1.11)."""
+        """The notice for a compaction that was just made: the engine's own words if it has any (S1.11)."""
         words = self.compaction_words or f"Context compacted: {before:,} → {after:,} tokens."
         self.compaction_words = ""
         data = {"tokens_before": before, "tokens_after": after}
@@ -265,7 +265,7 @@ class Conversation:
         return notices
 
     def warnings(self) -> Iterator[Notice]:
-        """The warnings that the context as it is now calls for, once a crossing, and those of the engine."""
+        """The warnings that the current context calls for, once per crossing, and those of the engine."""
         while self.problems:
             yield self.problems.pop(0)
         self.state, level = landed(self.state, self.usage.tokens, self.usage.window)
@@ -287,7 +287,7 @@ class Conversation:
         self.refresh()
 
     def clear(self) -> Record | None:
-        """Start fresh; None where there is nothing to clear. `undo` brings the turns back."""
+        """Start over; None if there is nothing to clear. `undo` brings the turns back."""
         with listening(self.hear):
             record = self.log.clear()
         if record is not None:
@@ -298,7 +298,7 @@ class Conversation:
         return record
 
     def compact(self, focus: str = "") -> tuple[Record | None, int]:
-        """Compact now; the record, or None where there was nothing to shrink, and the tokens before."""
+        """Compact now; returns the record, or None if there was nothing to shrink, and the tokens before."""
         before = self.usage.tokens
         known = {record.id for record in self.log.standing_records()}
         with listening(self.hear):
@@ -312,7 +312,7 @@ class Conversation:
         return fresh[-1], before
 
     def undo(self) -> Record | None:
-        """Undo the last compaction or clear; None where there is none."""
+        """Undo the last compaction or clear; None if there is none."""
         records = self.log.standing_records()
         if not records:
             return None
@@ -321,7 +321,7 @@ class Conversation:
         return records[-1]
 
     def pin(self, position: int, pinned: bool = True) -> None:
-        """Protect the message at this position, or no longer."""
+        """Protect the message at this position, or stop protecting it."""
         self.log.pin(position, pinned)
         self.refresh()
 
@@ -329,7 +329,7 @@ class Conversation:
         self.log.name(title)
 
     def save(self, title: str = "") -> None:
-        """Make sure that all is stored, and give it a title."""
+        """Make sure that everything is stored, and give it a title."""
         self.refresh()
         if title:
             self.log.name(title)
@@ -340,34 +340,36 @@ class Conversation:
     ) -> None:
         """Append turns from elsewhere, all or none; a session without a title gets this one.
 
-        What the session begins or ends with already is refused, unless `again`. `undo_import` takes them out.
+        Rejects turns that the session already begins or ends with, unless `again`. `undo_import` removes
+        them.
         """
         with listening(self.hear):
             self.usage = self.log.take_in(head, turns, self.agent, title, again)
 
     @property
     def last_import(self) -> tuple[int, int] | None:
-        """Where the turns of the last import begin and end, while nothing was said or compacted since."""
+        """Where the turns of the last import begin and end, as long as nothing was said or compacted
+        since."""
         found = self.log.last_import
         if found is None or any(record.source_length > found[0] for record in self.log.standing_records()):
             return None
         return found
 
     def undo_import(self) -> int:
-        """Take the last import out again; returns the number of messages."""
+        """Remove the last import; returns the number of messages."""
         count = self.log.undo_import()
         self.reset()
         return count
 
     def recall(self, query: str, limit: int = 5) -> list[Recalled]:
-        """Messages by handle or words, also those that no prompt holds any more; numbered as `turns`."""
+        """Messages by handle or words, including those that no prompt holds any more; numbered as `turns`."""
         found = self.manager.recall(self.id, query, limit)
         return [hit for hit in found if hit.position < len(self.turns)]
 
     def use(self, *, model: str | None = None, **settings: Any) -> None:
-        """Another model, `preset` or `policy` from now on, remembered with the session.
+        """Use another model, `preset` or `policy` from now on, remembered with the session.
 
-        Where that cannot be had, the error says why and all is as it was.
+        If that is not possible, the error says why and nothing changes.
         """
         chosen = {**settings, **({"model": model} if model else {})}
         with listening(self.hear):

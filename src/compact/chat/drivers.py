@@ -1,4 +1,4 @@
-"""Two short drivers for exchanges: they meet the needs of the flow and own stopping and cancellation."""
+"""Two short drivers for exchanges: they serve the flow's requests and own stopping and cancellation."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Control:
     def __init__(self) -> None:
         self.stopping = False
         self.interrupt: Callable[[], object] = lambda: None
-        """Ends what the driver waits for just now."""
+        """Ends what the driver is waiting for."""
 
     def stop(self) -> None:
         self.stopping = True
         self.interrupt()
 
     def struck(self, need: Any) -> bool:
-        """Whether the flow is to be stopped now: once, and not in the middle of storing."""
+        """Whether to stop the flow now: once, and not in the middle of storing."""
         if not self.stopping or _is_firm(need):
             return False
         self.stopping = False
@@ -69,7 +69,7 @@ class Control:
 
 
 class _Hears:
-    """Gathers the engine's events for the exchange, and lets the conversation hear them."""
+    """Collects the engine's events for the exchange, and passes them to the conversation."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -92,7 +92,7 @@ def _is_firm(need: Any) -> bool:
 
 
 def _advance(flow: Flow, answer: Any, problem: BaseException | None) -> ChatEvent | Need | None:
-    """The next thing the flow has; None at its end."""
+    """The next item of the flow; None at its end."""
     try:
         return flow.throw(problem) if problem is not None else flow.send(answer)
     except StopIteration:
@@ -103,12 +103,12 @@ def _advance(flow: Flow, answer: Any, problem: BaseException | None) -> ChatEven
 
 
 def run(flow: Flow, conversation: Conversation, control: Control) -> Iterator[ChatEvent]:
-    """Ctrl-C, wherever it strikes, stops the exchange; so does an exception thrown in, and `close`."""
+    """Ctrl-C at any point stops the exchange; so does an exception thrown in, and `close`."""
     hears = _Hears(conversation)
     answer: Any = None
     problem: BaseException | None = None
     silent = False
-    """Nobody listens any more: only what came is still stored."""
+    """Nobody listens any more: only what has arrived is still stored."""
     while True:
         step = _advance(flow, answer, problem)
         answer = problem = None
@@ -165,7 +165,7 @@ def _meet(need: Any, conversation: Conversation, control: Control) -> Any:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C does nothing within: what came is just being stored."""
+    """Ctrl-C is ignored inside: what has arrived is being stored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -180,13 +180,13 @@ def undisturbed() -> Iterator[None]:
 
 
 async def arun(flow: Flow, conversation: Conversation, control: Control) -> AsyncIterator[ChatEvent]:
-    """A cancelled task, or one that stops reading, leaves the exchange stopped, with what came stored."""
+    """A canceled task, or one that stops reading, leaves the exchange stopped, with what arrived stored."""
     driver = _AsyncDriver(flow, conversation, control)
     try:
         async for event in driver.events():
             yield event
     finally:
-        # Also where the consumer was cancelled or went away in mid-reply.
+        # Also if the consumer was canceled or went away in mid-reply.
         if not driver.done:
             finishing = asyncio.ensure_future(driver.finish())
             _finishing.add(finishing)
@@ -240,7 +240,7 @@ class _AsyncDriver:
             hearing.cancel()
 
     async def finish(self) -> None:
-        """Stop and store what came; nobody reads the events any more."""
+        """Stop and store what has arrived; nobody reads the events any more."""
         self._interrupt()
         if self._task is not None:
             await asyncio.wait({self._task})
@@ -312,7 +312,7 @@ class _AsyncDriver:
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:
-    """What a thread began it ends, also where its task is cancelled meanwhile."""
+    """A thread finishes what it began, even if its task is canceled in the meantime."""
     work = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         return await asyncio.shield(work)

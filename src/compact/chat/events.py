@@ -25,15 +25,15 @@ class Severity(StrEnum):
 
 
 class Topic(StrEnum):
-    """What a notice is about, for doors that have words of their own."""
+    """What a notice is about, for doors with their own wording."""
 
     CAME_IN = "came-in"
     """Another door added turns to this session."""
     CAPACITY = "capacity"
-    """The window is 80 or 90 % full; `data` has percent, tokens, window."""
+    """The window is 80 or 90% full; `data` has percent, tokens, window."""
     COMPACTED = "compacted"
     NOT_COMPACTED = "not-compacted"
-    """A compaction was due and failed; the prompt went out as it was."""
+    """A compaction was due and failed; the prompt was sent unchanged."""
     ENGINE = "engine"
     """A warning of the engine."""
     STOPPED = "stopped"
@@ -41,7 +41,7 @@ class Topic(StrEnum):
     NOT_STORED = "not-stored"
     STEP_LIMIT = "step-limit"
     SETTINGS = "settings"
-    """A remembered setting cannot be used now."""
+    """A remembered setting is not available."""
 
 
 class Finish(StrEnum):
@@ -51,7 +51,7 @@ class Finish(StrEnum):
     LENGTH = "length"
     REFUSAL = "refusal"
     STEP_LIMIT = "step-limit"
-    """The model went on calling tools until its last step was used up."""
+    """The model kept calling tools until its last step was used up."""
     STOPPED = "stopped"
     FAILED = "failed"
     EMPTY = "empty"
@@ -59,7 +59,7 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The message is stored: after a crash it can be sent again. Nothing was sent to a model yet."""
+    """The message is stored: after a crash it can be sent again. Nothing has been sent to a model yet."""
 
     turn: Mapping[str, Any]
     position: int
@@ -72,7 +72,7 @@ class StepStarted:
 
     step: int
     model: str
-    """What people are shown."""
+    """What people see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Compacting:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """What the provider counted for one model call, and what that costs in dollars, where known."""
+    """What the provider counted for one model call, and its cost in dollars, if known."""
 
     usage: Usage
     cost: float | None = None
@@ -117,11 +117,11 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """These turns are part of the conversation now, on the disk too."""
+    """These turns are now part of the conversation, on disk too."""
 
     turns: tuple[Mapping[str, Any], ...]
     position: int
-    """Of the first of them."""
+    """The position of the first of them."""
     usage: ContextUsage
     """How full the window is with them."""
 
@@ -136,7 +136,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The model, the engine or the store failed. `kept` says whether a part of the reply was kept."""
+    """The model, the engine or the store failed. `kept` says whether part of the reply was kept."""
 
     error: CompactError
     kept: bool = False
@@ -148,7 +148,7 @@ class Finished:
 
     reason: Finish
     draft: str = ""
-    """The message, where it was not answered: it is no turn, and can be sent again."""
+    """The message, if it was not answered: it is not a turn, and can be sent again."""
 
 
 ChatEvent = (

@@ -56,7 +56,7 @@ _NOT_RUN = "[This call was not run: {}.]"
 
 
 class Exchange:
-    """Iterate over it once, with `for` or with `async for`; the events come as they happen."""
+    """Iterate over it once, with `for` or `async for`; the events arrive as they happen."""
 
     def __init__(self, conversation: Conversation, question: Turn, at: int | None = None) -> None:
         self.conversation = conversation
@@ -79,7 +79,7 @@ class Exchange:
 
     @property
     def position(self) -> int:
-        """Where the question stands, as far as is known before it is stored."""
+        """The position of the question, as far as it is known before it is stored."""
         return len(self.conversation.turns) if self._at is None else self._at
 
     def stop(self) -> None:
@@ -126,12 +126,12 @@ class Exchange:
         yield Accepted(self.question, self.position)
 
     def _ask(self) -> list[Notice]:
-        """Store the question behind whatever another door has added meanwhile."""
+        """Store the question after whatever another door has added in the meantime."""
         self._asked = self.conversation.log.asked(self.question, self._at)
         return self.conversation.caught_up()
 
     def _steps(self) -> Generator[ChatEvent | Need, Any, Finish]:
-        """Model calls until the reply calls no more tools."""
+        """Call the model until the reply calls no more tools."""
         most = self.conversation.chats.max_steps
         for step in range(1, most + 1):
             self._new_step()
@@ -162,7 +162,7 @@ class Exchange:
         except ContextOverflow as overflow:
             if self._said or self._retried:
                 raise
-            # The server counts more than was estimated. One hard compaction, one more try, never a loop.
+            # The server counts more than was estimated. One hard compaction, one retry, never a loop.
             self._retried = True
             again = yield from self._preflight.compacted_hard(self._asked, tools, prepared, overflow)
             yield from self._pieces(again, tools)
@@ -173,7 +173,7 @@ class Exchange:
         except (CompactError, Stop):
             raise
         except Exception as error:
-            # A model of the caller's own may raise anything; the turn ends like any that failed.
+            # A caller's own model may raise anything; the turn ends like any that failed.
             said = f"{self.conversation.model.label} failed with a {type(error).__name__}"
             raise ChatError(f"{said}. What was stored before is unchanged; send it again.") from error
 
@@ -211,9 +211,9 @@ class Exchange:
     # -- what becomes of it --------------------------------------------------------------------------------
 
     def _ended(self, finish: Finish, problem: CompactError | None) -> Generator[ChatEvent | Need, Any, bool]:
-        """Store what came; says whether there is any reply."""
+        """Store what arrived; returns whether there is any reply."""
         if isinstance(problem, HistoryGone):
-            raise problem  # there is no session to store it in
+            raise problem  # There is no session to store it in.
         answer = self._answer("interrupted" if finish is Finish.STOPPED else None, problem)
         if answer is not None:
             reason = "the step limit was reached" if finish is Finish.STEP_LIMIT else "the reply was stopped"
@@ -224,7 +224,7 @@ class Exchange:
         return self._kept
 
     def _answer(self, finish: str | None, problem: CompactError | None) -> Turn | None:
-        """The reply as a turn; one with nothing in it is none (S2.11)."""
+        """The reply as a turn; an empty one is not a turn (S2.11)."""
         end, conversation = self._end, self.conversation
         message: Mapping[str, Any] = {"role": "assistant", "content": self._said}
         if end is not None:
@@ -246,7 +246,7 @@ class Exchange:
         )
 
     def _store(self, answer: Turn | None, outputs: Sequence[ToolOutput]) -> Flow:
-        """Add the reply, and what its tools returned; before the first reply the question too."""
+        """Add the reply, and what its tools returned; before the first reply, the question too."""
         assert answer is not None
         conversation = self.conversation
         turns = [answer, *self._results(answer, outputs)]
@@ -270,7 +270,7 @@ class Exchange:
 
     def _stored(self, answer: Turn, fresh: Sequence[Turn]) -> list[Notice]:
         conversation, log = self.conversation, self.conversation.log
-        # Another chat may have been answered meanwhile: these turns come after its, not in their place.
+        # Another chat may have been answered in the meantime: these turns follow its turns, not replace them.
         notices = conversation.catch_up(turns_only=True)
         log.draft = ""
         at = self._at if fresh[0] is self.question else None
@@ -289,19 +289,20 @@ class Exchange:
         return notices
 
     def _given_up(self) -> None:
-        """A message without a reply is no turn: it goes back to its writer; the session is as it was."""
+        """A message without a reply is not a turn: it goes back to its author, and the session is
+        unchanged."""
         log = self.conversation.log
         try:
             log.give_up(self.question, self._at if self._asked else None)
             self.conversation.refresh()
-            # The question is stored, and the session listed: by what was asked.
+            # The question is stored, and the session is listed by what was asked.
             if self._asked:
                 log.name_after(self.question)
         except CompactError:
-            pass  # what failed before is the news
+            pass  # The earlier failure is what matters.
 
     def _end_turn(self) -> Flow:
-        """Old tool outputs are cleared where that saves enough, also after a failure (S2.9)."""
+        """Clear old tool outputs if that saves enough, even after a failure (S2.9)."""
         conversation = self.conversation
         try:
             before = conversation.completed

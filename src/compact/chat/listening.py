@@ -1,4 +1,4 @@
-"""Routes the engine's events to the conversation that caused them, also where many share one manager."""
+"""Route the engine's events to the conversation that caused them, even if many share one manager."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _listener: ContextVar[Listener | None] = ContextVar("compact-chat-listener", def
 
 
 class Listening:
-    """An exporter. Give it to the manager of a chat."""
+    """An exporter. Pass it to the manager of a chat."""
 
     immediate = True
 
@@ -27,7 +27,7 @@ class Listening:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """What the engine emits within goes to `listener`."""
+    """What the engine emits inside goes to `listener`."""
     token = _listener.set(listener)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What an exchange needs from outside. The flow yields these, and is sent the answers by a driver."""
+"""What an exchange needs from outside. The flow yields these, and a driver sends the answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Stop(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NeedWork:
-    """Something quick that may block, such as the store; answered with what it returns.
+    """A quick call that may block, such as one to the store; the answer is what it returns.
 
     `firm`: a stop waits until it is done.
     """
@@ -26,17 +26,17 @@ class NeedWork:
 
 @dataclass(frozen=True, slots=True)
 class NeedPrepared:
-    """The preflight before a model call; answered with a `Prepared`."""
+    """The preflight before a model call; the answer is a `Prepared`."""
 
     messages: Sequence[Any]
     tools: Sequence[Mapping[str, Any]] | None
     hard: bool = False
-    """Compact whatever the usage: the provider found the prompt too long."""
+    """Compact, however full the window is: the provider found the prompt too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class NeedStream:
-    """A model call; answered with its stream."""
+    """A model call; the answer is its stream."""
 
     messages: Sequence[Any]
     tools: Sequence[Mapping[str, Any]] | None
@@ -45,28 +45,28 @@ class NeedStream:
 
 @dataclass(frozen=True, slots=True)
 class NeedPiece:
-    """The next piece of a stream; answered with None at its end."""
+    """The next piece of a stream; the answer is None at its end."""
 
     stream: Any
 
 
 @dataclass(frozen=True, slots=True)
 class NeedClose:
-    """The stream is not wanted any more."""
+    """The stream is no longer needed."""
 
     stream: Any
 
 
 @dataclass(frozen=True, slots=True)
 class NeedResults:
-    """Tool calls to run; answered with a `ToolOutput` for each."""
+    """Tool calls to run; the answer is a `ToolOutput` for each."""
 
     calls: Sequence[ToolCall]
 
 
 @dataclass(frozen=True, slots=True)
 class NeedEndTurn:
-    """The turn is over, also where it failed (S2.9)."""
+    """The turn is over, even if it failed (S2.9)."""
 
     messages: Sequence[Any]
 

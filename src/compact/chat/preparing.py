@@ -1,4 +1,4 @@
-"""What goes out before each model call: the preflight, a trim that may wait, the answer to an overflow."""
+"""What is sent before each model call: the preflight, a trim that may wait, the response to an overflow."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Preflight:
         self.state = conversation.state
         """The state of the window once the exchange is over."""
         self.notices: list[Notice] = []
-        """What is to be said after the reply."""
+        """Notices to show after the reply."""
         self._waits = False
         """A due trim waits for the end of this turn (S1.10)."""
 
     def prepared(self, asked: Sequence[Turn], tools: Tools, *, first: bool) -> Preparing:
-        """A due trim runs, or waits for its one further turn where the door wants that."""
+        """Run a due trim, or let it wait one more turn if the door wants that."""
         conversation = self._conversation
         if conversation.chats.delays_trim and conversation.trims and (first or self._waits):
             view: Prepared | None = yield NeedWork(lambda: self._waiting_view(asked, tools, first))
@@ -44,7 +44,7 @@ class Preflight:
         return prepared
 
     def _waiting_view(self, asked: Sequence[Turn], tools: Tools, first: bool) -> Prepared | None:
-        """The prompt as it is, where the due trim may wait."""
+        """The unchanged prompt, if the due trim may wait."""
         conversation = self._conversation
         try:
             view = conversation.manager.view(conversation.id, asked, tools)
@@ -63,7 +63,8 @@ class Preflight:
     def compacted_hard(
         self, asked: Sequence[Turn], tools: Tools, before: Prepared, overflow: ContextOverflow
     ) -> Preparing:
-        """A smaller prompt for a server that found this one too long; the overflow where there is none."""
+        """A smaller prompt for a server that found this one too long; raises the overflow if there is
+        none."""
         conversation = self._conversation
         if overflow.tokens is not None:
             tokens = overflow.tokens
@@ -90,7 +91,7 @@ class Preflight:
 
     def _note_compaction(self, before: int, after: int) -> None:
         conversation = self._conversation
-        # It is so whatever becomes of the reply.
+        # This holds whatever happens to the reply.
         conversation.state = self.state = trimmed()
         conversation.recount()
         self.notices += conversation.compacted(before, after)

@@ -13,7 +13,7 @@ _NEWEST = "settings_event"
 
 
 def newest_settings(store: Threads, thread: Thread) -> dict[str, Any]:
-    """By its number where that is known: a long session has thousands of other events behind it."""
+    """By its number if that is known: a long session has thousands of later events."""
     number = thread.settings.get(_NEWEST)
     found = next(store.events(thread.session_id, number - 1, 1), None) if number else None
     if found is None or found.name is not EventName.SETTINGS:
@@ -24,7 +24,7 @@ def newest_settings(store: Threads, thread: Thread) -> dict[str, Any]:
 class SessionSettings:
     """Kept as events of the session, of which the newest counts; several doors may change them.
 
-    A mark on the session's row shows that there is a newer one: quicker to ask than the events.
+    A mark on the session's row shows that there is a newer one: that is quicker to read than the events.
     """
 
     def __init__(self, store: Threads, session_id: str) -> None:
@@ -34,14 +34,14 @@ class SessionSettings:
         """The number of the event that `values` come from."""
         self.values: dict[str, Any] = {}
         self._unsaved: dict[str, Any] = {}
-        """Stored with the first message: a session that was only looked at is none."""
+        """Stored with the first message: a session that was only looked at does not exist."""
 
     @property
     def has_unsaved(self) -> bool:
         return bool(self._unsaved)
 
     def saved(self) -> None:
-        """Nothing waits any more: the transaction that stored it is over."""
+        """Nothing is pending any more: the transaction that stored it is over."""
         self._unsaved = {}
 
     def read(self, thread: Thread) -> None:
@@ -49,7 +49,7 @@ class SessionSettings:
         self.values = {**newest_settings(self._store, thread), **self._unsaved}
 
     def catch_up(self) -> bool:
-        """Whether another door has set something meanwhile; it is taken in."""
+        """Whether another door has set something in the meantime; picks it up."""
         thread = self._store.session(self._session_id)
         if thread is None or thread.settings.get(_NEWEST) == self._event:
             return False
@@ -57,7 +57,7 @@ class SessionSettings:
         return True
 
     def put(self, values: Mapping[str, Any]) -> None:
-        """Store all of them. Call it where nobody else writes to the session."""
+        """Store all of them. Call it while nobody else writes to the session."""
         self._event = self._store.add_event(self._session_id, EventName.SETTINGS, values)
         thread = self._store.session(self._session_id)
         if thread is not None:
@@ -70,7 +70,7 @@ class SessionSettings:
         self.values |= fresh
 
     def cut(self, position: int, pinned: Sequence[int]) -> None:
-        """The turns from here on are gone: what takes their place was not imported, and only this is pinned.
+        """The turns from here on are gone: their replacements were not imported, and only this is pinned.
 
         Stored with the next turns.
         """

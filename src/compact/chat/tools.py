@@ -22,7 +22,7 @@ class ToolOutput:
 
 
 class ToolRunner(Protocol):
-    """Runs the calls of a model. It never raises: a call that fails gets an error as its result."""
+    """Runs a model's calls. It never raises: a call that fails gets an error as its result."""
 
     @property
     def schemas(self) -> Sequence[Mapping[str, Any]]:
@@ -36,7 +36,7 @@ class ToolRunner(Protocol):
 
 @dataclass(frozen=True)
 class Tool:
-    """`run` is called with the arguments by name; what it returns becomes text, JSON where it is no text."""
+    """`run` is called with the arguments by name; what it returns becomes text, or JSON if it is not text."""
 
     name: str
     description: str
@@ -67,11 +67,11 @@ class Toolbox:
         return len(self._tools)
 
     def with_tools(self, *tools: Tool) -> Toolbox:
-        """A copy with these as well; one of the same name replaces."""
+        """A copy with these as well; a tool with the same name is replaced."""
         return Toolbox([*self._tools.values(), *tools])
 
     def run(self, call: ToolCall) -> ToolOutput:
-        """For the synchronous driver; an asynchronous tool runs in a loop of its own."""
+        """For the synchronous driver; an asynchronous tool runs in its own loop."""
         try:
             return _output(calling.call(self._bound(call)))
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Exports and imports: turn objects out (docs/export.schema.json), others' histories in."""
+"""Exports and imports: turn objects out (docs/export.schema.json), other histories in."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _SYSTEM = ("system", "developer")
 
 
 def exported(turns: Sequence[Turn], redact: Callable[[Any], Any]) -> list[Turn]:
-    """The turns as they leave the process: redacted, without what is ours alone."""
+    """The turns as they leave the process: redacted, without our own fields."""
     return [redact({name: value for name, value in turn.items() if name != "meta"}) for turn in turns]
 
 
 def imported(messages: Sequence[Any], system: Any = None, name: str = "It") -> tuple[list[Turn], list[Turn]]:
-    """System turns that lead a history of any known format, and the turns behind them; else FormatError."""
+    """Leading system turns of a history in any known format, and the turns after them; else FormatError."""
     turns = _turns(messages, name)
     if not turns:
         raise FormatError(f"{name} holds no messages. Nothing was imported.")

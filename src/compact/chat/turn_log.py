@@ -29,17 +29,17 @@ _TITLE = 60
 
 
 class ChatStore(Store, Threads, Protocol):
-    """A store that a chat can stand on: the engine's port and the doors' port."""
+    """A store that a chat can use: the engine's port and the doors' port."""
 
 
 class AlreadyThere(FormatError):
-    """What is to be imported stands in the session already."""
+    """The turns to import are already in the session."""
 
 
 class TurnLog:
     """Turns are stored when they are finished; nothing waits for a save.
 
-    Several doors may write to one session: what another one added is taken in before anything is stored.
+    Several doors may write to one session: what another one added is read before anything is stored.
     """
 
     def __init__(
@@ -54,21 +54,21 @@ class TurnLog:
         self.id = session_id
         self.clock = clock
         self.head: list[Turn] = []
-        """System turns: they stand before the conversation, and a clear leaves them."""
+        """System turns: they come before the conversation, and a clear keeps them."""
         self.turns: list[Turn] = []
         self.draft = ""
-        """A message that was sent and never answered; it is no turn."""
+        """A message that was sent and never answered; it is not a turn."""
         self.title = ""
         self.space: str | None = None
         self.instructions: list[Turn] = []
-        """The custom instructions of the space that the session lives in, as a system turn."""
+        """The custom instructions of the session's space, as a system turn."""
         self._remembered = SessionSettings(store, session_id)
         self.came_in = 0
         """Turns that other doors added and that no notice has reported yet."""
         self.changed = False
         """Another door changed the session, and its conversation has not read it again yet."""
         self.incarnation: str | None = None
-        """Which session of this id it is, once the store has it: no other one gets these turns."""
+        """Which session with this id it is, once the store has it: no other one gets these turns."""
         self._load()
 
     def _load(self) -> None:
@@ -108,10 +108,10 @@ class TurnLog:
         return [{"role": "system", "content": text}] if text else []
 
     def catch_up(self) -> bool:
-        """Take in what another door has added meanwhile; says whether there was anything.
+        """Read what another door has added in the meantime; returns whether there was anything.
 
-        Raises HistoryGone where another door has deleted the session: it does not come back, and one that was
-        made again with its id is another.
+        Raises HistoryGone if another door has deleted the session: it does not come back, and one created
+        again with its id is a different one.
         """
         end = self.store.end(self.id)
         if (end[0] == 0 or end != self._end) and self.is_deleted:
@@ -124,11 +124,11 @@ class TurnLog:
         self.came_in += max(0, self._stored - known)
         self.changed = True
         self.turns += waiting
-        self.draft = draft  # a question that waits there is the other's
+        self.draft = draft  # A question that waits there belongs to the other door.
         return True
 
     def catch_up_settings(self) -> None:
-        """Take in what another door has set meanwhile, such as a pin or a preset."""
+        """Read what another door has set in the meantime, such as a pin or a preset."""
         before = set(self.settings.get("pins", ()))
         if not self._remembered.catch_up():
             return
@@ -143,7 +143,7 @@ class TurnLog:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether another door has deleted the session, and maybe made another of its id."""
+        """Whether another door has deleted the session, and maybe created another with its id."""
         if self.incarnation is None:
             return False
         thread = self.store.session(self.id)
@@ -151,9 +151,9 @@ class TurnLog:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Nobody else writes to the session within; what others wrote until now was taken in before.
+        """Nobody else writes to the session inside; what others wrote before was read first.
 
-        So turns come behind those of another chat, never in their place, and are stored all or none.
+        So turns follow those of another chat, never replace them, and are stored all or none.
         """
         try:
             with self._exclusively():
@@ -167,9 +167,9 @@ class TurnLog:
                 end = self.store.end(self.id)
                 incarnation = self.incarnation or self._stored_incarnation()
         except HistoryGone:
-            raise  # all that the engine holds for stored is gone; it stores nothing behind that
+            raise  # Everything that the engine considers stored is gone; it stores nothing after that.
         except BaseException:
-            # The engine may hold for stored what is not.
+            # The engine may consider stored what is not.
             self.manager.reload(self.id)
             raise
         self._end, self._stored, self.incarnation = end, len(self.turns), incarnation
@@ -191,7 +191,7 @@ class TurnLog:
 
     @property
     def history(self) -> list[Turn]:
-        """All that was said, for the engine: it knows what was cleared or compacted."""
+        """Everything that was said, for the engine: it knows what was cleared or compacted."""
         return [*self.instructions, *self.head, *self.turns]
 
     @property
@@ -209,7 +209,7 @@ class TurnLog:
         return standing(self.manager.records(self.id))
 
     def usage(self, tools: Sequence[Any] | None = None) -> ContextUsage:
-        """What would be sent now. Turns that the store does not have yet are stored by this."""
+        """What would be sent now. This stores turns that the store does not have yet."""
         if len(self.turns) != self._stored:
             with self._alone():
                 self._store(self.turns)
@@ -226,9 +226,9 @@ class TurnLog:
         return history
 
     def _cut_behind(self, turns: Sequence[Turn]) -> dict[str, Any] | None:
-        """Where the turns end, if the store's line goes on behind them and so was not left by storing these.
+        """Where the turns end, if the store's line goes on, so that storing these did not leave it.
 
-        A question that is asked again leaves what follows it until there is a reply.
+        A question that is asked again keeps what follows it until there is a reply.
         """
         length = max(len(turns), len(self.turns))
         return self._cut_at(length) if self.store.end(self.id)[0] > length else None
@@ -237,9 +237,9 @@ class TurnLog:
         return user_turn(content, self.clock(), self.id, agent)
 
     def asked(self, question: Turn, at: int | None = None) -> list[Turn]:
-        """The history with a question, which is stored by this: after a crash it can be asked again.
+        """The history with a question, which this stores: after a crash it can be asked again.
 
-        `at`: in place of the turn at this position, and without all that followed it.
+        `at`: in place of the turn at this position, and without everything after it.
         """
         with self._alone():
             return self._store([*self.turns[:at], question])
@@ -249,7 +249,7 @@ class TurnLog:
     def keep(self, turns: Sequence[Turn], at: int | None = None) -> ContextUsage:
         """Add finished turns, or put them in place of all from position `at` on.
 
-        They stay in memory even where the store fails; the next look tries again.
+        They stay in memory even if the store fails; the next read tries again.
         """
         if at is not None:
             del self.turns[at:]
@@ -260,10 +260,10 @@ class TurnLog:
         return self.usage()
 
     def give_up(self, question: Turn, at: int | None = None) -> None:
-        """A question had no reply: it is no turn. One that took the place of others gives it back."""
+        """A question got no reply: it is not a turn. If it had replaced others, they come back."""
         self.draft = text_of(question)
         if at is not None:
-            # The engine holds the earlier turns for stored, and they are: on a line that is not the current.
+            # The engine considers the earlier turns stored, and they are, but not on the current line.
             self.manager.reload(self.id)
             with self._alone():
                 self._store(self.turns)
@@ -273,7 +273,7 @@ class TurnLog:
     ) -> ContextUsage:
         """Append turns from elsewhere, all or none; a session without a title gets this one.
 
-        Turns that the session begins or ends with already are refused, unless `again`.
+        Rejects turns that the session already begins or ends with, unless `again`.
         """
         now = stamp(self.clock())
         stamped = {"timestamp": now, "session_id": self.id, "agent": agent}
@@ -291,7 +291,7 @@ class TurnLog:
             leads, all_turns = [*self.head, *leading], [*self.turns, *fresh]
             title = self.title or _titled(title)
             undo = {"start": len(self.turns), "stop": len(all_turns), "head": self.head}
-            # A question that ends a file is a turn of it, not one that this session has still to answer.
+            # A question at the end of a file is one of its turns, not one that this session must answer.
             settings = {**self.settings, "imported": len(all_turns), "import": undo}
             settings |= {"head": leads} if leading else {}
             self.manager.append(self.id, [*self.instructions, *leads, *all_turns])
@@ -312,14 +312,14 @@ class TurnLog:
 
     @property
     def last_import(self) -> tuple[int, int] | None:
-        """Where the turns of the last import begin and end, while nothing else came after them."""
+        """Where the turns of the last import begin and end, as long as nothing else follows them."""
         found = self.settings.get("import")
         if not found or found["stop"] != len(self.turns):
             return None
         return int(found["start"]), int(found["stop"])
 
     def undo_import(self) -> int:
-        """Take the turns of the last import out again; returns how many there were."""
+        """Remove the turns of the last import; returns how many there were."""
         last = self.last_import
         if last is None:
             raise NotFound("There is no import to undo, or something was said since. Nothing was changed.")
@@ -334,7 +334,7 @@ class TurnLog:
         return stop - start
 
     def _cut_at(self, position: int) -> dict[str, Any]:
-        """Where the turns end though the store's line, as it ends now, goes on."""
+        """Where the turns end although the store's line, as it ends now, continues."""
         end = self.store.end(self.id)
         return {"at": position, "end": [end[0], end[1].hex()]}
 
@@ -352,12 +352,12 @@ class TurnLog:
         self.set_head([said])
 
     def clear(self) -> Record | None:
-        """Start fresh; None where there is nothing to clear."""
+        """Start over; None if there is nothing to clear."""
         self.usage()
         return self.manager.clear(self.id, self.history) if self.current else None
 
     def pin(self, position: int, pinned: bool) -> None:
-        """Protect the turn at this position, or no longer; a turn with tool results keeps them."""
+        """Protect the turn at this position, or stop protecting it; a turn with tool results keeps them."""
         with self._exclusively():
             self.catch_up_settings()
             pins = {n for n, turn in enumerate(self.turns) if is_pinned(turn)} - {position}
@@ -370,7 +370,7 @@ class TurnLog:
         self.title = title
 
     def name_after(self, question: Turn) -> None:
-        """Give it a title where it has none, not even one that another door gave it meanwhile."""
+        """Give it a title if it has none, not even one that another door has given it."""
         if not self.title:
             with self._exclusively():
                 thread = self.store.session(self.id)
@@ -379,7 +379,7 @@ class TurnLog:
                     self.name(text_of(question))
 
     def put(self, **changes: Any) -> None:
-        """Change what the list of sessions shows; makes a new session, but not a deleted one again."""
+        """Change what the list of sessions shows; creates a new session, but not a deleted one."""
         with self._exclusively():
             self.store.put_session(self.id, **changes)
             incarnation = self.incarnation or self._stored_incarnation()

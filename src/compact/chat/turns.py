@@ -25,9 +25,9 @@ from compact.model.message import (
 
 Turn = dict[str, Any]
 FORMAT = "openai-chat"
-"""Of all turns."""
+"""In all turns."""
 _LARGEST = 1e15
-"""Of a number in a turn; more is no cost and no duration."""
+"""For a number in a turn; anything larger is not a cost or a duration."""
 
 
 def stamp(at: float) -> str:
@@ -58,12 +58,12 @@ def reply_turn(
 
 
 def context_of(turn: Mapping[str, Any]) -> int | None:
-    """How large the context was when this reply was finished, where the provider said so."""
+    """The size of the context when this reply was finished, if the provider reported it."""
     usage = usage_of(turn)
     return (usage.input + usage.output or None) if usage is not None else None
 
 
-# An imported turn may hold anything in the fields that are no part of its format.
+# An imported turn may hold anything in fields that are not part of its format.
 
 
 def usage_of(turn: Mapping[str, Any]) -> Usage | None:
@@ -79,7 +79,7 @@ def usage_of(turn: Mapping[str, Any]) -> Usage | None:
 
 
 def number_in(turn: Mapping[str, Any], name: str) -> float | None:
-    """A number that the turn holds, such as its `cost`; None where it is none."""
+    """A number in the turn, such as its `cost`; None if it is not a number."""
     found = turn.get(name)
     return float(found) if isinstance(found, int | float) and abs(found) <= _LARGEST else None
 
@@ -114,7 +114,7 @@ NO_RESULT = "[This call was not run: the reply was cut off before.]"
 
 
 def with_results(turns: Sequence[Turn]) -> list[Turn]:
-    """The same turns; a call without a result gets one that says so, or no provider takes the prompt."""
+    """The same turns; a call without a result gets one that says so, or no provider accepts the prompt."""
     whole: list[Turn] = []
     open_calls: list[str] = []
 
@@ -142,7 +142,7 @@ def calls_of(turn: Mapping[str, Any]) -> list[str]:
 
 
 def what_is_said(turn: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What makes a turn the same one: not when or where it was said."""
+    """What identifies a turn: not when or where it was said."""
     return {name: turn.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
 
 
@@ -193,7 +193,7 @@ def from_message(message: Message) -> list[Turn]:
 
 
 def _role(message: Message) -> str:
-    # A tool message that says something besides its results is an odd one; a person can still read it.
+    # A tool message that says something besides its results is odd; a person can still read it.
     return Role.USER.value if message.role is Role.TOOL else message.role.value
 
 

@@ -1,8 +1,8 @@
 """When the terminal warns and when a due trim runs (S1.9, S1.10): values in, values out.
 
-A trim falls due when a turn lands at the trigger, and runs when the next message is sent, so that commands
-typed first can save or clear. A turn that lands at 90 % or more puts it off by exactly one further turn,
-unless that turn would not fit.
+A trim is due when a turn lands at the trigger, and runs when the next message is sent, so that commands typed
+first can save or clear. A turn that lands at 90% or more postpones it by exactly one more turn, unless that
+turn would not fit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Level(IntEnum):
 
 
 class Grace(StrEnum):
-    """The one further turn before a trim."""
+    """The one extra turn before a trim."""
 
     NONE = "none"
     OPEN = "open"
@@ -51,7 +51,7 @@ def level_of(tokens: int, window: int) -> Level:
 
 
 def landed(state: WindowState, tokens: int, window: int) -> tuple[WindowState, Level]:
-    """A turn left the view at this size: the new state, and the warning to show, if any."""
+    """A turn left the view at this size: returns the new state, and the warning to show, if any."""
     level = level_of(tokens, window)
     warned = min(state.warned, level)
     grace = state.grace
@@ -65,10 +65,10 @@ def landed(state: WindowState, tokens: int, window: int) -> tuple[WindowState, L
 def sending(
     state: WindowState, before: int, with_message: int, trigger: int, budget: int
 ) -> tuple[WindowState, Sending]:
-    """A message is about to go: `before` is what the last turn left, `budget` the window less the reserve.
+    """Before a message is sent: `before` is what the last turn left, `budget` the window minus the reserve.
 
-    A message that itself crosses the trigger goes out as it is: the warning comes after its reply, and the
-    trim with the message after that.
+    A message that itself crosses the trigger is sent unchanged: the warning follows its reply, and the trim
+    runs with the message after that.
     """
     if with_message > budget:
         return state, Sending.COMPACT
@@ -80,7 +80,7 @@ def sending(
 
 
 def trimmed() -> WindowState:
-    """After a trim every warning may come again."""
+    """After a trim every warning may appear again."""
     return WindowState()
 
 

@@ -1,4 +1,4 @@
-"""Where sessions live: originals and records, behind the Store port."""
+"""Where sessions are kept: originals and records, behind the Store port."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SCHEMES = {
     "postgresql": ("sql", "SqlStore"),
     "postgres": ("sql", "SqlStore"),
 }
-"""Which class opens a URL, as `Class(url, tenant)`. Its `check_url(url)`, if any, refuses one beforehand."""
+"""Which class opens a URL, as `Class(url, tenant)`. Its `check_url(url)`, if any, can reject one first."""
 ENTRY_POINTS = "compact.stores"
-"""The group in which an installed package offers stores of its own: scheme = "module:StoreClass"."""
+"""The entry point group for stores in installed packages: scheme = "module:StoreClass"."""
 
 
 def open_store(url: str, tenant: str = "default", **options: Any) -> DoorStore:
-    """The store at a URL, for a front door; its tables are made or brought up to date."""
+    """The store at a URL, for a front door; its tables are created or migrated."""
     store: DoorStore = store_at(url, tenant, **options)
     if missing := missing_methods(store, DoorStore):
         raise ConfigError(
@@ -35,19 +35,19 @@ def open_store(url: str, tenant: str = "default", **options: Any) -> DoorStore:
 
 
 def store_at(url: str, tenant: str = "default", **options: Any) -> Any:
-    """The store at a URL, whatever it can do."""
+    """The store at a URL, whatever its features."""
     return _class_for(url)(url, tenant, **options)
 
 
 def check_url(url: str, setting: str = "storage.url") -> None:
-    """Raise ConfigError where no store can be at this URL; nothing is opened."""
+    """Raise ConfigError if no store can be at this URL; nothing is opened."""
     check = getattr(_class_for(url, setting), "check_url", None)
     if check is not None:
         check(url)
 
 
 def store_for(config: CompactConfig) -> Store:
-    """The store that the settings name; without one, sessions live in memory until the process ends."""
+    """The store that the settings name; without one, sessions are in memory until the process ends."""
     if config.storage.url is None:
         from compact.stores.memory import MemoryStore
 
@@ -60,7 +60,7 @@ def _class_for(url: str, setting: str = "storage.url") -> Any:
     scheme, found, _ = url.partition("://")
     scheme = scheme.partition("+")[0]
     if not found:
-        # Not repeated: it may hold a password.
+        # Not repeated: it may contain a password.
         raise ConfigError(
             f"{setting} must be a database URL, such as sqlite:///sessions.db or postgresql://host/name.",
             setting,

@@ -1,4 +1,4 @@
-"""A database connection pool with the transactions, time-outs and errors that the store relies on."""
+"""A database connection pool with the transactions, timeouts and errors that the store relies on."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from compact.errors import ConfigError, MissingExtra, StoreError
 from compact.stores.private_file import make_private
 
 HEAD = "0004"
-"""The newest migration; a database that is there already needs no look at the migrations."""
+"""The newest migration; an existing database at this version need not read the migrations."""
 
 _MIGRATION_LOCK = 0x636F6D70
 _WRITE = "compact_write"
 _UNCHANGED = "The session is unchanged"
 _AGAIN_SECONDS = 0.01
 _PAGE_BYTES = 8_192
-"""Of a new file. Messages of 2 to 4 kB, as most tool outputs, leave much of a page of 4 kB empty."""
+"""For a new file. Messages of 2 to 4 kB, like most tool outputs, leave much of a 4 kB page empty."""
 
 
 class Database:
-    """SQLite or PostgreSQL, opened and brought up to the newest schema.
+    """SQLite or PostgreSQL, opened and migrated to the newest schema.
 
     SQLite runs in WAL mode with one writer at a time: a write transaction takes the lock when it begins, so
-    it never fails halfway. `wait_seconds` is how long a lock of somebody else is waited for.
+    it never fails halfway. `wait_seconds` is how long to wait for somebody else's lock.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Database:
         self._turn = threading.Lock()
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.is_private = self.is_sqlite and self.url.database in (None, "", ":memory:")
-        """Whether it lives in this process's memory, behind one connection."""
+        """Whether it is in this process's memory, behind one connection."""
         self.shown = self.url.render_as_string(hide_password=True)
         self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
         try:
@@ -66,7 +66,7 @@ class Database:
         return cast(extract("epoch", func.clock_timestamp()), Double())
 
     def holds(self, column: ColumnElement[str], part: str) -> ColumnElement[bool]:
-        """Whether a text holds this part, in upper or lower case of any script."""
+        """Whether a text contains this part, ignoring case in any script."""
         if self.is_sqlite:
             return func.compact_folded(column).contains(_folded(part), autoescape=True)
         return func.lower(column).contains(part.lower(), autoescape=True)
@@ -82,10 +82,10 @@ class Database:
 
     @contextmanager
     def writing(self, otherwise: str = _UNCHANGED) -> Iterator[Connection]:
-        """All or nothing, and visible to everybody once it is left.
+        """All or nothing, and visible to everybody when it exits.
 
-        What the same thread reads and writes within is part of it. `otherwise` says how things stand where it
-        fails.
+        What the same thread reads and writes inside is part of it. `otherwise` says what state things are in
+        if it fails.
         """
         open: Connection | None = getattr(self._joined, "connection", None)
         if open is not None:
@@ -113,7 +113,7 @@ class Database:
                 "try again when the database answers."
             ) from error
         except UnicodeDecodeError as error:
-            # The driver's own, for a schema that is no text any more.
+            # The driver's own error, for a schema that is no longer text.
             raise StoreError(
                 f"The session store {self.shown} could not be {done}: the file is damaged ({error}). Nothing "
                 "was changed. Restore it from a backup, or name another database."
@@ -133,7 +133,7 @@ class Database:
         def configure(connection: Any, _: Any) -> None:
             # The driver's own transactions begin too late and unlocked; `begin` below does it instead.
             connection.isolation_level = None
-            # Its own `lower` knows ASCII only.
+            # Its own `lower` handles only ASCII.
             connection.create_function("compact_folded", 1, _folded, deterministic=True)
             self._begin_log(connection)
             for pragma in ("synchronous=NORMAL", "foreign_keys=ON", "temp_store=MEMORY"):
@@ -147,14 +147,14 @@ class Database:
         return engine
 
     def _make_file(self, name: str) -> None:
-        # Originals hold what was said. Where the file cannot be made, opening it says so; a file: URI is
+        # Originals hold what was said. If the file cannot be created, opening it reports that; a file: URI is
         # SQLite's own to read.
         if not name.startswith("file:"):
             with suppress(OSError):
                 make_private(Path(name))
 
     def _begin_log(self, connection: Any) -> None:
-        """Switch to the write-ahead log, for which SQLite does not wait where others open the file too."""
+        """Switch to the write-ahead log; SQLite does not wait for this if others open the file too."""
         last = time.monotonic() + self.wait_seconds
         while True:
             try:
@@ -201,7 +201,8 @@ class Database:
                 upgrade(connection)
 
     def _alone(self, connection: Connection) -> str | None:
-        """The version, once nobody else migrates; however long that takes, since it does come to an end."""
+        """The version, once nobody else is migrating; this waits however long that takes, since it does
+        end."""
         connection.execute(text("SET LOCAL lock_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
         connection.execute(text(f"SET LOCAL lock_timeout = {int(self.wait_seconds * 1000)}"))
@@ -215,12 +216,12 @@ class Database:
 
 
 def database_url(url: str) -> URL:
-    """The URL as it is connected to; ConfigError when no store can be there."""
+    """The URL to connect to; ConfigError if no store can be there."""
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
     except (ArgumentError, NoSuchModuleError):
-        # Not repeated: it may hold a password.
+        # Not repeated: it may contain a password.
         raise ConfigError(
             "storage.url must be a database URL, such as sqlite:///sessions.db or postgresql://host/name.",
             "storage.url",

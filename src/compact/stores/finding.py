@@ -1,4 +1,4 @@
-"""Recall: originals by the handle of an output or a summary, or by words, in one session alone."""
+"""Recall: originals by the handle of an output or a summary, or by words, in one session only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compact.stores.serialization import decode_rows, record_from
 from compact.stores.words import HANDLE, SPAN, closeness, terms_of, text_of, weighed
 
 _LOOKED_AT = 40
-"""So many of the best by words are read to be ranked by their text."""
+"""How many of the best by words are read, to be ranked by their text."""
 _IDS = 400
 """Message ids in one query."""
 
@@ -24,7 +24,7 @@ _IDS = 400
 def find_messages(
     connection: Connection, session: Row[Any], query: str, limit: int, after: int = -1
 ) -> list[Hit]:
-    """Originals behind position `after`: those of a summary's handle in order, others best first."""
+    """Originals after position `after`: those of a summary's handle in order, others best first."""
     if HANDLE.fullmatch(query.strip()):
         return _by_handle(connection, session, query.strip(), limit)
     line, where = session.line, [messages.c.position > after]
@@ -69,7 +69,7 @@ def _by_handle(connection: Connection, session: Row[Any], handle: str, limit: in
         .limit(limit)
     )
     ids = list(connection.execute(wanted).scalars())
-    # A handle was written down once, so it holds on a line that was left, too.
+    # A handle was written down once, so it is valid on an abandoned line, too.
     rows = _rows(connection, ids, select(messages), limit)
     return [_hit(connection, session, row, float("inf")) for row in rows]
 
@@ -77,7 +77,7 @@ def _by_handle(connection: Connection, session: Row[Any], handle: str, limit: in
 def _replaced(connection: Connection, session: Row[Any], handle: str) -> tuple[int, list[Any]] | None:
     """The line and the condition of what the record with this handle replaced in this session.
 
-    The record may be another session's that began with the same history; then the originals are this
+    The record may belong to another session that began with the same history; then the originals are this
     session's own. A session that never had that history finds nothing.
     """
     named = select(records).where(records.c.tenant == session.tenant, records.c.handle == handle)
@@ -107,7 +107,7 @@ def _on_line(session_id: int, line: int, where: Sequence[Any]) -> Select[Any]:
 
 
 def _rows(connection: Connection, ids: Sequence[int], wanted: Select[Any], most: int) -> list[Row[Any]]:
-    """The first of the ids that are wanted, in the order of the ids."""
+    """The first of the wanted ids, in the order of the ids."""
     among = wanted.with_only_columns(messages.c.id).order_by(None)
     found: list[int] = []
     for first in range(0, len(ids), _IDS):
@@ -126,7 +126,7 @@ def _hit(connection: Connection, session: Row[Any], row: Row[Any], score: float)
 
 
 def _message(connection: Connection, session: Row[Any], row: Row[Any]) -> Message:
-    """One message; the JSON of its object may stand on an earlier row of the same line."""
+    """One message; the JSON of its object may be on an earlier row of the same line."""
     if row.raw is not None:
         return next(decode_rows([row], session.name))
     wanted = (

@@ -1,7 +1,7 @@
 """The full-text index of each database: FTS5 on SQLite, an array of word keys on PostgreSQL.
 
-Only whether a word is in a message is kept. Ranking by the database would look at every session's messages
-for how rare a word is, and so grow with the store; here rarity is counted within the session alone.
+It stores only whether a word is in a message. Ranking by the database would look at every session's messages
+to see how rare a word is, and so grow with the store; here rarity is counted within the session.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, text
 
 _MOST_HITS = 5_000
-"""Newest hits of one word that are looked at."""
+"""How many of the newest hits of one word are read."""
 
 
 def index(connection: Connection, session_id: int, rows: Sequence[tuple[int, set[str]]]) -> None:
@@ -35,7 +35,7 @@ def index(connection: Connection, session_id: int, rows: Sequence[tuple[int, set
 
 
 def holding(connection: Connection, session_id: int, word: str) -> list[int]:
-    """Ids of the session's messages that hold this word, newest first."""
+    """Ids of the session's messages that contain this word, newest first."""
     if connection.dialect.name == "sqlite":
         query = text(
             "SELECT rowid FROM message_search WHERE message_search MATCH :match"
@@ -54,7 +54,7 @@ def holding(connection: Connection, session_id: int, word: str) -> list[int]:
 
 
 def _session_word(session_id: int) -> str:
-    # No text holds this word: the sign is in no word of ours.
+    # No text contains this word: the character is in none of our words.
     return f"§{session_id}"
 
 
@@ -69,7 +69,7 @@ def _clean(word: str) -> str:
 def key_of(word: str) -> int:
     """A word in four bytes, as PostgreSQL counts them.
 
-    As text the words of a message take more room than the message. Two words may share a key: in a session
-    of 100,000 different words, one question in 40,000 finds a message too many.
+    As text, the words of a message take more space than the message. Two words may share a key: in a session
+    of 100,000 different words, one query in 40,000 finds a message too many.
     """
     return zlib.crc32(_clean(word).encode()) - 2**31

@@ -17,13 +17,13 @@ _KEPT = ("format", "raw", "part", "digest")
 
 
 def messages_to_json(messages: Sequence[Message], format: str) -> str:
-    """The messages of one `append`. The caller's objects are in it as they are, each of them once."""
+    """The messages of one `append`. It contains the caller's objects unchanged, each once."""
     rows = message_rows(0, messages, [message.digest for message in messages], (), format, 0.0)
     return json.dumps([[row["format"], row["raw"], row["part"], row["digest"].hex()] for row in rows])
 
 
 def messages_from_json(text: str, session_id: str) -> list[Message]:
-    """The same messages, with the same digests; StoreError where they are not what was stored."""
+    """The same messages, with the same digests; StoreError if they are not what was stored."""
     rows: list[Any] = []
     begun = 0
     for position, held in enumerate(json.loads(text)):

@@ -1,4 +1,4 @@
-"""Leases in a database, renewed while their holder works: only a dead process's runs out."""
+"""Leases in a database, renewed while their holder works: only a dead process's lease expires."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FOREVER = 1e9
 
 
 class SqlLeases:
-    """One holder a session. Time is the database's (see `Database.now`), so a wrong clock delays nobody."""
+    """One holder per session. Time is the database's (see `Database.now`), so a wrong clock delays nobody."""
 
     def __init__(self, rows: SessionRows) -> None:
         self._rows = rows
@@ -38,12 +38,12 @@ class SqlLeases:
             with self._renewals.during(seconds, lambda: self._renew(session_id, owner, seconds)):
                 yield True
         finally:
-            # A lease that cannot be given back expires.
+            # A lease that cannot be returned expires.
             with suppress(StoreError):
                 self._give_back(session_id, owner)
 
     def stop(self) -> None:
-        """Renew nothing any more; for a store that is closed."""
+        """Stop renewing; for a store that is closed."""
         self._renewals.stop()
 
     def _take(self, session_id: str, owner: str, seconds: float) -> bool:
@@ -51,7 +51,7 @@ class SqlLeases:
             session = self._rows.found(connection, session_id)
             if session is None:
                 return True  # nothing to guard: nothing can be committed
-            # Read under the lock: a lease taken while we waited for it would else begin in the future.
+            # Read under the lock: otherwise a lease taken while we waited for it would begin in the future.
             now = self._database.now()
             values = {
                 "currently_compacting": owner,
@@ -77,6 +77,6 @@ class SqlLeases:
 
 
 def _is_free(now: Any) -> Any:
-    """Nobody holds it, or its time is over, or its time lies ahead (the machine was restarted since)."""
+    """Nobody holds it, or it has expired, or its time lies ahead (the machine was restarted since)."""
     held = sessions.c.currently_compacting
     return or_(held.is_(None), sessions.c.compacting_until <= now, sessions.c.compacting_since > now)

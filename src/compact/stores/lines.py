@@ -1,7 +1,7 @@
-"""Where new originals go: on the line that they continue, or on a new one where the history forks.
+"""Where new originals go: on the line that they continue, or on a new one if the history forks.
 
-The chain hash of a message names it together with all that came before it. So a message that is there already
-is recognized wherever it stands, and one that differs can never take another's place.
+The chain hash of a message identifies it together with everything before it. So a message that is already
+stored is recognized wherever it is, and one that differs can never take another's place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compact.core.view import START
 from compact.errors import HistoryGone
 from compact.stores.schema import OPEN, line_segments, messages, sessions
 
-# Built once: every message that is stored asks both.
+# Built once: every stored message uses both.
 _AT = select(messages.c.line, messages.c.position).where(
     messages.c.session_id == bindparam("session"), messages.c.chain == bindparam("chain")
 )
@@ -30,7 +30,7 @@ _TAKEN = select(messages.c.id).where(
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """How many of the messages are new, and on which line they go."""
+    """How many of the messages are new, and which line they go on."""
 
     known: int
     line: int
@@ -44,14 +44,14 @@ def place(
     chains: Sequence[bytes],
     detached: bool = False,
 ) -> Placing:
-    """Find the line for originals from `start` on, whose chain so far is `previous`; make it if need be.
+    """Find the line for originals from `start` on, whose chain so far is `previous`; create it if needed.
 
-    Raises HistoryGone where the session does not hold what stands before them, unless `detached`.
+    Raises HistoryGone if the session does not hold what comes before them, unless `detached`.
     """
     last = _at(connection, session.id, chains[-1]) if chains else None
     if last is not None:
         return Placing(len(chains), _holding(connection, session, last))
-    # A prefix of them may be there: chains that exist come before those that do not.
+    # A prefix of them may be stored: chains that exist come before those that do not.
     known = bisect_left(
         range(max(0, len(chains) - 1)), 1, key=lambda n: _at(connection, session.id, chains[n]) is None
     )

@@ -1,4 +1,4 @@
-"""What a session remembers beside messages and records, so that a restarted process goes on as before."""
+"""What a session remembers besides messages and records, so that a restarted process continues as before."""
 
 from __future__ import annotations
 

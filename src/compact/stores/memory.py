@@ -25,7 +25,7 @@ _Key = TypeVar("_Key", str, bytes)
 class MemoryStore:
     """The Store, Searchable, Remembers and Threads ports on dictionaries.
 
-    The oldest sessions are forgotten beyond `max_sessions`.
+    Beyond `max_sessions`, the oldest sessions are dropped.
     """
 
     blocks = False
@@ -127,7 +127,7 @@ class MemoryStore:
 
     @contextmanager
     def lease(self, session_id: str, seconds: float) -> Iterator[bool]:
-        """Held until the block is left: no holder outlives this store, so none needs to be renewed."""
+        """Held until the block exits: no holder outlives this store, so none needs to be renewed."""
         with self._lock:
             granted = session_id not in self._leases
             self._leases.add(session_id)
@@ -140,7 +140,7 @@ class MemoryStore:
     # -- Searchable and Remembers --------------------------------------------------------------------------
 
     def search(self, session_id: str, query: str, limit: int = 5, after: int = -1) -> list[Hit]:
-        """Originals by handle or by words, as a database finds them; every message is looked at."""
+        """Originals by handle or by words, as a database finds them; every message is read."""
         session = self._sessions.get(session_id)
         return search(session, query, limit, after, self._replaced) if session is not None else []
 

@@ -1,4 +1,4 @@
-"""Recall in memory, with the results that a database's index would give."""
+"""Recall in memory, with the same results as a database's index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def search(
     after: int,
     replaced: Callable[[MemorySession, str], list[Original]],
 ) -> list[Hit]:
-    """Originals by handle or by words; `replaced` finds those that a summary's handle stands for."""
+    """Originals by handle or by words; `replaced` finds those that a summary's handle refers to."""
     wanted = query.strip()
     if HANDLE.fullmatch(wanted):
         named = [

@@ -1,4 +1,4 @@
-"""A session of the store in memory, and how a list shows it."""
+"""A session of the in-memory store, and how a list shows it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MemorySession:
     def __init__(self, session_id: str, number: int, now: float) -> None:
         self.id = session_id
         self.number = number
-        """Sessions in the order they were made."""
+        """Sessions in the order they were created."""
         self.created_at = self.updated_at = now
         self.title = ""
         self.space: str | None = None
@@ -63,7 +63,7 @@ class MemorySession:
         return copied
 
     def add(self, chain: bytes, original: Original) -> Original:
-        """Keep an original, or return the one that is there; the line grows where it goes on from its end."""
+        """Keep an original, or return the existing one; the line grows if this continues its end."""
         kept = self.originals.setdefault(chain, original)
         if original.previous == self.head:
             self.line.append(kept)

@@ -1,4 +1,4 @@
-"""Runs the migrations in a transaction that is open already: a kill leaves the old schema or the new one."""
+"""Run the migrations in a transaction that is already open: a kill leaves the old schema or the new one."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ def upgrade(connection: Connection) -> None:
 
 
 def lock_tables(connection: Connection, wait_seconds: float) -> None:
-    """Shut out the processes that use the database until the migration is over.
+    """Lock out the processes that use the database until the migration is over.
 
-    Else it would miss what they write meanwhile. `sessions` comes first, since every write begins there. The
-    others are not waited for while it is held: whoever uses one of them may be waiting for `sessions`.
+    Otherwise it would miss what they write in the meantime. `sessions` comes first, since every write begins
+    there. The others are not waited for while it is held: whoever uses one of them may be waiting for
+    `sessions`.
     """
     if connection.dialect.name == "sqlite":
-        return  # its write transaction shuts out the others already
+        return  # Its write transaction already locks out the others.
     ours = {*metadata.tables, "message_search"} & {*inspect(connection).get_table_names()}
     if not ours:
         return

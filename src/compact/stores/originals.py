@@ -21,9 +21,9 @@ from compact.stores.words import words_of
 _BATCH = 200
 """Rows written at a time."""
 _PAGE_BYTES = 4_000_000
-"""About so much is held in memory when a session is read."""
+"""About this much is held in memory when a session is read."""
 
-# Built once: a chat asks for it several times a turn, and building it takes longer than running it.
+# Built once: a chat runs it several times per turn, and building it takes longer than running it.
 _END = (
     on_current_line(messages.c.position, messages.c.chain)
     .where(sessions.c.tenant == bindparam("tenant"), sessions.c.name == bindparam("name"))
@@ -119,7 +119,7 @@ class SqlOriginals:
         return (0, START) if row is None else (int(row.position) + 1, bytes(row.chain))
 
     def since_last_compaction(self, session_id: str) -> list[Message]:
-        """The originals that the last compaction left as they are, and all that came after it (S2.15)."""
+        """The originals that the last compaction left unchanged, and everything after it (S2.15)."""
         wanted = on_current_line(*_COLUMNS).where(
             *self._rows.named(session_id), messages.c.position >= sessions.c.compacted_length
         )
@@ -136,7 +136,7 @@ class SqlOriginals:
         yield from _from(group, start, session_id)
 
     def _part_at(self, session_id: str, position: int) -> int:
-        """How far into its object a message stands: the object's JSON is on an earlier row."""
+        """A message's offset in its object: the object's JSON is on an earlier row."""
         wanted = on_current_line(messages.c.part).where(
             *self._rows.named(session_id), messages.c.position == position
         )

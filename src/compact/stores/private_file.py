@@ -1,4 +1,4 @@
-"""A database file for its owner alone."""
+"""A database file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file with mode 0600 where there is none; SQLite gives its other files the same mode.
+    """Create an empty file with mode 0600 if there is none; SQLite gives its other files the same mode.
 
-    A file that is there is never opened. Closing any descriptor of a file drops all locks that this process
-    has on it, also those of another store; then the next process to close the database takes itself for the
+    An existing file is never opened. Closing any descriptor of a file drops all locks that this process has
+    on it, including those of another store; then the next process to close the database believes it is the
     last one and deletes the write-ahead log that this process still writes to. For the same reason a new file
-    gets its name only once it is closed.
+    gets its name only after it is closed.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if path.exists():

@@ -77,7 +77,7 @@ class SqlRecords:
             return record_from(winner, winner.session_name)
 
     def _note(self, connection: Connection, session: Row[Any], record: Record) -> None:
-        """What a thread's list and its next load need to know, in the transaction that adds the record."""
+        """What a thread's list and its next load need, in the transaction that adds the record."""
         now = self._rows.clock()
         changes: dict[str, Any] = {"updated_at": now}
         if record.kind is RecordKind.RESTORE:
@@ -108,7 +108,7 @@ class SqlRecords:
             )
 
     def _after_restore(self, connection: Connection, session: Row[Any], undo: Record) -> dict[str, Any]:
-        """The state that the newest compaction still standing left."""
+        """The state after the newest compaction still in force."""
         mine = records.c.session_id == session.id
         undone = select(records.c.revokes).where(mine, records.c.revokes.is_not(None))
         standing = _RECORDS.where(
@@ -141,7 +141,7 @@ class SqlRecords:
             return tuple(record_from(row, session_id) for row in connection.execute(wanted))
 
     def state(self, session_id: str) -> RecordState:
-        """Numbers and ids alone, so that opening a session costs the same however many records it has."""
+        """Only numbers and ids, so that opening a session costs the same however many records it has."""
         mine = records.join(sessions, sessions.c.id == records.c.session_id)
         named = self._rows.named(session_id)
         newest = select(records.c.id).select_from(mine).where(*named).order_by(records.c.sequence.desc())

@@ -14,11 +14,11 @@ _log = logging.getLogger("compact")
 _IDLE_SECONDS = 10.0
 """How long the thread waits for the next lease before it ends."""
 _SHARE = 3
-"""Renewals in the time of one lease, so that two may fail."""
+"""Renewals per lease time, so that two may fail."""
 
 
 class _Held:
-    """A lease, and when it is due to be renewed."""
+    """A lease, and when it has to be renewed."""
 
     def __init__(self, seconds: float, renew: Callable[[], bool]) -> None:
         self.renew = renew
@@ -36,7 +36,7 @@ class Renewals:
 
     @contextmanager
     def during(self, seconds: float, renew: Callable[[], bool]) -> Iterator[None]:
-        """Call `renew` again and again until the block is left or it returns False: the lease is lost."""
+        """Call `renew` repeatedly until the block exits or it returns False: the lease is lost."""
         held = _Held(seconds, renew)
         with self._changed:
             self._held.add(held)
@@ -51,7 +51,7 @@ class Renewals:
                 self._held.discard(held)
 
     def stop(self) -> None:
-        """End the thread, after what it is doing; the leases run out."""
+        """Stop the thread when it finishes its current work; the leases expire."""
         with self._changed:
             thread, self._thread = self._thread, None
             self._held.clear()
@@ -66,7 +66,7 @@ class Renewals:
                     self._held.discard(held)
 
     def _next_due(self) -> _Held | None:
-        """The next lease to renew, when its time has come; None when there was none for a while."""
+        """The next lease to renew, when it is due; None if there was none for a while."""
         idle_since = time.monotonic()
         with self._changed:
             while self._thread is current_thread():
@@ -89,6 +89,6 @@ def _is_renewed(held: _Held) -> bool:
     try:
         return held.renew()
     except StoreError as error:
-        # It is due again before it runs out.
+        # It is due again before it expires.
         _log.warning("A compaction lease could not be renewed: %s", error)
         return True

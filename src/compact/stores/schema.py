@@ -1,9 +1,9 @@
 """The tables of the session store, the same on SQLite and PostgreSQL.
 
 Originals are append-only. A session may have several lines: the history as it was first sent, and one more
-for each place where a caller came back with another message (an edit, a retry, a fork). A message is stored
-once, on the line where it first appeared; `line_segments` says of which stretches a line is made. So a fork
-overwrites nothing, and reading a line is one ordered range scan over few segments.
+for each place where a caller came back with a different message (an edit, a retry, a fork). A message is
+stored once, on the line where it first appeared; `line_segments` lists the ranges that a line consists of. So
+a fork overwrites nothing, and reading a line is one ordered range scan over few segments.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ESCAPED = "\x01json:"
 
 
 class ExactText(TypeDecorator[str]):
-    """Any Python string, also with NUL characters or half surrogate pairs, which databases refuse."""
+    """Any Python string, including NUL characters or lone surrogates, which databases reject."""
 
     impl = Text
     cache_ok = True
@@ -67,7 +67,7 @@ metadata = MetaData(
     }
 )
 
-# SQLite counts rows only in columns that are spelled INTEGER.
+# SQLite counts rows only in columns spelled INTEGER.
 Key = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -112,7 +112,7 @@ sessions = Table(
     Column("message_count", Integer, nullable=False, default=0),
     Column("tokens", BigInteger, nullable=False, default=0),
     Column("last_event", BigInteger, nullable=False, default=0),
-    # What a process that goes on with the session has to know, beside its messages and records.
+    # What a process that continues the session needs, besides its messages and records.
     Column("calibration", Float),
     Column("retired_tools", Text),
     Column("head", Text),
@@ -153,7 +153,7 @@ messages = Table(
     Column("created_at", Float, nullable=False),
     UniqueConstraint("session_id", "line", "position"),
     UniqueConstraint("session_id", "chain"),
-    # Full-text rows carry the id: it may never name another message.
+    # Full-text rows carry the id: it must never name another message.
     sqlite_autoincrement=True,
 )
 
@@ -169,7 +169,7 @@ message_parts = Table(
     Column("compacted_at", Float),
     Column("sort_order", Integer, nullable=False),
     Column("created_at", Float, nullable=False),
-    # Short name under which a tool output can be recalled.
+    # Short name for recalling a tool output.
     Column("handle", Text),
     Index("ix_message_parts_session_id_handle", "session_id", "handle"),
 )
@@ -203,9 +203,9 @@ records = Table(
     Column("outputs_cleared", Integer, nullable=False),
     Column("dropped", Integer, nullable=False),
     Column("created_at", Float, nullable=False),
-    # Short name under which all that its summary stands for can be recalled.
+    # Short name for recalling everything that its summary replaced.
     Column("handle", Text),
-    # How far the conversation reached, and the chain hash there; null where this step archived nothing.
+    # How far the conversation reached, and the chain hash there; null if this step archived nothing.
     Column("reached", BigInteger),
     Column("reached_key", LargeBinary),
     UniqueConstraint("tenant", "source", "policy_hash", "revision"),

@@ -37,7 +37,7 @@ _BYTES = "$bytes"
 
 
 def raw_json(source: Any) -> str:
-    """The caller's object as JSON that any database takes, half surrogate pairs included."""
+    """The caller's object as JSON that any database accepts, lone surrogates included."""
     try:
         return _dumped(source, _plain)
     except (TypeError, ValueError, RecursionError) as error:
@@ -48,7 +48,7 @@ def raw_json(source: Any) -> str:
 
 
 def _dumped(value: Any, default: Callable[[Any], Any] | None = None) -> str:
-    """Letters as they are: escaped, those of most scripts would take twice the room."""
+    """Letters unescaped: escaped, those of most scripts would take twice the space."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=default)
     try:
         text.encode()
@@ -58,7 +58,7 @@ def _dumped(value: Any, default: Callable[[Any], Any] | None = None) -> str:
 
 
 def json_text(value: Mapping[str, Any], what: str) -> str:
-    """Something of ours as JSON, in words where it can't be."""
+    """One of our own values as JSON, as text if it can't be."""
     try:
         return _dumped(dict(value), str)
     except (TypeError, ValueError, RecursionError) as error:
@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
         return dict(value)
     dump = getattr(value, "model_dump", None)
     if callable(dump):
-        # As the formats read SDK objects: what was never set does not exist, but for the kind of thing it is.
+        # As the formats read SDK objects: what was never set does not exist, except the type.
         kind = getattr(value, "type", None)
         named = {"type": kind} if isinstance(kind, str) else {}
         return {**named, **dump(by_alias=True, exclude_unset=True)}
@@ -106,7 +106,7 @@ def message_rows(
     format: str,
     now: float,
 ) -> Iterator[dict[str, Any]]:
-    """One row a message; the object it came from stands on the first row that it fills."""
+    """One row per message; the object it came from is on the first row that it fills."""
     before: Any = None
     for index, message in enumerate(messages):
         origin = message.origin
@@ -131,7 +131,7 @@ def message_rows(
 
 
 OWN = "compact"
-"""The format of messages that have no caller's object."""
+"""The format of messages without a caller's object."""
 
 
 def _own_row(position: int, message: Message, chain: bytes, now: float) -> dict[str, Any]:
@@ -183,7 +183,8 @@ def corrupt(table: str, row: object, session: str, problem: str) -> StoreError:
 
 
 def part_rows(message: Message, size: int | None, now: float) -> Iterator[dict[str, Any]]:
-    """One row a part. Tokens that nobody counted by part are shared out by length; they add up to `size`."""
+    """One row per part. Tokens that were not counted per part are distributed by length; they add up to
+    `size`."""
     contents = [part_content(part) for part in message.parts]
     shares = _shares(size, [len(text) for text in contents])
     for order, (part, content) in enumerate(zip(message.parts, contents, strict=True)):
@@ -301,7 +302,7 @@ def _entry_from(item: Sequence[Any], summary: str) -> Entry:
 
 
 def _own(message: Message, summary: str = "") -> dict[str, Any]:
-    """A message of our own. The summary, which stands in it, is in its record already."""
+    """One of our own messages. The summary in it is already in its record."""
     parts = [
         {"marker": asdict(part)}
         if isinstance(part, CompactionMarker)

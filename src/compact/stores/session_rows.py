@@ -1,4 +1,4 @@
-"""The row of a session, which every other part of a database store begins with."""
+"""The row of a session, which every other part of a database store starts from."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class SessionRows:
         self.clock = clock
 
     def named(self, session_id: str) -> tuple[Any, Any]:
-        """The condition that a row of `sessions` is this session's."""
+        """The condition that selects this session's row of `sessions`."""
         return sessions.c.tenant == self.tenant, sessions.c.name == session_id
 
     def found(self, connection: Connection, session_id: str) -> Row[Any] | None:
-        """The session's row, locked against other writers; None where there is none, and none can be made."""
+        """The session's row, locked against other writers; None if there is none and none can be created."""
         key = {"tenant": self.tenant, "name": session_id}
         row = connection.execute(_LOCKED, key).first()
         if row is not None or self.database.is_sqlite:
             return row
-        # There is no row to wait for, so its name is locked. Whoever held that may have made the row.
+        # There is no row to wait for, so its name is locked. Whoever held that may have created the row.
         connection.execute(_NAME_LOCKED, key)
         return connection.execute(_LOCKED, key).first()
 
     def locked(self, connection: Connection, session_id: str) -> Row[Any]:
-        """The same, but made if it is not there: for what may begin a session."""
+        """The same, but created if missing: for what may begin a session."""
         if not session_id or len(session_id) > _LONGEST_ID:
             raise StoreError(
                 f"A session id must have 1 to {_LONGEST_ID} characters, this one has {len(session_id)}. "
@@ -66,6 +66,6 @@ class SessionRows:
         return connection.execute(_LOCKED, key).one()
 
     def insert_absent(self, table: Any) -> Any:
-        """An insert that leaves a row alone that is there already."""
+        """An insert that leaves an existing row alone."""
         build = sqlite.insert if self.database.is_sqlite else postgresql.insert
         return build(table).on_conflict_do_nothing()

@@ -22,10 +22,10 @@ from compact.stores.threads import SqlThreads
 
 
 class SqlStore:
-    """The Store, Searchable, Remembers and Threads ports on a database, each of them a part of its own.
+    """The Store, Searchable, Remembers and Threads ports on a database, each a separate part.
 
     One store serves many threads; every process opens its own. Stores for several tenants may share one
-    `Database`, given instead of its URL. `clock` dates rows. Leases go by the database's time instead, so a
+    `Database`, given instead of its URL. `clock` dates rows. Leases use the database's time instead, so a
     wrong clock delays nobody.
     """
 
@@ -82,7 +82,7 @@ class SqlStore:
         return self._originals.originals(session_id, start, stop)
 
     def since_last_compaction(self, session_id: str) -> list[Message]:
-        """The originals that the last compaction left as they are, and all that came after it (S2.15)."""
+        """The originals that the last compaction left unchanged, and everything after it (S2.15)."""
         return self._originals.since_last_compaction(session_id)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
@@ -176,7 +176,7 @@ class SqlStore:
         return self._threads.last_event(session_id, name)
 
     def exclusively(self, session_id: str, *, incarnation: str | None = None) -> AbstractContextManager[None]:
-        """Nobody else writes to this session in the block, with SQLite also not to other sessions."""
+        """Nobody else writes to this session inside the block; with SQLite, not to other sessions either."""
         return self._threads.exclusively(session_id, incarnation)
 
     def end(self, session_id: str) -> tuple[int, bytes]:

@@ -17,11 +17,11 @@ from compact.stores.serialization import corrupt, json_text
 from compact.stores.session_rows import SessionRows
 
 _RECORD = "$record"
-"""In place of a summary that a record has already: two events of each compaction repeat it."""
+"""Replaces a summary that a record already has: two events of each compaction repeat it."""
 
 
 class SqlThreads:
-    """What a store knows of sessions beside their messages."""
+    """What a store knows about sessions besides their messages."""
 
     def __init__(self, rows: SessionRows) -> None:
         self._rows = rows

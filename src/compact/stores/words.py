@@ -1,4 +1,4 @@
-"""Words to search by, the same for every database: what is indexed, what a query asks for, how hits rank."""
+"""Words to search by, the same for every database: what is indexed, what a query looks up, how hits rank."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def part_content(part: Part) -> str:
         case CompactionMarker(summary=summary):
             return summary
         case Image(source=source) | File(source=source):
-            # Inline pictures are no words, and stand in the message itself.
+            # Inline pictures are not words, and are in the message itself.
             return source if not source.startswith("data:") else source[:100]
         case _:
             return ""
@@ -84,7 +84,7 @@ def _pieces(word: str) -> list[str]:
 
 
 def terms_of(query: str) -> list[tuple[str, ...]]:
-    """What to look up, each with what to look up instead where it is nowhere."""
+    """What to look up, each with an alternative to look up if it is nowhere."""
     found: dict[str, tuple[str, ...]] = {}
     for word in _WORD.findall(query):
         if _UNSPACED.search(word):
@@ -96,13 +96,13 @@ def terms_of(query: str) -> list[tuple[str, ...]]:
             continue
         low = word.casefold()[:_LONGEST]
         found[low] = (low, *_pieces(word))
-    # Long words say most, where there are more than can be looked up.
+    # Long words say most, if there are more than can be looked up.
     ranked = sorted(found, key=len, reverse=True)[:MAX_TERMS]
     return [found[term] for term in found if term in ranked]
 
 
 def weighed(hits: Mapping[str, Sequence[int]], messages: int) -> dict[int, float]:
-    """Message ids by how rare the words are that they hold."""
+    """Message ids ranked by how rare their words are."""
     scores: dict[int, float] = {}
     for found in hits.values():
         rarity = math.log(1 + messages / len(found)) if found else 0.0
@@ -112,12 +112,12 @@ def weighed(hits: Mapping[str, Sequence[int]], messages: int) -> dict[int, float
 
 
 def closeness(query: str, text: str, rarity: float) -> float:
-    """What is added for a text that holds the query, or its compound names, letter by letter."""
+    """The bonus for a text that contains the query, or its compound names, letter for letter."""
     low, wanted = text.casefold(), query.strip().casefold()
     score = 0.0
     if len(wanted) > 2 and wanted in low:
         score += 2 * rarity
     compounds = [name for name in _COMPOUND.findall(wanted) if not name.isalpha()]
     score += sum(rarity for name in compounds if name in low) / max(1, len(compounds))
-    # Of two texts that hold the same words, the shorter one is more about them.
+    # Of two texts with the same words, the shorter one is more about them.
     return score - 0.02 * rarity * math.log1p(len(text) / 200)

@@ -1,4 +1,4 @@
-"""Alembic's entry: works on the connection that it is given, in that connection's transaction."""
+"""Alembic's entry point: uses the connection it is given, in that connection's transaction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compact.stores.schema import metadata
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
-    # SQLite can roll back DDL, though Alembic does not count on it.
+    # SQLite can roll back DDL, although Alembic does not rely on it.
     transactional_ddl=True,
 )
 context.run_migrations()

@@ -1,1 +1,1 @@
-"""One file a step; a step that was released is never edited."""
+"""One file per step; a released step is never edited."""
