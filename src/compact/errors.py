@@ -131,7 +131,7 @@ class HistoryGone(StoreError):
     def __init__(self, session_id: str, start: int) -> None:
         missing = f"does not hold the {start} messages before these: it " if start else ""
         super().__init__(
-            f"Session {session_id!r} {missing}was deleted meanwhile. "
+            f"Session {session_id!r} {missing}was deleted in the meantime. "
             "Nothing was stored; append the whole history, or begin a new session."
         )
         self.session_id = session_id

@@ -165,7 +165,7 @@ def test_switched_off_even_what_cannot_be_read_goes_out_as_it_is(odd: Any) -> No
     prepared = desk.manager.prepare("s", odd)
     assert prepared.messages == odd and type(prepared.messages) is type(odd)
     assert prepared.tokens.final > 0 and prepared.debug.reason == "disabled"
-    assert "goes out unread" in desk.warnings[-1]
+    assert "is returned unread" in desk.warnings[-1]
     with pytest.raises(CompactError, match="messages must be a list"):
         desk.manager.prepare("s", None)  # type: ignore[arg-type]
 

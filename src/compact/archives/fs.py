@@ -150,8 +150,8 @@ class FsArchive(FileArchive):
             what = problem.strerror or str(problem)
             advice = "Make the folder writable"
         return (
-            f"The archive {where} could not be written: {what}. Nothing was compacted and no partial file "
-            f'stands under that name. {advice}, or set archive.on_failure to "queue".'
+            f"The archive {where} could not be written: {what}. Nothing was compacted, and no partial "
+            f'file was left there. {advice}, or set archive.on_failure to "queue".'
         )
 
 

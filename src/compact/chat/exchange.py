@@ -106,7 +106,7 @@ class Exchange:
         except HistoryGone as gone:
             finish, problem, self._kept = Finish.FAILED, gone, False
         if finish is Finish.STOPPED:
-            text = "Stopped; what came is kept." if kept else "Stopped; nothing was added."
+            text = "Stopped; what arrived is kept." if kept else "Stopped; nothing was added."
             yield Notice(Severity.INFO, Topic.STOPPED, text)
         elif problem is not None:
             yield Failed(problem, kept)

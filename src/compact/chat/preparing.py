@@ -86,7 +86,7 @@ class Preflight:
         elif isinstance(prepared.outcome, Failed):
             stage, cause = prepared.outcome.stage.value, prepared.outcome.cause
             text = f"The context could not be made smaller ({stage} failed: {cause})"
-            text = f"{text.rstrip('.')}. It went out as it was."
+            text = f"{text.rstrip('.')}. The prompt was sent unchanged."
             self.notices.append(Notice(Severity.WARNING, Topic.NOT_COMPACTED, text))
 
     def _note_compaction(self, before: int, after: int) -> None:

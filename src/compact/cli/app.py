@@ -21,10 +21,10 @@ from compact.errors import CompactError, ConfigError, FormatError, InsufficientB
 
 _EPILOG = """exit codes:
   0  done
-  1  done, and something was found: lint violations, a failing check, nothing to
-     summarize or to recall
+  1  done, but something needs attention: lint violations, a failing check,
+     nothing to summarize or recall
   2  wrong command line, configuration or input; nothing was done
-  3  what may not be removed does not fit the window
+  3  the messages that must stay do not fit the window
   4  something outside failed: summarizer, store, archive, a missing extra
   130  interrupted from the keyboard
 

@@ -195,7 +195,7 @@ def _addresses(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Ch
 def trouble_at(address: str) -> str | None:
     """Why no summary can come from this address; None where a server answers, if only that it wants a key."""
     if not address.startswith(("http://", "https://")):
-        return "is no http:// or https:// address"
+        return "is not an http:// or https:// address"
     request = urllib.request.Request(f"{address}/models", method="GET")
     try:
         urllib.request.urlopen(request, timeout=_PROBE_SECONDS).close()

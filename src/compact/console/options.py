@@ -23,7 +23,7 @@ def add_output(parser: ArgumentParser, command: bool = True) -> None:
         "--quiet",
         action="store_true",
         default=unset,
-        help="no notes and no progress on standard error",
+        help="no notes or progress on standard error",
     )
     group.add_argument(
         "--color",
@@ -40,22 +40,22 @@ def add_input(parser: ArgumentParser, otherwise: str = "- or nothing reads stand
         metavar="FILE",
         help=f"JSON or JSONL, also gzipped, in any known format; {otherwise}",
     )
-    parser.add_argument("--pick", metavar="ID", help="one conversation of several, by its id or number")
-    parser.add_argument("--format", metavar="NAME", help="name the format instead of having it recognized")
+    parser.add_argument("--pick", metavar="ID", help="pick one of several conversations, by id or number")
+    parser.add_argument("--format", metavar="NAME", help="the message format (default: detected)")
 
 
 def add_settings(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("settings")
     group.add_argument(
-        "--config", metavar="PATH", help="configuration file (default: compact.yaml, if there)"
+        "--config", metavar="PATH", help="configuration file (default: compact.yaml, if it exists)"
     )
     group.add_argument("--preset", metavar="NAME", help=f"one of {', '.join(PRESETS)}")
-    group.add_argument("--model", metavar="NAME", help="model whose window and tokenizer count")
+    group.add_argument("--model", metavar="NAME", help="model whose window and tokenizer to use")
     group.add_argument(
         "--window",
         metavar="TOKENS",
         type=tokens,
-        help="context window instead of the model's, as in 8000 or 8k",
+        help="context window instead of the model's, such as 8000 or 8k",
     )
     group.add_argument("--counter", metavar="KIND", help="auto, tiktoken, estimate or chars4")
     group.add_argument(
@@ -64,7 +64,7 @@ def add_settings(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         type=assignment,
-        help="any other setting, as in --set policy.keep_recent_turns=3",
+        help="any other setting, such as --set policy.keep_recent_turns=3",
     )
 
 

@@ -22,7 +22,7 @@ DEFAULT_URL = "sqlite:///.compact/sessions.db"
 
 def add_store(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--store", metavar="URL", help=f"database of the sessions (default: storage.url, else {DEFAULT_URL})"
+        "--store", metavar="URL", help=f"session database (default: storage.url, else {DEFAULT_URL})"
     )
     add_settings(parser)
 
@@ -97,5 +97,5 @@ def _there(url: str) -> None:
     if url.startswith("sqlite:///") and not Path(path).exists():
         raise StoreError(
             f"There is no session store at {path}. `compact chat`, `compact import` or a program with "
-            "storage.url makes one; --store names one that is elsewhere."
+            "storage.url creates one; --store names one elsewhere."
         )

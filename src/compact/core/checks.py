@@ -127,13 +127,13 @@ def _without_thoughts(text: str) -> str:
 def _refuse_what_is_no_summary(cleaned: str, *, had_text: bool) -> None:
     if not cleaned:
         reason = RefusalReason.REASONING_ONLY if had_text else RefusalReason.EMPTY
-        raise _refused(reason, "nothing but reasoning came back" if had_text else "it is empty")
+        raise _refused(reason, "only reasoning came back" if had_text else "it is empty")
     if is_tool_call(cleaned):
         raise _refused(RefusalReason.TOOL_CALL, "a tool call came back instead of text")
     if is_refusal(cleaned):
         raise _refused(RefusalReason.REFUSAL, "the model refused")
     if only_muses(cleaned):
-        raise _refused(RefusalReason.REASONING_ONLY, "nothing but reasoning came back")
+        raise _refused(RefusalReason.REASONING_ONLY, "only reasoning came back")
     if says_nothing(cleaned) or _hardly_a_letter(cleaned):
         raise _refused(RefusalReason.EMPTY, "it has no content")
 

@@ -79,7 +79,7 @@ def check_message(fields: Mapping[str, Any]) -> Iterator[Found]:
             or (kind in _USER_ONLY and role != "user")
             or (role == "system" and kind != "text" and not kind.startswith("tool_"))
         ):
-            yield Code.PART_ROLE, f"A block of type {kind!r} may not stand in a message of role {role!r}."
+            yield Code.PART_ROLE, f"A block of type {kind!r} is not allowed in a message of role {role!r}."
         yield from _block(block, kind)
 
 
@@ -167,9 +167,9 @@ def _mark(block: Mapping[str, Any], kind: str) -> Iterator[Found]:
     if mark is None:
         return
     if kind in ("thinking", "redacted_thinking"):
-        yield Code.CACHE_MARK, "cache_control may not stand on thinking; mark another block."
+        yield Code.CACHE_MARK, "cache_control is not allowed on thinking; mark another block."
     if kind == "text" and not block.get("text"):
-        yield Code.CACHE_MARK, "cache_control may not stand on empty text; mark another block."
+        yield Code.CACHE_MARK, "cache_control is not allowed on empty text; mark another block."
     mark = fields_of(mark)
     if mark.get("type") != "ephemeral" or mark.get("ttl") not in (None, "5m", "1h"):
         yield Code.CACHE_MARK, "cache_control must be of type ephemeral, with ttl 5m or 1h."
@@ -208,7 +208,7 @@ def _marks(sources: Sequence[Mapping[str, Any]], system: Any, tools: Any) -> Ite
         if long and short:
             yield (
                 index,
-                (Code.CACHE_ORDER, "A cache mark of 1h stands after one of 5m; put the longer first."),
+                (Code.CACHE_ORDER, "A cache mark of 1h comes after one of 5m; put the longer one first."),
             )
         short = short or not long
 

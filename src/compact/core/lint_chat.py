@@ -38,7 +38,7 @@ def check_chat(fields: Mapping[str, Any]) -> Iterator[Found]:
     if role == "assistant":
         refusals = sum(kind_of(part) == "refusal" for part in parts)
         if refusals and len(parts) > 1:
-            yield Code.PART_MIX, "A refusal stands alone in an assistant message; drop the other parts."
+            yield Code.PART_MIX, "A refusal must be alone in an assistant message; drop the other parts."
         yield from _calls(fields)
         audio = fields.get("audio")
         if audio is not None and not isinstance(fields_of(audio).get("id"), str):
@@ -66,7 +66,10 @@ def _part(part: Mapping[str, Any], role: str) -> Iterator[Found]:
         yield Code.UNKNOWN_PART, f"Content of type {kind!r} is unknown to the API; drop it."
         return
     if kind not in _PARTS.get(role, _TEXT_ONLY):
-        yield Code.PART_ROLE, f"A part of type {kind!r} may not stand in a message of role {role!r}; move it."
+        yield (
+            Code.PART_ROLE,
+            f"A part of type {kind!r} is not allowed in a message of role {role!r}; move it.",
+        )
     inner = part.get(kind)
     if kind == "image_url":
         yield from _image(fields_of(inner) if not isinstance(inner, str) else {"url": inner}, inner)

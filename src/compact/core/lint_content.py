@@ -194,14 +194,14 @@ def check_roles_for_anthropic(
                 report.add(
                     ViolationCode.SYSTEM_POSITION,
                     position,
-                    "A system or developer message may stand only at the start, or between the user's turn "
+                    "A system or developer message is allowed only at the start, or between the user's turn "
                     "and the assistant's; send it as user text.",
                 )
         elif message.role is Role.TOOL and has_text_before_results(message):
             report.add(
                 ViolationCode.RESULTS_NOT_FIRST,
                 position,
-                "Another block stands before a tool_result in its message; put the results first.",
+                "Another block comes before a tool_result in its message; put the results first.",
             )
     last = messages[-1]
     if (
@@ -310,6 +310,6 @@ def _report_dangling(positions: list[int], report: Report) -> None:
         report.add(
             ViolationCode.DANGLING_REASONING,
             position,
-            "A reasoning item stands without the item that must follow it; drop it.",
+            "A reasoning item lacks the item that must follow it; drop it.",
             fixable=True,
         )

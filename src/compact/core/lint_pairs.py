@@ -125,7 +125,7 @@ class _Walk:
             self.report.add(
                 ViolationCode.DISPLACED_RESULT,
                 place[0],
-                f"The result of call {call_id!r} does not stand directly after its call; "
+                f"The result of call {call_id!r} does not directly follow its call; "
                 "move it there, before any other message.",
                 fixable=True,
             )
@@ -185,9 +185,9 @@ class _Walk:
             self.report.add(
                 ViolationCode.RESULT_BEFORE_CALL,
                 place[0],
-                f"The result of call {call_id!r} stands before the call; move it directly after.",
+                f"The result of call {call_id!r} comes before the call; move it directly after it.",
                 fixable=True,
             )
         else:
-            text = f"A result of call {call_id!r} stands before it, and another after it; drop this one."
+            text = f"A result of call {call_id!r} comes before it, and another after it; drop this one."
             self.drop(ViolationCode.RESULT_BEFORE_CALL, place, text)

@@ -141,7 +141,7 @@ def _message(fields: Mapping[str, Any]) -> Iterator[Found]:
         if kind not in _SAID | _ASKED:
             yield Code.UNKNOWN_PART, f"Content of type {kind!r} is unknown to the API."
         elif kind not in allowed:
-            yield Code.PART_ROLE, f"A part of type {kind!r} may not stand in a message of role {role!r}."
+            yield Code.PART_ROLE, f"A part of type {kind!r} is not allowed in a message of role {role!r}."
         yield from _media(part, kind)
 
 

@@ -215,7 +215,7 @@ class Engine:
         tokens = self._roughly(call)
         # Whatever failed may fail again here; the prompt is returned anyway.
         with suppress(Exception):
-            said = f"Not compacted; the prompt goes out as it is (about {tokens:,} tokens). "
+            said = f"Not compacted; the prompt is returned unchanged (about {tokens:,} tokens). "
             self.reporter.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
         try:
             return self._output.unread(call, tokens, Passed(cause))
@@ -237,7 +237,7 @@ class Engine:
             now = self.reader.read(call)
         except FormatError as unread:
             # This message may be the reason why compaction was switched off.
-            said = f"Compaction is switched off; the prompt goes out unread. {unread}"
+            said = f"Compaction is off; the prompt is returned unread. {unread}"
             self.reporter.warn(call.session_id, said)
             tokens = self._roughly(call)
         else:

@@ -114,7 +114,7 @@ def _as_it_is(
     if tokens > manager.window - manager.config.policy.reserve(manager.window):
         raise error
     problem = f"{type(error).__name__}: {error}"
-    manager.warn(session, f"Not compacted, sent as it is ({tokens:,} tokens): {problem}")
+    manager.warn(session, f"Not compacted, sent unchanged ({tokens:,} tokens): {problem}")
     return Fitted(list(messages), tools)
 
 

@@ -260,7 +260,7 @@ class Address(Service):
         return ChatError(text, retryable=retryable)
 
     def cut(self) -> ChatError:
-        text = f"{self.who} broke off its reply in the middle. What came so far is not the whole; ask again."
+        text = f"{self.who} broke off its reply in the middle. The reply is incomplete; ask again."
         return ChatError(text, retryable=True)
 
 

@@ -129,6 +129,6 @@ def converse(chat: Chat, messages: Iterable[str | FormatError], voice: JsonVoice
         except Leave:
             break
     if not asked:
-        voice.show(Said(Kind.ERROR, "Nothing was asked: standard input is empty.", {}, ExitCode.USAGE))
+        voice.show(Said(Kind.ERROR, "There is nothing to send: standard input is empty.", {}, ExitCode.USAGE))
         return ExitCode.USAGE
     return code

@@ -19,7 +19,7 @@ from compact.repl.screen import TerminalVoice, status_line, warm
 if TYPE_CHECKING:
     from compact.repl.chat import Chat
 
-_SET_ASIDE = "You typed ahead; the message that was not answered comes back with Up."
+_SET_ASIDE = "You typed ahead; press Up to get back the message that was not answered."
 
 
 def converse(context: Context) -> int:

@@ -214,7 +214,9 @@ class MemoryStore:
     ) -> None:
         with self._lock:
             if space and space not in self._spaces:
-                raise StoreError(f"There is no space {space!r}. Nothing was changed; make it with put_space.")
+                raise StoreError(
+                    f"There is no space {space!r}. Nothing was changed; create it with put_space."
+                )
             session = self._session(session_id)
             session.space = session.space if space is None else space or None
             session.title = session.title if title is None else title

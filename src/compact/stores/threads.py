@@ -91,7 +91,7 @@ class SqlThreads:
                     found = connection.execute(of_space).scalar()
                     if found is None:
                         raise StoreError(
-                            f"There is no space {space!r}. Nothing was changed; make it with put_space."
+                            f"There is no space {space!r}. Nothing was changed; create it with put_space."
                         )
                 changes["space_id"] = found
             if changes:

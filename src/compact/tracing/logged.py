@@ -10,10 +10,10 @@ logger = logging.getLogger("compact")
 
 _WHAT_FOLLOWS = {
     Fallback.NONE: "Nothing was compacted",
-    Fallback.RETRY: "It is asked again",
-    Fallback.HALVE: "It is asked again, for a summary of half the size",
-    Fallback.NEXT_SUMMARIZER: "The next summarizer is asked",
-    Fallback.BRIEF: "It is asked again, for a brief summary",
+    Fallback.RETRY: "It is called again",
+    Fallback.HALVE: "It is called again, for a summary of half the size",
+    Fallback.NEXT_SUMMARIZER: "The next summarizer is called",
+    Fallback.BRIEF: "It is called again, for a brief summary",
     Fallback.EMBEDDED: "The embedded summarizer writes the summary",
     Fallback.PRUNING_ONLY: "Old messages leave the prompt without a summary; recall finds them",
     Fallback.KEEP_PREVIOUS: "The earlier summary stays",

@@ -52,7 +52,7 @@ async def test_pass_hands_the_prompt_through_and_says_so(mode: str) -> None:
         assert isinstance(passed.outcome, Passed) and isinstance(passed.outcome.cause, cause)
         assert passed.debug.reason is Reason.PASSED and passed.tokens.final > 0
         (warning,) = [e for e in desk.events(EventName.WARNING) if e.data["severity"] == "high"]
-        assert "goes out as it is" in warning.data["message"]
+        assert "is returned unchanged" in warning.data["message"]
 
 
 class Unspeakable:

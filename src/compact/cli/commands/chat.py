@@ -12,16 +12,16 @@ from compact.console.stored import add_store
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "session", nargs="?", metavar="SESSION", help="open this session, or begin one of that name"
+        "session", nargs="?", metavar="SESSION", help="open this session, or start one with that name"
     )
     group = parser.add_argument_group("chat")
-    group.add_argument("--last", action="store_true", help="go on with the newest session")
+    group.add_argument("--last", action="store_true", help="continue the newest session")
     group.add_argument("--system", metavar="TEXT", help="system prompt of the session")
     group.add_argument(
-        "--base-url", metavar="URL", help="server of the model: OpenAI's wire format, or Anthropic's"
+        "--base-url", metavar="URL", help="the model's server, in OpenAI's or Anthropic's wire format"
     )
-    group.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key for it")
-    group.add_argument("--text", action="store_true", help="plain text also where the output is no terminal")
+    group.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds its API key")
+    group.add_argument("--text", action="store_true", help="plain text even if the output is not a terminal")
     add_store(parser)
 
 

@@ -22,7 +22,7 @@ _PLAIN_MARKS = {Level.OK: "ok", Level.INFO: "--", Level.WARNING: "!!", Level.PRO
 def add_arguments(parser: ArgumentParser) -> None:
     add_input(parser, otherwise="its floor is checked as well")
     add_settings(parser)
-    parser.add_argument("--offline", action="store_true", help="do not try the summarizer's address")
+    parser.add_argument("--offline", action="store_true", help="do not contact the summarizer")
 
 
 def run(context: Context) -> ExitCode:

@@ -49,9 +49,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--limit", metavar="N", type=at_least_one, help="at most N conversations from each source"
     )
     group.add_argument(
-        "--once", action="store_true", help="compact each conversation at once, not prompt by prompt"
+        "--once", action="store_true", help="compact each conversation once, instead of prompt by prompt"
     )
-    group.add_argument("--picture", metavar="FILE", help="draw survival against tokens kept as SVG")
+    group.add_argument("--picture", metavar="FILE", help="draw survival against tokens kept, as SVG")
     add_settings(parser)
     # Every text is counted again for each preset and window: exact counting would take most of the time.
     parser.set_defaults(counter="estimate")

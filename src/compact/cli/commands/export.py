@@ -21,9 +21,12 @@ from compact.stores.serialization import as_plain
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="instead of standard output; may not exist yet"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to this file instead of standard output; it must not exist yet",
     )
-    parser.add_argument("--force", action="store_true", help="with -o: replace a file that exists")
+    parser.add_argument("--force", action="store_true", help="with -o: replace an existing file")
     add_store(parser)
 
 

@@ -1,4 +1,4 @@
-"""`compact flush`: send what waits for an archive that could not be reached, now."""
+"""`compact flush`: send what is queued for an archive that could not be reached, now."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ Redact = Callable[[str], str]
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "session", nargs="?", metavar="SESSION", help="its compactions; without it, all sessions"
+        "session", nargs="?", metavar="SESSION", help="list its compactions; by default, list all sessions"
     )
     parser.add_argument(
-        "--limit", type=at_least_one, default=20, metavar="N", help="sessions at most (default: 20)"
+        "--limit", type=at_least_one, default=20, metavar="N", help="at most this many sessions (default: 20)"
     )
     add_store(parser)
 

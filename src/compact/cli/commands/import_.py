@@ -38,12 +38,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="one message a line, as `compact export` writes it, or a JSON file with one conversation",
+        help="one message per line, as `compact export` writes it, or a JSON file with one conversation",
     )
-    parser.add_argument("session", metavar="SESSION", help="session that the messages are appended to")
-    parser.add_argument("--format", metavar="NAME", help="name the format instead of having it recognized")
+    parser.add_argument("session", metavar="SESSION", help="session to append the messages to")
+    parser.add_argument("--format", metavar="NAME", help="the message format (default: detected)")
     parser.add_argument(
-        "--again", action="store_true", help="append also what the session already begins or ends with"
+        "--again", action="store_true", help="also append what the session already begins or ends with"
     )
     add_store(parser)
 

@@ -33,12 +33,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--provider", choices=("openai", "anthropic"), help="whose rules (default: the format's own provider)"
     )
-    group.add_argument("--model", metavar="NAME", help="where models differ (default: the body's)")
-    group.add_argument("--rules", action="store_true", help="list the rules and where they are written")
+    group.add_argument(
+        "--model", metavar="NAME", help="model to check for, if models differ (default: the body's)"
+    )
+    group.add_argument("--rules", action="store_true", help="list the rules and their sources")
     group.add_argument(
         "--fix",
         action="store_true",
-        help="write the conversation to standard output with everything repaired that can be, safely",
+        help="write the conversation to standard output, with all safe repairs made",
     )
 
 

@@ -1,4 +1,4 @@
-"""`compact mcp`: an MCP server with tools to compact, plan, recall and restore."""
+"""`compact mcp`: run an MCP server with tools to compact, plan, recall and restore."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="with --http (default: 127.0.0.1; others need a token)",
+        help="with --http: address to bind to (default: 127.0.0.1; others need a token)",
     )
-    group.add_argument("--port", type=int, default=8766, metavar="N", help="with --http (default: 8766)")
-    group.add_argument("--token-env", metavar="NAME", help="with --http: variable that holds the token")
+    group.add_argument(
+        "--port", type=int, default=8766, metavar="N", help="with --http: port (default: 8766)"
+    )
+    group.add_argument(
+        "--token-env", metavar="NAME", help="with --http: environment variable that holds the token"
+    )
     add_store(parser)
 
 

@@ -27,11 +27,11 @@ from compact.summarizers.api import EMBEDDED_STRATEGIES
 def add_arguments(parser: ArgumentParser) -> None:
     add_input(parser)
     add_settings(parser)
-    parser.add_argument("--all", action="store_true", help="list every message, also in long runs")
+    parser.add_argument("--all", action="store_true", help="list every message, even in long runs")
     parser.add_argument(
         "--summary",
         action="store_true",
-        help="show the summary that the embedded summarizer would write; no model is asked",
+        help="show the summary that the embedded summarizer would write; no model is called",
     )
 
 

@@ -19,16 +19,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         "query", metavar="QUERY", help="a recall handle (r-… of an output, s-… of a summary) or words"
     )
     parser.add_argument(
-        "--limit", type=at_least_one, default=5, metavar="N", help="messages at most (default: 5)"
+        "--limit", type=at_least_one, default=5, metavar="N", help="at most this many messages (default: 5)"
     )
     parser.add_argument(
         "--tokens",
         type=at_least_one,
         default=2_000,
         metavar="N",
-        help="tokens at most, 100 or more (default: 2000)",
+        help="at most this many tokens, 100 or more (default: 2000)",
     )
-    parser.add_argument("--after", type=int, default=-1, metavar="N", help="only messages behind this number")
+    parser.add_argument("--after", type=int, default=-1, metavar="N", help="only messages after this number")
     add_store(parser)
 
 

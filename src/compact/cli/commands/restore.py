@@ -16,7 +16,7 @@ from compact.model.record import Record, standing
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION")
     parser.add_argument(
-        "step", type=int, metavar="STEP", help="number of the compaction, as `compact history` shows it"
+        "step", type=int, metavar="STEP", help="number of the compaction, as in `compact history`"
     )
     add_store(parser)
 

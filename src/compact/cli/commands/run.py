@@ -28,7 +28,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_input(parser)
     group = parser.add_argument_group("run")
     group.add_argument("--force", action="store_true", help="compact even below the trigger")
-    group.add_argument("--note", default="", metavar="TEXT", help="with --force: what to keep in view")
+    group.add_argument(
+        "--note", default="", metavar="TEXT", help="with --force: what the summary should focus on"
+    )
     group.add_argument(
         "--explain", action="store_true", help="show on standard error what happens to each message"
     )
@@ -49,9 +51,7 @@ class Result:
 
 def run(context: Context) -> ExitCode:
     if context.args.note and not context.args.force:
-        raise ConfigError(
-            "--note is for a compaction that is asked for: give --force too, or leave it out.", "note"
-        )
+        raise ConfigError("--note works only with --force: add --force, or leave --note out.", "note")
     transcript = context.transcript()
     manager = manager_for(context, transcript)
     conversations = transcript.conversations

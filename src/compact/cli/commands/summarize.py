@@ -29,16 +29,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=_positive,
         default=_DEFAULT_TOKENS,
-        help=f"the most the summary may take (default: {_DEFAULT_TOKENS:,})",
+        help=f"maximum length of the summary (default: {_DEFAULT_TOKENS:,})",
     )
     group.add_argument(
         "--strategy",
         metavar="NAME",
         default="task_state",
         help="task_state (default), decision_log, code_delta, brief, continuation, site_building, rolling, "
-        "or the path of a template of your own, for a summarizer with a model",
+        "or the path of your own template, for a summarizer with a model",
     )
-    group.add_argument("--model", metavar="NAME", help="model whose tokenizer counts (default: gpt-4o)")
+    group.add_argument("--model", metavar="NAME", help="model whose tokenizer to use (default: gpt-4o)")
     group.add_argument("--counter", metavar="KIND", help="auto (default), tiktoken, estimate or chars4")
     group = parser.add_argument_group("summarizer")
     group.add_argument(
@@ -47,11 +47,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="extractive (default: embedded, offline), openai, anthropic or auto; several, separated by "
         "commas, are asked in turn",
     )
-    group.add_argument("--summarizer-model", metavar="NAME", help="model that writes (default: a fast one)")
-    group.add_argument("--base-url", metavar="URL", help="its server: OpenAI's wire format, or Anthropic's")
-    group.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key for it")
     group.add_argument(
-        "--config", metavar="PATH", help="configuration file (default: compact.yaml, if there)"
+        "--summarizer-model", metavar="NAME", help="model that writes the summary (default: a fast one)"
+    )
+    group.add_argument("--base-url", metavar="URL", help="its server, in OpenAI's or Anthropic's wire format")
+    group.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds its API key")
+    group.add_argument(
+        "--config", metavar="PATH", help="configuration file (default: compact.yaml, if it exists)"
     )
     group.add_argument(
         "--set",
@@ -59,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         type=assignment,
-        help="any other setting, as in --set summarizer.timeout=90",
+        help="any other setting, such as --set summarizer.timeout=90",
     )
     parser.set_defaults(preset=None, window=None)
 

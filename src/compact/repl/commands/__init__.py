@@ -41,17 +41,17 @@ COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
         Command("help", "this list, or what one command does", "general", "[command]", "command"),
-        Command("stats", "how full the context is, of what, and when it is trimmed", "context"),
+        Command("stats", "how full the context is, what fills it, and when it is trimmed", "context"),
         Command("clear", "save, then start fresh; the session and its settings stay", "context"),
-        Command("compact", "compact now; the text says what to keep in view", "context", "[focus]"),
-        Command("plan", "what compacting would do to each message; nothing happens", "context"),
+        Command("compact", "compact now; the text says what to focus on", "context", "[focus]"),
+        Command("plan", "what compacting would do to each message, without doing it", "context"),
         Command("summary", "the summary in use, or one of the conversation so far", "context"),
         Command("undo", "undo the last compaction, /clear or /import", "context"),
-        Command("pin", "protect your last message, or message N; again lets it go", "context", "[N]"),
-        Command("recall", "find what was said, also where it was trimmed", "memory", "text"),
-        Command("save", "make sure all is stored, and give the session a title", "memory", "[title]"),
+        Command("pin", "protect your last message, or message N; again to unpin", "context", "[N]"),
+        Command("recall", "find what was said, even if it was trimmed", "memory", "text"),
+        Command("save", "make sure everything is stored, and set a title", "memory", "[title]"),
         Command("sessions", "the stored sessions, newest first", "memory"),
-        Command("resume", "go on with a session: the last one, or by name", "memory", "[name]", "session"),
+        Command("resume", "continue a session: the last one, or by name", "memory", "[name]", "session"),
         Command("export", "write the turns since the last /clear to a file", "files", "[-f] [file]", "path"),
         Command(
             "import",
@@ -63,7 +63,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("preset", "show the presets, or use another", "general", "[name]", "preset"),
         Command("model", "show the model, or use another", "general", "[name]", "model"),
         Command("trace", "the latest events of the engine", "general", "[N]"),
-        Command("quit", "leave; everything is stored already", "general"),
+        Command("quit", "leave; everything is already stored", "general"),
     )
 }
 _ALSO = {"exit": "quit", "q": "quit", "?": "help", "h": "help", "load": "import", "history": "sessions"}

@@ -81,7 +81,7 @@ def run_clear(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         yield info("There is nothing to clear.")
         return
     gone = plural(record.messages_replaced, "message")
-    text = f"Saved and cleared: {gone} no longer go out. /undo brings them back."
+    text = f"Saved and cleared: {gone} are no longer sent. /undo brings them back."
     yield info(text, session_id=conversation.id, messages=record.messages_replaced)
 
 

@@ -23,7 +23,7 @@ KEYS = (
     ("Alt-Enter", "new line (or Esc, then Enter)"),
     ("Up, Down", "earlier messages"),
     ("Tab", "complete commands, files, sessions"),
-    ("Ctrl-C", "stop a reply and keep what came; clear the line"),
+    ("Ctrl-C", "stop a reply and keep what arrived; clear the line"),
     ("Ctrl-D", "leave"),
 )
 

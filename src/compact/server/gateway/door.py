@@ -20,17 +20,27 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--upstream", metavar="URL", required=True, help="the provider, as https://host/v1")
     parser.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0: any free one"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1; others need a token")
-    parser.add_argument("--token-env", metavar="NAME", help="variable that holds the gateway's own token")
-    parser.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="a further name to answer to"
+        "--upstream", metavar="URL", required=True, help="the provider's base URL, such as https://host/v1"
     )
     parser.add_argument(
-        "--workers", type=at_least_one, default=1, metavar="N", help="processes; several need PostgreSQL"
+        "--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0 picks a free one"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to bind to (default: 127.0.0.1; others need a token)"
+    )
+    parser.add_argument(
+        "--token-env", metavar="NAME", help="environment variable that holds the gateway's own token"
+    )
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="another host name to answer to"
+    )
+    parser.add_argument(
+        "--workers",
+        type=at_least_one,
+        default=1,
+        metavar="N",
+        help="number of processes; several need PostgreSQL",
     )
     parser.add_argument(
         "--requests-per-second",
@@ -44,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=amount,
         default=DAYS,
         metavar="N",
-        help=f"conversations quiet for longer are deleted (default: {DAYS:g}; 0: never)",
+        help=f"delete conversations unused for longer (default: {DAYS:g}; 0: never)",
     )
     parser.add_argument(
         "--memory-mb",

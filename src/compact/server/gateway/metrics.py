@@ -33,7 +33,7 @@ class Metrics:
     def text(self) -> str:
         counts = {
             "requests": (self.requests, "Requests passed on."),
-            "substituted": (self.substituted, "Requests that went on with a compacted body."),
+            "substituted": (self.substituted, "Requests forwarded with a compacted body."),
             "compactions": (self.compactions, "Compactions made."),
             "problems": (self.problems, "Requests passed on unchanged because compacting failed."),
             "tokens_saved": (self.saved, "Tokens that compactions took out of prompts."),
@@ -46,7 +46,10 @@ class Metrics:
             full = f"compact_gateway_{name}_total"
             lines += [f"# HELP {full} {meaning}", f"# TYPE {full} counter", f"{full} {count}"]
         name = "compact_gateway_overhead_seconds"
-        lines += [f"# HELP {name} Time a request spent here before it went on.", f"# TYPE {name} histogram"]
+        lines += [
+            f"# HELP {name} Time a request spent here before it was forwarded.",
+            f"# TYPE {name} histogram",
+        ]
         lines += [f'{name}_bucket{{le="{bound:g}"}} {count}' for bound, count in self._at_most.items()]
         lines += [f'{name}_bucket{{le="+Inf"}} {self.requests}']
         lines += [f"{name}_sum {self._seconds:.6f}", f"{name}_count {self.requests}"]

@@ -166,6 +166,6 @@ def too_large(limit: int) -> Problem:
     return Problem(
         413,
         "too-large",
-        f"The body is larger than {limit:,} bytes, packed or unpacked. Nothing was stored."
+        f"The body is larger than {limit:,} bytes, compressed or uncompressed. Nothing was stored."
         " Send less at a time.",
     )

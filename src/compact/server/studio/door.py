@@ -20,11 +20,15 @@ from compact.server.studio.settings import DATABASE, PORT, StudioSettings
 
 def add_arguments(parser: ArgumentParser) -> None:
     server = parser.add_argument_group("server")
-    server.add_argument("--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0: a free one")
-    server.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1; others need a token")
+    server.add_argument(
+        "--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0 picks a free one"
+    )
+    server.add_argument(
+        "--host", default="127.0.0.1", help="address to bind to (default: 127.0.0.1; others need a token)"
+    )
     server.add_argument("--token-env", metavar="NAME", help="variable that holds the token")
     server.add_argument(
-        "--tokens", type=Path, metavar="FILE", help="several tenants: a line `NAME TOKEN` for each"
+        "--tokens", type=Path, metavar="FILE", help="for several tenants: one line `NAME TOKEN` each"
     )
     server.add_argument(
         "--store",
@@ -32,23 +36,31 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="sqlite:/// or postgresql:// (default: a file in your data folder)",
     )
     server.add_argument(
-        "--workers", type=at_least_one, default=1, metavar="N", help="processes; several need PostgreSQL"
+        "--workers",
+        type=at_least_one,
+        default=1,
+        metavar="N",
+        help="number of processes; several need PostgreSQL",
     )
     server.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="a further name to answer to"
+        "--allow-host", action="append", default=[], metavar="NAME", help="another host name to answer to"
     )
     server.add_argument(
         "--allow-origin", action="append", default=[], metavar="URL", help="a page that may use the server"
     )
     server.add_argument("--no-browser", action="store_true", help="do not open the studio in a browser")
-    server.add_argument("--demo", action="store_true", help="begin with a long sample session")
+    server.add_argument("--demo", action="store_true", help="start with a long sample session")
     model = parser.add_argument_group("model")
     model.add_argument(
-        "--base-url", metavar="URL", help="server of the model: OpenAI's wire format, or Anthropic's"
+        "--base-url", metavar="URL", help="the model's server, in OpenAI's or Anthropic's wire format"
     )
-    model.add_argument("--api-key-env", metavar="NAME", help="variable that holds the key for it")
+    model.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds its API key")
     model.add_argument(
-        "--allow-upstream", action="append", default=[], metavar="HOST", help="ask models at these hosts only"
+        "--allow-upstream",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="call models only at these hosts",
     )
     model.add_argument(
         "--allow-private-upstream",

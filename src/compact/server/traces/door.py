@@ -19,12 +19,16 @@ _KEEP = Retention()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--token-env", metavar="NAME", help="variable that holds the token, if there is one")
+    parser.add_argument(
+        "--token-env", metavar="NAME", help="environment variable that holds the token, if there is one"
+    )
     service = parser.add_argument_group("service")
     service.add_argument(
-        "--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0: any free one"
+        "--port", type=int, default=PORT, metavar="N", help=f"default: {PORT}; 0 picks a free one"
     )
-    service.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1; others need a token")
+    service.add_argument(
+        "--host", default="127.0.0.1", help="address to bind to (default: 127.0.0.1; others need a token)"
+    )
     service.add_argument(
         "--db", type=Path, default=DEFAULT_DATABASE, metavar="PATH", help=f"default: {DEFAULT_DATABASE}"
     )
@@ -33,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=amount,
         default=_KEEP.days,
         metavar="N",
-        help=f"traces quiet for longer go (default: {_KEEP.days:g}; 0: never)",
+        help=f"delete traces inactive for longer (default: {_KEEP.days:g}; 0: never)",
     )
     service.add_argument(
         "--max-traces", type=int, default=_KEEP.traces, metavar="N", help=f"default: {_KEEP.traces}; 0: any"
@@ -46,21 +50,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"size of the database (default: {_KEEP.megabytes:g}; 0: any)",
     )
     service.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="a further name to answer to"
+        "--allow-host", action="append", default=[], metavar="NAME", help="another host name to answer to"
     )
     service.add_argument(
         "--allow-origin", action="append", default=[], metavar="URL", help="a page that may use the service"
     )
     service.add_argument(
-        "--config", metavar="PATH", help="file with redaction settings (default: compact.yaml, if there)"
+        "--config", metavar="PATH", help="file with redaction settings (default: compact.yaml, if it exists)"
     )
-    service.add_argument("--no-redaction", action="store_true", help="store secrets as they come")
+    service.add_argument("--no-redaction", action="store_true", help="store secrets unredacted")
     tail = parser.add_argument_group("tail")
-    tail.add_argument("--tail", action="store_true", help="show what a running service gets, as it comes")
-    tail.add_argument("--url", help=f"of the service (default: http://127.0.0.1:{PORT})")
+    tail.add_argument("--tail", action="store_true", help="show what a running service receives, live")
+    tail.add_argument("--url", help=f"URL of the service (default: http://127.0.0.1:{PORT})")
     tail.add_argument("--trace", metavar="ID", help="only this trace")
     tail.add_argument("--kinds", metavar="A,B", help="only spans of these kinds")
-    tail.add_argument("--since", metavar="TIME", help="begin there: a time, or 90s, 10m, 2h, 1d ago")
+    tail.add_argument("--since", metavar="TIME", help="start there: a time, or 90s, 10m, 2h, 1d ago")
 
 
 def enter(context: Context) -> ExitCode:
@@ -112,7 +116,7 @@ def _serve(context: Context) -> ExitCode:
     if not settings.redact:
         context.warn("redaction is off: what is sent here is stored with its secrets in clear text.")
     serve(settings, lambda url: _greet(context, settings, url))
-    context.note(f"stopped; what came in is kept in {settings.database}")
+    context.note(f"stopped; what it received is in {settings.database}")
     return ExitCode.OK
 
 
