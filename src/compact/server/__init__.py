@@ -1,1 +1,1 @@
-"""Front doors over HTTP; each is a folder with an extra of its own."""
+"""Front doors over HTTP; each is a folder with its own extra."""

@@ -10,7 +10,7 @@ _KEPT = 200
 
 
 class Siblings:
-    """Light siblings of one manager, the newest kept."""
+    """Lightweight siblings of one manager; the newest are kept."""
 
     def __init__(self, manager: CompactManager) -> None:
         self._manager = manager

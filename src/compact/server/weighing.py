@@ -1,4 +1,4 @@
-"""How much memory conversations take, so that a server can hold those that it has room for."""
+"""Estimate how much memory conversations take, so that a server holds only as many as it has room for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from compact.model.value import value
 
 _BESIDE_TEXT = 1_100
-"""Bytes of a message beside what it says: the turn, the engine's copy and its decoded form. Measured."""
+"""Bytes of a message besides its text: the turn, the engine's copy and its decoded form. Measured."""
 
 
 @value
@@ -22,7 +22,7 @@ class Room:
 
 
 class Weight:
-    """The bytes of one conversation, about; each turn is looked at once."""
+    """The approximate bytes of one conversation; each turn is measured once."""
 
     def __init__(self) -> None:
         self.bytes = 0

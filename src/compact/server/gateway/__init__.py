@@ -6,7 +6,7 @@ from compact.errors import MissingExtra
 
 
 def require() -> None:
-    """Raise MissingExtra where the packages that the gateway needs are not installed."""
+    """Raise MissingExtra if the packages that the gateway needs are not installed."""
     for package in ("uvicorn", "httpx2", "sqlalchemy"):
         try:
             __import__(package)

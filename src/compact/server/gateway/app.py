@@ -37,7 +37,7 @@ def create_app(settings: GatewaySettings, manager: CompactManager) -> App:
 
 
 def _refusal(scope: Message, problem: Problem) -> tuple[str, bytes]:
-    """In the envelope of the provider whose client asks; our own pages have the usual one."""
+    """In the envelope of the client's provider; our own pages have the usual one."""
     if scope["path"] in _OWN_PATHS:
         return as_problem(scope, problem)
     api = spoken_at(scope["path"], scope["headers"])
@@ -45,7 +45,7 @@ def _refusal(scope: Message, problem: Problem) -> tuple[str, bytes]:
 
 
 class Gateway:
-    """Passes requests on. Keys go through; they are neither stored nor logged."""
+    """Forwards requests. Keys pass through; they are neither stored nor logged."""
 
     def __init__(self, settings: GatewaySettings, manager: CompactManager) -> None:
         self._settings = settings
@@ -131,7 +131,7 @@ class Gateway:
         return await (self._compaction.shown if exchange.counts_only else self._compaction.ready)(exchange)
 
     async def _send(self, exchange: Exchange, ready: Ready, report: Headers, send: Send) -> tuple[Ready, Any]:
-        """What was answered, and the provider's count of it where it is known."""
+        """The reply, and the provider's count of it if known."""
         for last_try in (False, True):
             recalls = self._recalls(exchange, ready)
             body = recalling.offered(exchange.api, ready.body) if recalls and exchange.api else ready.body
@@ -156,13 +156,13 @@ class Gateway:
         return self._settings.recall_tool and is_compacted and may_offer and not exchange.counts_only
 
     async def _is_refused(self, arriving: Arriving) -> bool:
-        """Whether to read it whole. Headers wait for a stream's first chunk, which may be an error."""
+        """Whether to read it completely. Headers wait for a stream's first chunk, which may be an error."""
         if arriving.response.status_code >= 400:
             return True
         return arriving.is_stream and trouble_in(await self._upstream.opening(arriving)) is Trouble.TOO_LONG
 
     async def _after_overflow(self, exchange: Exchange, ready: Ready, answer: Answer) -> Ready | None:
-        """Where the provider says the prompt is too long: one hard compaction, to be sent once."""
+        """If the provider says the prompt is too long: one hard compaction, sent once."""
         if exchange.request is None or trouble_in(answer) is not Trouble.TOO_LONG:
             return None
         self._metrics.overflows += 1
@@ -187,7 +187,7 @@ class Gateway:
         return None if kept is None else _usage_in(bytes(kept))
 
     async def _recalled(self, exchange: Exchange, ready: Ready, first: Answer) -> Answer:
-        """The reply after what the model looked up of this very request."""
+        """The reply after the model looked things up in this request."""
         request, record = exchange.request, ready.prepared.record if ready.prepared else None
         assert request is not None and record is not None
 
@@ -200,7 +200,7 @@ class Gateway:
 
 
 def _has_usage(exchange: Exchange, ready: Ready, response: Any) -> bool:
-    """Streams pass unread; a whole answer, not packed, has the provider's count."""
+    """Streams pass unread; a complete, uncompressed reply has the provider's count."""
     return (
         ready.session != ""
         and not exchange.counts_only
@@ -237,7 +237,7 @@ def _header(value: str) -> bytes:
 
 
 async def _body(receive: Receive) -> bytes:
-    """The guard has read it already, so that it comes in one piece."""
+    """The guard has already read it, so it arrives in one piece."""
     body, more = b"", True
     while more:
         message = await receive()

@@ -1,4 +1,4 @@
-"""Decides what of a request goes on: its own bytes where they fit, a compacted body where they do not."""
+"""Decide what to forward of a request: its own bytes if they fit, a compacted body if they don't."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Asked = tuple[str, Any, Any, Any]
 _CLOSING = 5.0
 _SMALL = 8_000
 _SMALLEST_WINDOW = 4_096
-"""Of the models that are still offered."""
+"""Among the models that are still offered."""
 _THOROUGH = "budget"
 """The preset that keeps least of what is too large: it shortens outputs and summarizes first turns too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What to send, and what to say of it in the headers."""
+    """What to send, and what to report in the headers."""
 
     body: bytes
     before: int = 0
@@ -44,9 +44,9 @@ class Ready:
     prepared: Prepared | None = None
     session: str = ""
     preset: str = ""
-    """The one that made the body; not the one asked for where that one keeps too much."""
+    """The one that made the body; not the requested one if that keeps too much."""
     is_stored: bool = True
-    """Otherwise it is stored once it was answered: the client sends it all again with its next request."""
+    """Otherwise it is stored after the reply: the client sends it all again with its next request."""
 
 
 class Compaction:
@@ -75,7 +75,7 @@ class Compaction:
     def smallest(self, preset: str) -> int:
         """The number of tokens below which nothing can be due, whatever the model.
 
-        A token has at least a byte, so a short body need not be read, nor kept.
+        A token has at least a byte, so a short body need not be read or kept.
         """
         config = self._manager.config
         try:
@@ -96,10 +96,10 @@ class Compaction:
         return manager, (exchange.session, request.messages, request.tools, request.system)
 
     def grown(self, exchange: Exchange) -> Ready | None:
-        """The client's own bytes, where they add so little to a prompt that passed that they surely fit.
+        """The client's own bytes, if they add so little to a prompt that passed that they surely fit.
 
-        The request is not read for it. Another gateway may have compacted the conversation meanwhile: then
-        this prompt goes out uncompacted once, and is found to have a record when it is stored.
+        The request is not read for this. Another gateway may have compacted the conversation in the meantime:
+        then this prompt is sent uncompacted once, and matched with its record when it is stored.
         """
         if exchange.counts_only or exchange.bypasses:
             return None
@@ -112,7 +112,7 @@ class Compaction:
         )
 
     async def ready(self, exchange: Exchange, preset: str | None = None) -> Ready:
-        """The body to send. Never raises: what cannot be compacted is the provider's to judge."""
+        """The body to send. Never raises: what cannot be compacted is left for the provider to judge."""
         preset = exchange.preset if preset is None else preset
         request, raw, session = exchange.request, exchange.raw, exchange.session
         if request is None:
@@ -140,7 +140,7 @@ class Compaction:
             return replace(as_it_is, problem=type(error).__name__)
 
     def answered(self, exchange: Exchange, ready: Ready, usage: Any = None) -> None:
-        """The client has its answer: what its request left to do is done now, and takes nothing from it."""
+        """The client has its reply: the rest of the work for its request is done now."""
         if ready.session and (usage is not None or not ready.is_stored):
             self._later(self._follow_up(exchange, ready, usage))
 
@@ -153,7 +153,7 @@ class Compaction:
         session, messages, tools, system = asked
         now = await (manager.aglance if ready.is_stored else manager.aprepare)(*asked)
         has_record = now is not None and now.record is not None
-        # Where it went out as it came and was compacted meanwhile, that is not the size of what is sent now.
+        # If it was sent unchanged and compacted in the meantime, that is not the size of what is sent now.
         if usage is not None and not (has_record and ready.body is exchange.raw):
             await manager.aobserve(session, messages, usage, tools, system)
         if now is None or has_record or manager.config.policy.fold_on_turns:
@@ -164,7 +164,7 @@ class Compaction:
         self._known.keep(KnownPrompt(exchange.caller, session, exchange.raw, size.tokens, room))
 
     async def _compacted(self, manager: CompactManager, asked: Asked) -> Prepared:
-        """After a compaction; where that takes a while and the prompt still fits, without, for now."""
+        """After a compaction; if that takes a while and the prompt still fits, without it for now."""
         task = self._later(manager.aprepare(*asked, wait=self._wait))
         await asyncio.wait({task}, timeout=self._fitting_wait)
         if not task.done():
@@ -186,7 +186,7 @@ class Compaction:
         return replace(self._made(request, raw, prepared), session=exchange.session, preset=exchange.preset)
 
     async def smaller(self, exchange: Exchange, refused: Ready) -> Ready | None:
-        """A body after one hard compaction; None where nothing of what was refused could go."""
+        """A body after one hard compaction; None if nothing of what was rejected could be removed."""
         request = exchange.request
         if request is None:
             return None
@@ -235,7 +235,7 @@ class Compaction:
         return Ready(body, before, after, prepared.was_compacted or prepared.was_pruned, prepared=prepared)
 
     async def settled(self) -> None:
-        """When everything that requests left behind is stored; what takes too long is given up."""
+        """When everything that requests left behind is stored; what takes too long is abandoned."""
         if self._background:
             _, late = await asyncio.wait(self._background, timeout=_CLOSING)
             for task in late:

@@ -9,7 +9,7 @@ from compact.server.http.guard import Message, Receive, Send
 
 
 async def while_connected(work: Callable[[Send], Awaitable[None]], receive: Receive, send: Send) -> None:
-    """Does the work, and stops it when the client leaves: the provider would write on for nobody."""
+    """Does the work, and stops it when the client leaves: otherwise the provider would write for nobody."""
     answered = False
 
     async def sending(message: Message) -> None:
@@ -22,7 +22,7 @@ async def while_connected(work: Callable[[Send], Awaitable[None]], receive: Rece
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if answered:
-            # The connection also ends with the answer; what the work does after it is not cut off.
+            # The connection also ends with the reply; work after that is not cut off.
             await asyncio.wait({working})
     finally:
         working.cancel()

@@ -95,20 +95,20 @@ def enter(context: Context) -> ExitCode:
 
 
 def _config(context: Context) -> CompactConfig:
-    """The settings; what is ours in a message never goes to a provider."""
+    """The settings; our own fields in a message never go to a provider."""
     config = context.config()
     changes: dict[str, Any] = {"strip_meta": True}
     if "path" not in config.archive.model_fields_set and config.archive.adapter == "fs":
         folder = made_data_folder(context.environ)
         changes["archive"] = config.archive.model_copy(update={"path": str(folder / "gateway-archive")})
     if config.summarizer.name == "auto" and not config.summarizer.base_url:
-        # The user named one address for what is said here. A key in the environment names no other.
+        # The user named one address for these conversations. A key in the environment names no other.
         changes["summarizer"] = config.summarizer.model_copy(update={"name": "extractive"})
     return config.model_copy(update=changes)
 
 
 def _summarizers(context: Context, config: CompactConfig, settings: GatewaySettings) -> list[str]:
-    """Who is asked for summaries, and where, in their order; ConfigError where that is this gateway."""
+    """Which summarizers are used, and where, in order; ConfigError if one is this gateway."""
     from compact.wiring import summarizer_address, summarizing_model, vendor_of
 
     shown = []

@@ -1,4 +1,4 @@
-"""One request on its way: where it goes, with what, and whose conversation it is of."""
+"""One request on its way: where it goes, with what, and whose conversation it belongs to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compact.server.gateway.wire import Api, Request, read, session_of
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """What a client sent. Its body is read when somebody asks for the request, which takes milliseconds."""
+    """What a client sent. Its body is read on demand, since that takes milliseconds."""
 
     method: str
     url: str
@@ -30,18 +30,18 @@ class Exchange:
 
     @property
     def asking(self) -> tuple[str, str, Headers]:
-        """Method, address and headers, as the upstream is asked with."""
+        """Method, address and headers of the request to the upstream."""
         return self.method, self.url, self.headers
 
     @property
     def asking_unpacked(self) -> tuple[str, str, Headers]:
-        """The same for an answer that is read here: in no packing that only the client understands."""
+        """The same for a reply that is read here: in no encoding that only the client understands."""
         kept = [(name, value) for name, value in self.headers if name.lower() != b"accept-encoding"]
         return self.method, self.url, [*kept, (b"accept-encoding", b"identity")]
 
     @cached_property
     def request(self) -> Request | None:
-        """None where it passes as it is, whatever its size."""
+        """None if it passes unchanged, whatever its size."""
         if self.api is None or self.bypasses or most_tokens(self.raw) < self.smallest:
             return None
         return read(self.api, self.raw)
@@ -52,7 +52,7 @@ class Exchange:
 
     @cached_property
     def caller(self) -> bytes:
-        """What all requests of its conversation have in common, but for the body. No key can be read off."""
+        """What all requests of its conversation have in common, except the body. It reveals no key."""
         api = "" if self.api is None else self.api.format
         said = "\0".join((api, self.session_name, self.preset, *self.owners))
         return blake2b(said.encode("utf-8", "replace"), digest_size=16).digest()

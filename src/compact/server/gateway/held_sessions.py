@@ -1,4 +1,4 @@
-"""How much of the conversations is held in memory: the ones that were quiet longest are read again."""
+"""Limit how much of the conversations is held in memory: the least recently used are read again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compact.server.weighing import Weight
 
 
 class HeldSessions:
-    """Managers hold each session that they have read. The store has them all, so any can be forgotten."""
+    """Managers hold each session that they have read. The store has them all, so any can be dropped."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes

@@ -1,4 +1,4 @@
-"""Prompts that went out as they came: one that only adds a little to such a prompt need not be read first."""
+"""Prompts that were sent unchanged: one that adds only a little to such a prompt need not be read first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compact.core.measure import FILE_BY_REFERENCE
 
 _MOST_BYTES = 64_000_000
 _MOST_COMPARED = 16
-"""Of one caller. Whoever has more conversations under way has each request read before it goes on."""
+"""For one caller. If a caller has more conversations, each request is read before it is forwarded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class KnownPrompts:
 
 
 def added_to(before: bytes, now: bytes) -> bytes | None:
-    """What `now` has more, where it is `before` with whole items or fields put in at one place."""
+    """What `now` adds, if it is `before` with whole items or fields inserted at one place."""
     shared = _shared_prefix(before, now)
     if len(now) < len(before) or not now.endswith(memoryview(before)[shared:]):
         return None
@@ -65,7 +65,7 @@ def added_to(before: bytes, now: bytes) -> bytes | None:
 
 
 def most_tokens(added: bytes) -> int:
-    """More than this JSON can be: a token has at least a byte, and only what has a type refers to a file."""
+    """More than this JSON can be: a token has at least a byte, and only typed parts refer to a file."""
     return len(added) + added.count(b'"type"') * FILE_BY_REFERENCE
 
 

@@ -1,4 +1,4 @@
-"""What the recall tool may find: what this request itself says, and nothing that another one said."""
+"""What the recall tool may find: what is in this request itself, and nothing from another one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def recalled_text(request: Request, record: Record, query: str) -> str:
 def recall(request: Request, record: Record, query: str) -> Sequence[Hit]:
     """Originals that the record replaced in this request, by handle or by words.
 
-    A client sends its whole history each time, so they stand in the request. No session is looked into: two
+    A client sends its whole history each time, so they are in the request. No session is searched: two
     conversations may share one by their key and their first message.
     """
     replaced = _conversation(request)[: record.source_length]

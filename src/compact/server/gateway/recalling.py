@@ -1,7 +1,7 @@
 """The recall tool: offered to the model once something was compacted, and answered here.
 
-The client never learns of it: a reply that calls the tool is answered with what recall finds, and the model
-is asked again. For that a reply has to be read whole before it goes on, which is why it is an option.
+The client never sees it: a reply that calls the tool is answered with what recall finds, and the model is
+called again. For that, a reply has to be read completely before it is forwarded, so it is an option.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _SCHEMA = {
 }
 _PERHAPS_OUR_TOOL = (Trouble.BAD_REQUEST, Trouble.NOT_FOUND)
 LookUp = Callable[[str], str]
-"""From a query to what was found, as text for the model."""
+"""Turns a query into what was found, as text for the model."""
 _LATER = f"Not run: what {NAME} found had to come first. Call it again if you still need it."
 
 
 async def answered(
     api: Api, body: bytes, first: Answer, ask: Callable[[bytes], Awaitable[Answer]], look_up: LookUp
 ) -> Answer:
-    """The reply for the client: the first one that does not call our tool. `first` is that to `offered`.
+    """The reply for the client: the first one that does not call our tool. `first` is the reply to `offered`.
 
-    A model that goes on calling gets its last request without the tool. Where that does not help, or what was
-    found is too much for it, the client's own request is what is answered: it has nothing of ours in it. So
-    it is where the provider refuses the first one, perhaps because the model takes no tools.
+    A model that keeps calling gets its last request without the tool. If that does not help, or what was
+    found is too much for it, the client's own request is answered: it has nothing of ours in it. The same
+    happens if the provider rejects the first one, perhaps because the model takes no tools.
     """
     if trouble_in(first) in _PERHAPS_OUR_TOOL:
         return await ask(body)
@@ -57,21 +57,21 @@ async def answered(
 
 
 def may_offer(request: Request) -> bool:
-    """Not where a reply has several choices, of which one may call our tool."""
+    """Not if a reply has several choices, one of which may call our tool."""
     body = request.body
     return body.get("n") in (None, 1) and isinstance(body.get("tools"), list | None)
 
 
 def offered(api: Api, body: bytes) -> bytes:
-    """The body with our tool behind the others."""
+    """The body with our tool after the others."""
     value = json.loads(body)
     return json_bytes({**value, "tools": [*(value.get("tools") or []), _tool(api)]})
 
 
 def _without_tool(api: Api, body: bytes) -> bytes:
-    """The body for the last time: the model cannot call our tool any more, but every tool of the client.
+    """The last body: the model can no longer call our tool, but can call every tool of the client.
 
-    Where the client has none, ours stays in the list, since a provider wants the tools that a prompt has
+    If the client has none, ours stays in the list, since a provider requires the tools that a prompt has
     calls of; then the model may call nothing.
     """
     value = json.loads(body)
@@ -95,7 +95,7 @@ def _calling(api: Api, answer: Answer) -> Reply | None:
 
 
 def _continued(api: Api, body: bytes, reply: Reply, look_up: LookUp) -> bytes:
-    """The next request: what was asked before, the whole reply, and a result for each of its calls."""
+    """The next request: the previous one, the whole reply, and a result for each of its calls."""
     value = json.loads(body)
     found = [(call.id, look_up(_query(call)) if call.name == NAME else _LATER) for call in reply.calls]
     results: list[Json]

@@ -1,4 +1,4 @@
-"""A model's reply, streamed or whole, as its API wants it back in the next request."""
+"""A model's reply, streamed or complete, as its API expects it back in the next request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """All that the model said: what it thought before its calls is signed, and has to come back with them."""
+    """Everything the model said: what it thought before its calls is signed and must be returned with
+    them."""
 
     turn: Sequence[Json]
     calls: Sequence[Call]
@@ -45,7 +46,7 @@ def read_reply(api: Api, content_type: str, raw: bytes) -> Reply | None:
 
 
 def trouble_in(answer: Answer) -> Trouble | None:
-    """Why the provider refused, also where a stream of status 200 says so; None where it did not."""
+    """Why the provider rejected it, even if a stream of status 200 says so; None if it did not."""
     if answer.status >= 400:
         return trouble_of(answer.status, detail_of(answer.content))
     if "text/event-stream" not in answer.content_type:
@@ -117,7 +118,7 @@ def _chat_message(events: Sequence[Json]) -> Json:
 
 
 def _grow(grown: Json, delta: Mapping[str, Any]) -> None:
-    """Text and lists come in pieces, also those of fields that only some providers have."""
+    """Text and lists arrive in pieces, including those of fields that only some providers have."""
     for name, piece in delta.items():
         if piece is None:
             continue

@@ -1,4 +1,4 @@
-"""Conversations that nobody went on with are deleted after some days."""
+"""Delete conversations that have been unused for some days."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def _sweep_on(store: Threads, days: float, stopped: Event) -> None:
             while sweep(store, time.time() - days * _DAY) and not stopped.is_set():
                 pass
         except StoreError as error:
-            # What is kept too long does no harm; the next round tries again.
+            # Keeping something too long does no harm; the next round tries again.
             _log.warning("old conversations could not be deleted: %s", error)
         if stopped.wait(_EVERY_SECONDS):
             return
 
 
 def sweep(store: Threads, before: float) -> int:
-    """Deletes some of the gateway's sessions that were quiet since then; others in the database stay."""
+    """Deletes some of the gateway's sessions unused since then; others in the database stay."""
     gone, last = 0, (before, "")
     while gone < _AT_A_TIME and (some := store.sessions(_AT_A_TIME, before=last)):
         old = [thread.session_id for thread in some if thread.session_id.startswith(SESSION_PREFIX)]

@@ -1,4 +1,4 @@
-"""Starts and stops the gateway on a socket."""
+"""Start and stop the gateway on a socket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STOP_SECONDS = 10.0
 def serve_all(
     settings: GatewaySettings, config: CompactConfig, store: str, workers: int, ready: Callable[[str], None]
 ) -> None:
-    """Serves with that many processes until it is interrupted; `ready` gets the URL."""
+    """Serve with that many processes until interrupted; `ready` gets the URL."""
     check_workers(workers, store)
     serve = partial(_serve_on, settings, config, store)
     if workers > 1:
@@ -46,7 +46,7 @@ def _serve_on(
 
 @contextmanager
 def serving(settings: GatewaySettings, manager: CompactManager) -> Iterator[str]:
-    """The gateway on a thread of this process; gives its URL. For tests and notebooks."""
+    """The gateway on a thread of this process; returns its URL. For tests and notebooks."""
     make = lambda ready: _service(settings, manager, ready)  # noqa: E731
     with on_a_thread(make, settings.host, settings.port) as url:
         yield url

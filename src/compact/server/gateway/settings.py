@@ -1,4 +1,4 @@
-"""What can be set about the gateway."""
+"""Settings of the gateway."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RATE = 100.0
 DAYS = 30.0
 MEMORY_BYTES = 256 * MEGABYTE
 TOKEN_HEADER = "x-compact-token"
-"""Not Authorization: that one carries the key of the provider, and goes through."""
+"""Not Authorization: that carries the provider's key and passes through."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,19 +28,20 @@ class GatewaySettings:
     token: str | None = None
     allowed_hosts: Sequence[str] = ()
     recall_tool: bool = False
-    """Offer the model a tool that looks up what was compacted; answers are then read before they go on."""
+    """Offer the model a tool that looks up what was compacted; replies are then read before they are
+    forwarded."""
     wait_seconds: float = 20.0
     """How long a request that does not fit waits for a compaction that another request has begun."""
     fitting_seconds: float = 1.0
-    """How long a request that still fits waits for its compaction, then goes on as it is. The embedded
-    summarizer needs less; the summary of a model is there for the next request."""
+    """How long a request that still fits waits for its compaction before it is forwarded unchanged. The
+    embedded summarizer needs less; a model's summary is ready for the next request."""
     max_body_bytes: int = 64 * MEGABYTE
     first_byte_seconds: float = 600.0
     requests_per_second: float = RATE
-    """Of one client address, or of all that have the token; 0: any number."""
+    """For one client address, or for all clients with the token; 0: no limit."""
     burst: int = 400
     retention_days: float = DAYS
-    """Conversations that nobody went on with for longer are deleted from the database; 0: never."""
+    """Conversations unused for longer are deleted from the database; 0: never."""
     memory_bytes: int = MEMORY_BYTES
     """Conversations that a process holds in memory, about. Beyond that, those that were quiet longest are
     read from the database again."""
@@ -64,7 +65,7 @@ class GatewaySettings:
             can_allow_origins=False,
             open_paths=("/healthz",),
             content_types=(JSON,),
-            # What else a provider takes, such as files, passes on as it is.
+            # Anything else that a provider takes, such as files, is forwarded unchanged.
             typed_paths=tuple(ROUTES),
             max_body_bytes=self.max_body_bytes,
             body_memory_bytes=4 * self.max_body_bytes,

@@ -1,4 +1,4 @@
-"""The one server that requests go to, and what is passed on of headers."""
+"""The one server that requests go to, and which headers are forwarded."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ _HOP_BY_HOP = frozenset(
 )
 _OURS = b"x-compact-"
 _READABLE = frozenset({b"gzip", b"deflate", b"identity"})
-"""Packings of answers that can be unpacked here."""
+"""Response encodings that can be decoded here."""
 _DATE = frozenset({b"date"})
-"""Every answer gets one from the server here."""
+"""The server here adds one to every response."""
 _ANNOUNCES = re.compile(rb'(?:event: ?|data: ?\{"type": ?")response\.(?:created|in_progress)\b').match
-"""Events of the Responses API that come before anything is known, an overflow included."""
+"""Events of the Responses API that come before anything is known, including an overflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer that was read whole; `raw` and `headers` go on as they came."""
+    """A response that was read completely; `raw` and `headers` are forwarded unchanged."""
 
     status: int
     headers: Headers
     raw: bytes
     content: bytes
-    """Unpacked, where the provider packed it."""
+    """Decoded, if the provider compressed it."""
     content_type: str
 
 
 class Arriving:
-    """An answer whose body is on its way. How it begins can be looked at before it is passed on."""
+    """A response whose body is on its way. Its beginning can be inspected before it is forwarded."""
 
     def __init__(self, response: Any) -> None:
         self.response = response
@@ -62,7 +62,7 @@ class Arriving:
         return "text/event-stream" in self.response.headers.get("content-type", "")
 
     async def begun(self, needs_more: Callable[[bytes], bool]) -> bytes:
-        """What comes first: a chunk, and more while that is not enough to see how the answer begins."""
+        """The beginning: a chunk, and more until it shows how the response begins."""
         while not self._held or needs_more(b"".join(self._held)):
             chunk = await anext(self._rest, b"")
             if not chunk:
@@ -78,7 +78,7 @@ class Arriving:
 
 
 class Upstream:
-    """Sends requests and streams what comes back, byte by byte."""
+    """Sends requests and streams responses, byte for byte."""
 
     def __init__(self, base: str, first_byte_seconds: float) -> None:
         self._httpx = load_httpx("gateway")
@@ -90,7 +90,7 @@ class Upstream:
         self._client = self._httpx.AsyncClient(
             limits=limits,
             follow_redirects=False,
-            # One caller's cookies are nobody else's: what an answer sets goes to its client alone.
+            # One caller's cookies are nobody else's: what a response sets goes only to its client.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             trust_env=not local,
             verify=False if local and self.base.startswith("http:") else certificates(),
@@ -103,8 +103,8 @@ class Upstream:
     def url(self, raw_path: bytes, query: bytes, anthropic: bool = False) -> str:
         """The address at the upstream: its scheme, host and port, whatever a client sends as the path.
 
-        `--upstream` is the base address that an SDK of its API takes: OpenAI's replaces `/v1`, while
-        Anthropic's has `/v1` behind it. What is escaped in the path stays escaped.
+        `--upstream` is the base URL that an SDK of its API takes: OpenAI's replaces `/v1`, while Anthropic's
+        has `/v1` after it. What is escaped in the path stays escaped.
         """
         path = raw_path.decode("latin-1")
         own = self._base.path.rstrip("/")
@@ -122,7 +122,7 @@ class Upstream:
 
     @asynccontextmanager
     async def answered(self, method: str, url: str, headers: Headers, body: bytes) -> AsyncIterator[Arriving]:
-        # Not by the client, which would add headers of its own, such as the packings that it understands.
+        # Not by the client, which would add its own headers, such as the encodings it understands.
         request = self._httpx.Request(
             method, url, headers=headers, content=body or None, extensions={"timeout": self._timeout}
         )
@@ -133,16 +133,16 @@ class Upstream:
             await response.aclose()
 
     async def whole(self, arriving: Arriving) -> Answer:
-        """An answer read to its end, for us to read and for the client as it came."""
+        """A response read to its end, for us to read and for the client unchanged."""
         response = arriving.response
         raw = b"".join([chunk async for chunk in arriving.chunks()])
         kind = response.headers.get("content-type", "")
         return Answer(response.status_code, returned(response), raw, self._unpacked(response, raw), kind)
 
     async def opening(self, arriving: Arriving) -> Answer:
-        """The answer as far as it shows whether it was refused, which is waited for.
+        """The response, read far enough to show whether it was rejected.
 
-        It all stays to be passed on.
+        All of it is still forwarded.
         """
         response = arriving.response
         raw = await arriving.begun(lambda some: _only_announces(self._unpacked(response, some)))
@@ -164,7 +164,7 @@ class Upstream:
 
 
 def _only_announces(stream: bytes) -> bool:
-    """Whether a stream of events has not said yet whether there will be a reply: its error may follow."""
+    """Whether a stream of events has not shown yet whether there will be a reply: an error may follow."""
     named = [line for line in stream.splitlines() if line.startswith((b"event:", b"data:"))]
     return bool(named) and all(map(_ANNOUNCES, named))
 
@@ -174,9 +174,9 @@ def _bad_path() -> Problem:
 
 
 def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """What goes on to the provider: everything but what belongs to this connection or to us.
+    """What is forwarded to the provider: everything but what belongs to this connection or to us.
 
-    The body was unpacked on its way in, so its encoding and length are set again.
+    The body was decoded on its way in, so its encoding and length are set again.
     """
     dropped = _HOP_BY_HOP | {b"host", b"content-length", b"content-encoding"}
     return [
@@ -187,7 +187,7 @@ def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 
 def readable(headers: Headers) -> Headers:
-    """The same for an answer that may be read here: in no packing that only the client understands."""
+    """The same for a response that may be read here: in no encoding that only the client understands."""
     return [
         (name, _readable_packings(value) if name.lower() == b"accept-encoding" else value)
         for name, value in headers

@@ -69,7 +69,7 @@ class Request:
         return self.body.get("tools")
 
     def replaced(self, messages: Sequence[Any], tools: Any) -> bytes:
-        """The body with other messages; every other field as it came, in its place."""
+        """The body with other messages; every other field unchanged and in its place."""
         changed = {**self.body, self.api.messages: list(messages)}
         if tools is not self.tools and tools is not None:
             changed["tools"] = tools
@@ -77,9 +77,9 @@ class Request:
 
 
 def read(api: Api, raw: bytes) -> Request | None:
-    """The request, if it is one that may be compacted; None passes it on as it is.
+    """The request, if it may be compacted; None means forward it unchanged.
 
-    Whatever the provider would refuse is the provider's to refuse.
+    Whatever the provider would reject is left for the provider to reject.
     """
     try:
         body = json.loads(raw)
@@ -94,10 +94,10 @@ def read(api: Api, raw: bytes) -> Request | None:
 
 
 def session_of(request: Request, named: str, *owners: str) -> str:
-    """Which conversation it probably is: the one named, else the one that began like this.
+    """Which conversation it probably is: the named one, else the one that began like this.
 
-    A guess may be wrong without harm, since records are found by content. `owners` (the caller's key among
-    them) only keep the sessions of two callers apart; nothing of them can be read off the hash.
+    A wrong guess does no harm, since records are found by content. `owners` (including the caller's key) only
+    separates the sessions of two callers; the hash reveals nothing about them.
     """
     first = next((one for one in request.messages if _role(one) == "user"), request.messages[0])
     begins = named or json.dumps(first, sort_keys=True, default=str)
@@ -110,7 +110,7 @@ def _role(message: Any) -> Any:
 
 
 def spoken_at(path: str, headers: Iterable[tuple[bytes, bytes]]) -> Api:
-    """Whose client it probably is that asks here."""
+    """Which provider's client this probably is."""
     if path in ROUTES:
         return ROUTES[path]
     speaks_anthropic = any(name.lower() == b"anthropic-version" for name, _ in headers)
@@ -118,7 +118,7 @@ def spoken_at(path: str, headers: Iterable[tuple[bytes, bytes]]) -> Api:
 
 
 def error_body(api: Api | None, status: int, message: str, code: str | None = None) -> bytes:
-    """An error of the gateway's own, in the envelope that the client's SDK can read."""
+    """One of the gateway's own errors, in the envelope that the client's SDK can read."""
     if api is not None and api.error == "anthropic":
         kind = _ANTHROPIC_KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
         return json_bytes({"type": "error", "error": {"type": kind, "message": message}})

@@ -1,1 +1,1 @@
-"""What every HTTP service here stands on: one guard, its limits, problem answers, metrics and the socket."""
+"""Shared by all HTTP services here: one guard, its limits, problem responses, metrics and the socket."""

@@ -1,4 +1,4 @@
-"""Reading a request's body within its limits, however it is sent."""
+"""Read a request's body within its limits, however it is sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAIR_START = 1.0
 
 
 async def drain(chunks: AsyncIterator[bytes], limit: int = 1 << 21, seconds: float = 1.0) -> None:
-    """Lets a refused sender finish, within bounds: one that is cut off may never read why."""
+    """Lets a rejected sender finish, within bounds: one that is cut off may never read why."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             async for chunk in chunks:
@@ -28,10 +28,10 @@ async def drain(chunks: AsyncIterator[bytes], limit: int = 1 << 21, seconds: flo
 
 
 class BodyRoom:
-    """The memory that bodies may take together.
+    """The memory that all bodies together may take.
 
-    It is counted by the bytes that are there, so senders that stall hold nothing that others need. When it
-    is full, the slowest sender is dropped: many that trickle cannot keep out one that sends.
+    It counts the bytes that have arrived, so stalled senders hold nothing that others need. When it is full,
+    the slowest sender is dropped: many slow ones cannot keep out one that sends.
     """
 
     def __init__(self, limit: int) -> None:
@@ -73,7 +73,7 @@ class IncomingBody:
         self.held = 0
         self.started = asyncio.get_running_loop().time()
         self.timeout: asyncio.Timeout | None = None
-        """Set while it is read; a body that is complete is no longer dropped."""
+        """Set while it is read; a complete body is no longer dropped."""
 
     def __enter__(self) -> IncomingBody:
         return self
@@ -82,7 +82,7 @@ class IncomingBody:
         self._room._release(self)
 
     async def read(self, chunks: AsyncIterator[bytes], encoding: str, limit: int, seconds: float) -> bytes:
-        """The body, unpacked; a Problem as soon as it is larger than `limit`, packed or unpacked.
+        """The body, decompressed; a Problem as soon as it is larger than `limit`, compressed or not.
 
         What counts are the bytes that arrive, not what a header promises.
         """
@@ -136,7 +136,7 @@ async def _unpacked(
 
 
 def _unpack(unpack: Any, chunk: bytes, body: bytearray, limit: int) -> None:
-    """A little at a time: a bomb is noticed when it has swollen past the limit, not when it is all there."""
+    """A little at a time: a bomb is noticed when it exceeds the limit, not when it has been unpacked."""
     while chunk:
         body += unpack.decompress(chunk, _PIECE)
         if len(body) > limit:

@@ -11,7 +11,7 @@ _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-lengt
 
 
 class DeadlineProtocol(H11Protocol):
-    """uvicorn waits for both for ever; a subclass sets the seconds."""
+    """uvicorn would wait forever for both; a subclass sets the seconds."""
 
     header_seconds = 10.0
     write_seconds = 30.0

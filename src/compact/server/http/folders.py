@@ -10,7 +10,7 @@ from compact.errors import StoreError
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """The user's own folder for Compact on this kind of system; it may not be there yet."""
+    """The user's own folder for Compact on this system; it may not exist yet."""
     if os.name == "nt":
         base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
     elif environ.get("XDG_DATA_HOME"):
@@ -23,7 +23,7 @@ def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def made_data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """The same, made if it is not there, and readable by the user alone."""
+    """The same, created if missing, and readable only by the user."""
     folder = data_folder(environ)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

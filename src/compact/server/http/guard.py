@@ -19,14 +19,14 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 Refusal = Callable[[Message, Problem], tuple[str, bytes]]
-"""Content type and body of the answer to a request that is refused."""
+"""Content type and body of the response to a rejected request."""
 
 _METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
 _CORS = {"access-control-allow-methods": _METHODS, "access-control-max-age": "600"}
 _AUTHORIZATION = "authorization"
 _GUESSES_PER_SECOND = 10.0
 _GUESSES_AT_ONCE = 400
-"""Wrong tokens of one address. A client that is set up wrong and tries again stays far below."""
+"""Wrong tokens from one address. A misconfigured client that retries stays far below."""
 
 
 def as_problem(scope: Message, problem: Problem) -> tuple[str, bytes]:
@@ -166,7 +166,7 @@ class Guard:
         scheme, _, given = sent_header.partition(" ")
         sent = given.strip().encode("latin-1", "replace")
         found = None
-        # All are compared, so that the time says nothing about which one was near.
+        # All are compared, so that the timing does not show which one was close.
         for token, tenant in self._tokens:
             if hmac.compare_digest(sent, token) and scheme.lower() == "bearer":
                 found = tenant
@@ -192,14 +192,14 @@ class Guard:
 
 
 def _is_among(path: str, patterns: Sequence[str]) -> bool:
-    """A pattern that ends in `*` stands for everything that begins like it."""
+    """A pattern that ends in `*` matches everything with that prefix."""
     return any(
         path.startswith(pattern[:-1]) if pattern.endswith("*") else path == pattern for pattern in patterns
     )
 
 
 class _Gone(Exception):
-    """The client went before its request was complete."""
+    """The client left before its request was complete."""
 
 
 def _headers(scope: Message) -> dict[str, str]:
@@ -274,7 +274,7 @@ def _with_headers(send: Send, extra: Headers) -> Send:
 
 
 async def _answer(send: Send, status: int, content: bytes, extra: Headers) -> None:
-    # Of a large body not all was read, so the connection cannot go on.
+    # A large body was not read completely, so the connection cannot continue.
     headers = [(b"connection", b"close"), *extra, (b"content-length", str(len(content)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

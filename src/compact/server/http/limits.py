@@ -12,7 +12,7 @@ _REMEMBERED = 10_000
 
 
 class RateLimit:
-    """A bucket of tokens for each caller: `burst` at once, `per_second` in the long run."""
+    """A token bucket for each caller: `burst` at once, `per_second` in the long run."""
 
     def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second = per_second
@@ -21,7 +21,7 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str) -> None:
-        """Count one request; a Problem where the caller has made too many."""
+        """Count one request; a Problem if the caller has made too many."""
         if not self._per_second:
             return
         left = self._left(caller)
@@ -47,7 +47,7 @@ class RateLimit:
 
 
 class Seats:
-    """A number of places. One is taken before anything is awaited, so that no two share the last."""
+    """A number of seats. One is taken before anything is awaited, so that no two share the last."""
 
     def __init__(self, number: int, what: str) -> None:
         self._number = number
@@ -62,7 +62,7 @@ class Seats:
 
 
 class Seat:
-    """One place, given back once, however often it is left."""
+    """One seat, returned once, however often it is left."""
 
     def __init__(self, seats: Seats) -> None:
         self._seats: Seats | None = seats

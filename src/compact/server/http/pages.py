@@ -1,6 +1,6 @@
-"""The built studio in front of an API: files of the page, and the page itself for browsers that ask for HTML.
+"""The built studio in front of an API: the page's files, and the page itself for browsers that ask for HTML.
 
-It stands before the guard: the files hold no data, and a page must load before anyone can give it a token.
+It comes before the guard: the files hold no data, and a page must load before anyone can give it a token.
 """
 
 from __future__ import annotations

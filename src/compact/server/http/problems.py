@@ -1,4 +1,4 @@
-"""Errors as application/problem+json (RFC 9457): what happened and what to do, nothing of the inside."""
+"""Errors as application/problem+json (RFC 9457): what happened and what to do, no internals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(Exception):
-    """A request that is answered with an error; `code` is for programs, the message for people."""
+    """A request that gets an error as its response; `code` is for programs, the message for people."""
 
     def __init__(self, status: int, code: str, detail: str, **more: Any) -> None:
         super().__init__(detail)

@@ -17,7 +17,7 @@ from compact.server.http.guard import App
 class Service(uvicorn.Server):
     """A guarded application on a socket.
 
-    `stopping` runs when a stop begins: streams are to end then, for the stop waits for open requests.
+    `stopping` runs when a stop begins: streams have to end then, because the stop waits for open requests.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Service(uvicorn.Server):
             lifespan="on",
             limit_concurrency=max_connections,
             timeout_graceful_shutdown=round(stop_seconds),
-            # Exporters keep their connection for some seconds; one that closes first costs them a retry.
+            # Exporters keep their connection for some seconds; if we close first, that costs them a retry.
             timeout_keep_alive=30,
         )
         super().__init__(config)
@@ -61,9 +61,9 @@ class Service(uvicorn.Server):
 
 @contextmanager
 def on_a_thread(make: Callable[[Callable[[str], None]], Service], host: str, port: int) -> Iterator[str]:
-    """The service on a thread of this process; gives its URL. For tests and notebooks.
+    """The service on a thread of this process; returns its URL. For tests and notebooks.
 
-    `make` gets what the service must call with its URL once it answers.
+    `make` gets a callback that the service must call with its URL once it answers.
     """
     urls: list[str] = []
     up = threading.Event()

@@ -11,7 +11,7 @@ from compact.errors import ConfigError
 MEGABYTE = 1024 * 1024
 JSON = "application/json"
 TENANT = "default"
-"""Whose data it is where no token says otherwise."""
+"""The owner of the data if no token says otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,13 +21,13 @@ class GuardSettings:
     host: str = "127.0.0.1"
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
     token_header: str = "authorization"
-    """Where the token stands, after `Bearer` in this one, alone in any other."""
+    """The header with the token: after `Bearer` in this one, alone in any other."""
     allowed_hosts: Sequence[str] = ()
-    """More names that a `Host` header may carry, such as that of a proxy in front."""
+    """More names that a `Host` header may have, such as that of a proxy in front."""
     allowed_origins: Sequence[str] = ()
     """Pages of other origins that may read and write, as `http://localhost:5173`."""
     can_allow_origins: bool = True
-    """Whether the one who starts the service can name some, so that a refusal says how."""
+    """Whether whoever starts the service can name some, so that a rejection says how."""
     open_paths: Sequence[str] = ()
     """Need no token. A path that ends in `*` opens everything that begins like it."""
     content_types: Sequence[str] = (JSON,)
@@ -36,12 +36,12 @@ class GuardSettings:
     """Whose bodies must be of these types; others may be of any."""
     content_security_policy: str = "default-src 'none'; frame-ancestors 'none'"
     max_body_bytes: int = 8 * MEGABYTE
-    """Of a request, as sent and as unpacked."""
+    """For a request, as sent and decompressed."""
     body_memory_bytes: int = 64 * MEGABYTE
-    """Of all bodies together; the slowest sender gives way."""
+    """For all bodies together; the slowest sender is dropped."""
     body_seconds: float = 30.0
     requests_per_second: float = 0.0
-    """Of one tenant, or without tokens of one address; 0: any number."""
+    """For one tenant, or without tokens for one address; 0: no limit."""
     burst: int = 200
     max_open_requests: int = 2_000
 

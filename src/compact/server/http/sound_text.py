@@ -1,4 +1,4 @@
-"""Text that every reader takes: models do send half a surrogate pair, which UTF-8 cannot hold."""
+"""Make text valid for every reader: models do send lone surrogates, which UTF-8 cannot hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def sound_text(text: str) -> str:
-    """The text, with a replacement character where half a surrogate pair stood."""
+    """The text, with a replacement character for each lone surrogate."""
     if text.isascii():
         return text
     try:

@@ -1,4 +1,4 @@
-"""A streamed answer that holds a place from before its first byte until the connection is done with it."""
+"""A streamed response that holds a seat from before its first byte until the connection is done with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SSE_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 
 
 class SeatedStream(StreamingResponse):
-    """Server-sent events. The seat is left also where the client went before the first byte."""
+    """Server-sent events. The seat is released even if the client left before the first byte."""
 
     def __init__(
         self, content: AsyncIterator[bytes], seat: Seat, headers: Mapping[str, str] | None = None

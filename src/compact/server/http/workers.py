@@ -1,4 +1,4 @@
-"""Several processes on one socket and one PostgreSQL, watched by this one."""
+"""Several processes on one socket and one PostgreSQL, supervised by this one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from compact.errors import ConfigError
 from compact.server.http.running import bound, url_of
 
 _LOOK_SECONDS = 0.2
-# One that dies at once, again and again, has a reason that another start does not cure.
+# One that keeps dying right away has a reason that another start does not fix.
 _SHORT_LIFE = 2.0
 _MOST_SHORT_LIVES = 5
 
 
 Serve = Callable[[socket.socket, Callable[[str], None]], None]
-"""Serves on a socket until it is interrupted; calls what it gets once requests are answered."""
+"""Serves on a socket until interrupted; calls what it gets once requests are answered."""
 
 
 def check_workers(workers: int, store: str) -> None:
-    """ConfigError where the database cannot be shared by that many processes."""
+    """ConfigError if that many processes cannot share the database."""
     if workers > 1 and store.startswith("sqlite"):
         raise ConfigError(
             f"--workers {workers} needs PostgreSQL; {store.partition(':')[0]} serves one process. "
@@ -115,6 +115,6 @@ class _Pool:
 
 def _work(serve: Serve, listening: socket.socket, up: Any) -> None:
     """One worker: ends by itself on a signal."""
-    # A Ctrl-C at the terminal reaches all processes; the parent passes it on in its own time.
+    # Ctrl-C in the terminal reaches all processes; the parent passes it on when it is ready.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve(listening, lambda _: up.set())

@@ -1,4 +1,4 @@
-"""The trace service: events come in over HTTP, stay in SQLite, and are shown as lists, trees and a stream."""
+"""The trace service: receives events over HTTP, keeps them in SQLite, shows lists, trees and a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a request's JSON to trace events: Ariadne's form, the Agents SDK's and OTLP's, event by event."""
+"""Turn a request's JSON into trace events: Ariadne's form, the Agents SDK's and OTLP's, event by event."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ CREATE INDEX events_by_trace ON events (trace, seq);
 
 
 class TraceDatabase:
-    """Opens the file, made if it is not there; a connection for each thread."""
+    """Opens the file, created if missing; one connection per thread."""
 
     def __init__(self, path: Path, wait_seconds: float = 15.0) -> None:
         self.path = path
@@ -58,7 +58,7 @@ class TraceDatabase:
         self._lock = threading.Lock()
         self._open: list[sqlite3.Connection] = []
         with self.translating_errors("opened"):
-            # Traces hold what was said: for their owner alone.
+            # Traces hold what was said: only their owner may read them.
             make_private(self.path)
             connection = self.connection()
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
@@ -88,7 +88,7 @@ class TraceDatabase:
                 cached_statements=64,
             )
             found.row_factory = sqlite3.Row
-            # A commit is with the system when it returns: it survives the process, though not a power cut.
+            # A commit is with the system when it returns: it survives the process, but not a power failure.
             for pragma in ("synchronous=NORMAL", "journal_size_limit=67108864", "temp_store=MEMORY"):
                 found.execute(f"PRAGMA {pragma}").fetchall()
             self._local.connection = found
@@ -109,7 +109,7 @@ class TraceDatabase:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; on disk once it is left."""
+        """All or nothing; on disk when it exits."""
         with self.translating_errors("written"):
             connection = self.connection()
             connection.execute("BEGIN IMMEDIATE")

@@ -13,7 +13,7 @@ from compact.redaction import Redactor
 from compact.server.http.sound_text import sound_text
 from compact.server.traces.moments import iso
 
-# Ids as tracers make them hold no secret, and looking costs more than the rest of an event.
+# Ids made by tracers hold no secret, and checking costs more than the rest of an event.
 _PLAIN_ID = re.compile(r"(?:(?:trace|span|group|session|compact)[_-])?[0-9a-f][0-9a-f-]{7,63}")
 MAX_NAME = 1_000
 _LINE_ENDS = (("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x85", "\\u0085"))
@@ -35,7 +35,7 @@ class TraceEvent:
     data: Mapping[str, Any] | None = None
 
     def wire(self) -> dict[str, Any]:
-        """Ariadne's form, without what is not there."""
+        """Ariadne's form, without absent fields."""
         trace = self.span_id is None
         form = {
             "type": "trace" if trace else "span",
@@ -53,7 +53,7 @@ class TraceEvent:
         return {key: value for key, value in form.items() if value is not None}
 
     def redacted(self, redactor: Redactor) -> TraceEvent:
-        """A copy without secrets. An id that is one becomes its hash: what belongs together stays so."""
+        """A copy without secrets. An id that is one becomes its hash, so that related events still match."""
 
         def identity(value: str | None) -> str | None:
             if value is None or _PLAIN_ID.fullmatch(value) or redactor.text(value) == value:
@@ -95,7 +95,7 @@ def row_of(event: TraceEvent) -> Row:
 
 
 def to_json(value: Any) -> str:
-    """JSON that every reader takes: no NaN, no half surrogate pairs, nothing that Python calls a new line."""
+    """JSON that every reader accepts: no NaN, no lone surrogates, nothing that Python calls a new line."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         text.encode()

@@ -13,7 +13,7 @@ _STATUSES = {"ok": "ok", "error": "error", "unset": None, "": None, "success": "
 
 
 class BadBody(Exception):
-    """Nothing of the request can be used; `status` is the HTTP status that says so."""
+    """Nothing in the request can be used; `status` is the HTTP status for that."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ def status(value: Any) -> str | None:
 
 
 def mapping(*values: Any) -> dict[str, Any] | None:
-    """Several objects as one; what is no object stands under `value`."""
+    """Several objects as one; a value that is not an object goes under `value`."""
     merged: dict[str, Any] = {}
     for value in values:
         if value is not None:

@@ -31,5 +31,5 @@ async def stream(
             async with asyncio.timeout(heartbeat):
                 await rung.wait()
         except TimeoutError:
-            # With the id a reader with a narrow filter comes back to where it stands, not to its last event.
+            # With the id, a reader with a narrow filter resumes where it is, not at its last event.
             yield f": heartbeat\nid: {after}\n\n".encode()

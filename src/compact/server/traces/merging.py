@@ -11,7 +11,7 @@ from compact.server.traces.event import TraceEvent
 def merged(known: TraceEvent | None, event: TraceEvent) -> TraceEvent:
     """`known` with what the event adds, whichever of start and end came first.
 
-    The event that reports the end wins; of two alike the later. An error stays one.
+    The event that reports the end wins; of two alike, the later one. An error remains an error.
     """
     if known is None:
         return event

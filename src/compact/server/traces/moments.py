@@ -40,14 +40,14 @@ def iso(moment: int | None) -> str | None:
 
 
 def milliseconds(start: int | None, end: int | None) -> float | None:
-    """How long it took; clocks that went backwards in between make it 0."""
+    """How long it took; 0 if the clock went backward in between."""
     return None if start is None or end is None else max(0, end - start) / 1000
 
 
 def _of_number(number: int | float) -> int:
     if not math.isfinite(number) or number < 0:
         raise ValueError("not a time")
-    # The year 5138 in seconds is 1973 in milliseconds, and so on: no honest time is mistaken.
+    # The year 5138 in seconds is 1973 in milliseconds, and so on: no real time is mistaken.
     if number < 1e11:
         return _checked(round(number * 1_000_000))
     if number < 1e14:

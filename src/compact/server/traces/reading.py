@@ -1,4 +1,4 @@
-"""Questions to the trace database: traces, one trace as a tree, a span, the log from a place on."""
+"""Queries of the trace database: traces, one trace as a tree, a span, the log from a position on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_SPANS = 20_000
 
 
 class TooSlow(Exception):
-    """The question would take longer than anybody waits."""
+    """The query would take longer than anybody waits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Reader:
             return dict(row)
 
     def page(self, after: int, follow: Follow) -> tuple[list[tuple[int, str]], int]:
-        """The next events as (sequence, JSON), and the sequence up to which everything has been looked at."""
+        """The next events as (sequence, JSON), and the sequence up to which everything has been read."""
         where = ["e.seq > ?"]
         values: list[str | float] = [after]
         if follow.trace_id is not None:
@@ -176,7 +176,7 @@ class Reader:
 
     @contextmanager
     def _patiently(self) -> Iterator[sqlite3.Connection]:
-        """A search over everything must not hold a thread for ever."""
+        """A search over everything must not hold a thread forever."""
         deadline = time.monotonic() + self._patience
         with self._database.reading() as connection:
             connection.set_progress_handler(lambda: time.monotonic() > deadline, 1_000)

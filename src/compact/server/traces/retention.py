@@ -1,4 +1,4 @@
-"""What goes when there is too much: whole traces, the one that was quiet longest first."""
+"""Delete whole traces when there is too much, least recently active first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compact.server.traces.database import TraceDatabase
 from compact.server.traces.settings import DAY, Retention
 
 _SLACK = 0.9
-"""A full database is brought down to this share of its limit, so that not every commit has to sweep."""
+"""A full database is reduced to this share of its limit, so that not every commit has to sweep."""
 _AT_A_TIME = 20
 _TRIMMED = 2_000
 _PAGES = 2_000
@@ -45,7 +45,7 @@ class Keeper:
         try:
             more = self.sweep()
         except (StoreError, sqlite3.Error) as error:
-            # The next round tries again; what is kept too long does no harm until then.
+            # The next round tries again; keeping something too long does no harm until then.
             print(f"[compact traces] {error}", file=sys.stderr)
             more = False
         if not more:

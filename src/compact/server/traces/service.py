@@ -1,4 +1,4 @@
-"""What the routes stand on: the database, its writer, its readers, and how a body becomes rows."""
+"""What the routes use: the database, its writer, its readers, and how a body becomes rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Taken:
-    """What became of a body: how many events are stored, and which were not, why."""
+    """The result for a body: how many events are stored, and which were not, and why."""
 
     count: int
     duplicates: int = 0
@@ -63,7 +63,7 @@ class TraceService:
         self._writer = Writer(
             self.database, settings.retention, lambda: loop.call_soon_threadsafe(self.bell.ring)
         )
-        # Senders keep neither readers nor each other waiting.
+        # Senders delay neither readers nor each other.
         self._taking = ThreadPoolExecutor(2, "compact-traces-ingest")
         self._reading = ThreadPoolExecutor(4, "compact-traces-read")
 

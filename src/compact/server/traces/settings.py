@@ -16,7 +16,7 @@ DAY = 24 * 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Retention:
-    """What is kept; whole traces go, the one that was quiet longest first. 0 switches a limit off."""
+    """What is kept; whole traces are deleted, least recently active first. 0 turns a limit off."""
 
     days: float = 30.0
     traces: int = 10_000
@@ -40,10 +40,10 @@ class TraceSettings:
     patterns: Sequence[str] = ()
     """Regular expressions of secrets, added to the built-in ones."""
     pii: Sequence[str] = ()
-    """Kinds of personal data that go too: email, phone, card."""
+    """Kinds of personal data to redact too: email, phone, card."""
     retention: Retention = Retention()
     max_body_bytes: int = 8 * MEGABYTE
-    """Of a request, as sent and as unpacked."""
+    """For a request, as sent and decompressed."""
     max_depth: int = 64
     heartbeat_seconds: float = 15.0
     max_readers: int = 100

@@ -15,7 +15,7 @@ class Placed:
     depth: int
     children: int
     orphan: bool
-    """It names a parent that is not there (yet), or that lies below it; so it stands at the root."""
+    """It names a parent that is missing (so far) or is below it, so it is at the root."""
 
 
 def in_order(spans: Mapping[str, TraceEvent]) -> Iterator[Placed]:
@@ -47,6 +47,6 @@ def in_order(spans: Mapping[str, TraceEvent]) -> Iterator[Placed]:
             waiting += [(child, depth + 1) for child in reversed(own)]
 
     yield from below(children.get(None, []))
-    # What is left are rings of parents; each is entered where it began.
+    # What is left are cycles of parents; each is entered where it began.
     for span_id in sorted(spans.keys() - placed, key=by_start):
         yield from below([span_id])

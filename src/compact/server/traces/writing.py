@@ -1,4 +1,4 @@
-"""The one thread that writes: what waits is committed together, and only then acknowledged."""
+"""The one thread that writes: pending events are committed together, and only then acknowledged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compact.server.traces.retention import Keeper
 from compact.server.traces.settings import Retention
 
 _GROUP = 2_000
-"""Events at most in one transaction, unless a single request brings more."""
+"""At most this many events per transaction, unless a single request has more."""
 _IDLE_SECONDS = 5.0
 
 
