@@ -27,7 +27,7 @@ _MOST_SHOWN = 80
 
 
 def shown(value: Any) -> str:
-    """A wrong value as an error names it: short, and whatever it is, without an error of its own."""
+    """A wrong value, shortened for an error message; never raises itself."""
     try:
         text = repr(value)
     except Exception:
@@ -63,7 +63,7 @@ class MalformedMessage(FormatError):
 
 
 class NotFound(CompactError):
-    """There is no session or compaction of that name; nothing was changed."""
+    """There is no session or compaction with that name; nothing was changed."""
 
 
 class InsufficientBudget(CompactError):
@@ -77,7 +77,7 @@ class InsufficientBudget(CompactError):
 
 
 class SummarizerError(CompactError):
-    """The summarizer failed; the session is unchanged. `retryable` says whether another try may help."""
+    """The summarizer failed; the session is unchanged. `retryable` says whether a retry may help."""
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
@@ -93,7 +93,7 @@ class ChatError(CompactError):
 
 
 class ContextOverflow(ChatError):
-    """The prompt does not fit the model's window; `tokens` and `window` are None where it didn't say."""
+    """The prompt does not fit the model's window; `tokens` and `window` are None if it didn't say."""
 
     def __init__(self, message: str, *, tokens: int | None = None, window: int | None = None) -> None:
         super().__init__(message)
@@ -110,7 +110,7 @@ class SummaryRefused(CompactError):
 
 
 class SessionBusy(CompactError):
-    """Another compaction of this session is under way."""
+    """Another compaction of this session is running."""
 
     def __init__(self, session_id: str) -> None:
         super().__init__("Session is currently being optimized. Please wait a moment.")
@@ -126,7 +126,8 @@ class StoreError(CompactError):
 
 
 class HistoryGone(StoreError):
-    """The session was deleted meanwhile; nothing was stored. `start`: how many messages it held before."""
+    """The session was deleted in the meantime; nothing was stored. `start`: how many messages it held
+    before."""
 
     def __init__(self, session_id: str, start: int) -> None:
         missing = f"does not hold the {start} messages before these: it " if start else ""

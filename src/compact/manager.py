@@ -1,4 +1,4 @@
-"""CompactManager, the one object that users hold."""
+"""CompactManager, the public API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CompactManager:
     """
 
     _starts_over = True
-    """Whether a list goes on as a new session where another process deleted its session."""
+    """Whether a list continues as a new session if another process deleted its session."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class CompactManager:
         policy: Policy | Mapping[str, Any] | None = None,
         format: str | Format | None = None,
     ) -> Self:
-        """A light sibling for another model: same store, archive, events, redactor and summarizer.
+        """A lightweight manager for another model: same store, archive, events, redactor and summarizer.
 
-        It costs no thread and no file. Without `max_context_tokens` the window is the model's own; preset,
+        It uses no thread and no file. Without `max_context_tokens` the window is the model's own; preset,
         policy and format are this manager's unless given. Closing it leaves what is shared open. It is a
-        shallow copy, so of a subclass it has the class and the attributes.
+        shallow copy, so a subclass keeps its class and attributes.
         """
         settings = {name: getattr(self.config, name) for name in CompactConfig.model_fields}
         settings |= {"model": model, "max_context_tokens": max_context_tokens}
@@ -100,7 +100,7 @@ class CompactManager:
         await self.aclose()
 
     def close(self, timeout: float = 3.0) -> None:
-        """Deliver waiting events to their exporters, within `timeout` seconds. Also runs at exit.
+        """Deliver queued events to their exporters, within `timeout` seconds. Also runs at exit.
 
         Sessions are not touched; later events stay in the process. A sibling only flushes.
         """
@@ -136,7 +136,7 @@ class CompactManager:
     def preflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
-        """The messages to send now: as they are, or compacted; same format and list type as given."""
+        """The messages to send now, unchanged or compacted, in the same format and list type as given."""
         return self._run(Call(session_id, messages, tools, system)).messages
 
     def prepare(
@@ -150,15 +150,15 @@ class CompactManager:
         wait: float | None = None,
         on_error: OnError = "raise",
     ) -> Prepared:
-        """Like `preflight`, and reports what it did.
+        """Like `preflight`, but also reports what it did.
 
-        `context` is text that changes between calls (working memory, tool guidance); it enters as
+        `context` is text that changes between calls (working memory, tool guidance). It enters as
         conversation, never as an edit of the system prompt, and stays where it was entered.
 
-        While another compaction of the session runs, a prompt that fits goes out as it is; one that does not
-        waits up to `wait` seconds (default 2), then raises SessionBusy. With `on_error="pass"` whatever goes
-        wrong hands the prompt through unchanged: the outcome is then `Passed(cause)`, and a warning event
-        is emitted. Arguments of a wrong type are refused all the same.
+        While another compaction of the session runs, a prompt that fits is returned unchanged; one that does
+        not waits up to `wait` seconds (default 2), then raises SessionBusy. With `on_error="pass"`, any
+        failure returns the prompt unchanged: the outcome is then `Passed(cause)`, and a warning event is
+        emitted. Arguments of a wrong type still raise an error.
         """
         call = Call(session_id, messages, tools, system, context, wait=wait)
         if wait is not None or on_error != "raise":
@@ -174,10 +174,10 @@ class CompactManager:
     def prepare_ahead(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> bool:
-        """Make the summary of the coming compaction now, in the background; returns whether one is ready.
+        """Write the summary of the next compaction now, in the background; returns whether one is ready.
 
-        It holds no lease and stores nothing, so the conversation goes on meanwhile. `prepare` uses it once a
-        compaction is due, if the messages it was made of are still there as they were.
+        It holds no lease and stores nothing, so the conversation can continue. `prepare` uses it once a
+        compaction is due, if the messages it was made from are unchanged.
         """
         call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
         return run(self._engine.ahead(call), self._ports(session_id))
@@ -185,32 +185,33 @@ class CompactManager:
     def view(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Prepared:
-        """Like `prepare`, but nothing is compacted now: what earlier compactions left, and all since."""
+        """Like `prepare`, but compacts nothing now: what earlier compactions left, and everything since."""
         check_session(session_id)
         return run(self._engine.view(Call(session_id, messages, tools, system)), self._ports(session_id))
 
     def glance(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Prepared | None:
-        """What `prepare` would return, where it has nothing to compact; else None. Nothing is stored.
+        """What `prepare` would return if it has nothing to compact; else None. Nothing is stored.
 
-        For callers that cannot wait for a database: they call `prepare` afterwards.
+        For callers that cannot wait for a database: they call `prepare` afterward.
         """
         return self._engine.unchanged(Call(session_id, messages, tools, system))
 
     def append(self, session_id: str, messages: Sequence[Any]) -> None:
         """Store the list, as `prepare` would; nothing is compacted and nothing is returned.
 
-        Like every method it takes the whole list, not only what is new; what is stored already stays.
+        Like every method, it takes the whole list, not only what is new; what is already stored stays.
         """
         call = self._engine.reader.with_known_fixed(Call(session_id, messages))
         run(self._engine.append(call), self._ports(session_id))
 
     def clear(self, session_id: str, messages: Sequence[Any]) -> Record:
-        """Start afresh: nothing said so far goes out any more. It stays stored; `restore` undoes it.
+        """Start over: nothing said so far is sent any more. It stays stored; `restore` undoes this.
 
-        Keep sending the full list. What comes back bears no sign of what was cleared: a list that goes on
-        from it begins another history, where the cleared messages are neither recalled nor restored.
+        Keep sending the full list. The returned messages show no sign of what was cleared: a list that
+        continues from them begins another history, where the cleared messages can be neither recalled nor
+        restored.
         """
         call = self._engine.reader.with_known_fixed(Call(session_id, messages))
         return undo.clear(self._engine, call, self._ports(session_id).archive)
@@ -218,9 +219,9 @@ class CompactManager:
     def manual_compact(
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
-        """Compact now, whatever the usage; `note` says what to keep in view and goes into the trace.
+        """Compact now, however full the window is; `note` says what to focus on and goes into the trace.
 
-        SessionBusy where another compaction of the session is under way.
+        Raises SessionBusy if another compaction of the session is running.
         """
         check_note(note)
         call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
@@ -229,14 +230,14 @@ class CompactManager:
     def end_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
-        """After a turn, also one that failed: clear old tool outputs if that saves enough (S2.9)."""
+        """After a turn, even a failed one: clear old tool outputs if that saves enough (S2.9)."""
         call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
         return self._run(self._engine.reader.with_known_fixed(call)).messages
 
     def observe(
         self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None
     ) -> float:
-        """The provider's reported usage for this prompt corrects the estimate of this session."""
+        """Correct this session's estimate by the provider's reported usage for this prompt."""
         call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
         return queries.observe(self._engine, call, usage)
 
@@ -249,7 +250,7 @@ class CompactManager:
         *,
         manual: bool = False,
     ) -> Plan:
-        """What `prepare` would do now, or `manual_compact`. Nothing happens."""
+        """What `prepare`, or `manual_compact`, would do now, without doing it."""
         reason = Reason.MANUAL if manual else None
         call = Call(session_id, messages, tools, system, reason=reason)
         return self._engine.plan(self._engine.reader.with_known_fixed(call))
@@ -257,14 +258,14 @@ class CompactManager:
     def usage(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> ContextUsage:
-        """Tokens, window, per cent and breakdown of what would be sent now."""
+        """Tokens, window, percent and breakdown of what would be sent now."""
         call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
         return queries.usage(self._engine, call)
 
     def overflow(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> OverflowCheck:
-        """The overflow check alone: is it, current, available, model limit, output reserve."""
+        """Only the overflow check: whether it overflows, current, available, model limit, output reserve."""
         call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
         return queries.overflow(self._engine, call)
 
@@ -278,8 +279,8 @@ class CompactManager:
     ) -> list[Recalled]:
         """Originals that were cleared or summarized, by handle or by words.
 
-        A summary's handle gives all that the summary stands for, in order: `after` goes on behind a position,
-        words behind the handle look for the best of them.
+        A summary's handle returns everything the summary replaced, in order. `after` continues after a
+        position; words after the handle find the best matches in there.
         """
         found = queries.recall(self._engine, session_id, query_or_handle, limit, after)
         self._engine.events.emit(
@@ -288,7 +289,7 @@ class CompactManager:
         return found
 
     def restore(self, session_id: str, step: int) -> list[Any]:
-        """Undo the compaction with that number, and those built on it; returns the list to go on with.
+        """Undo the compaction with that number, and those built on it; returns the list to continue with.
 
         That is the leading system messages as last seen, then all originals.
         """
@@ -306,11 +307,11 @@ class CompactManager:
         return bool(store.delete_session(session_id))
 
     def reload(self, session_id: str) -> None:
-        """Forget what this process holds of the session in memory; the next call reads the store again."""
+        """Drop what this process holds of the session in memory; the next call reads the store again."""
         check_session(session_id)
         self._engine.reader.forget(session_id)
 
-    # Async twins. `warn`, `for_model` and `reload` never block, so they have none.
+    # Async versions. `warn`, `for_model` and `reload` never block, so they have none.
 
     async def apreflight(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
@@ -356,7 +357,7 @@ class CompactManager:
         call = await self._with_known_fixed(Call(session_id, messages, tools, system))
         return await arun(self._engine.ahead(call), self._ports(session_id))
 
-    # What only looks is quick, but a store may block: it is asked in a thread.
+    # Queries are quick, but a store may block: it is called in a thread.
 
     async def aobserve(
         self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None

@@ -1,4 +1,4 @@
-"""What the engine needs from the outside, as protocols. One vendor a file behind each of them."""
+"""What the engine needs from the outside, as protocols. Behind each is one file per vendor."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from compact.model.value import value
 
 
 def missing_methods(given: Any, port: type) -> list[str]:
-    """What a port asks for and this object has not."""
+    """The methods that a port requires and this object lacks."""
     asked = [name for base in reversed(port.__mro__) for name in vars(base) if not name.startswith("_")]
     return [name for name in asked if not callable(getattr(given, name, None))]
 
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Counts text. `margin` says how much to add when the tokenizer is not the model's own (S2.5)."""
+    """Counts text. `margin` says how much to add if the tokenizer is not the model's own (S2.5)."""
 
     name: str
     exact: bool
@@ -35,7 +35,7 @@ class TokenCounter(Protocol):
 
 @runtime_checkable
 class Summarizer(Protocol):
-    """Turns a request into a summary; raises SummarizerError or SummaryRefused when it can't."""
+    """Turns a request into a summary; raises SummarizerError or SummaryRefused if it can't."""
 
     def summarize(self, request: SummaryRequest) -> Summary | str: ...
 
@@ -43,7 +43,7 @@ class Summarizer(Protocol):
 class Store(Protocol):
     """Session truth: originals and records. Append-only; commit is insert-if-absent.
 
-    One that never waits for a disk or a network may say so with `blocks = False`: event loops then ask it
+    A store that never waits for a disk or a network may set `blocks = False`: event loops then call it
     without a thread.
     """
 
@@ -59,16 +59,16 @@ class Store(Protocol):
         keys: Sequence[bytes] = (),
         detached: bool = False,
     ) -> None:
-        """Keep originals from logical position `start` on.
+        """Store originals from logical position `start` on.
 
-        `previous` is the chain hash of all that stands before them. Where the session has no message with
-        that hash, because another process deleted it, HistoryGone is raised; with `detached` the messages are
-        kept all the same. Without messages only this is checked.
+        `previous` is the chain hash of everything before them. If the session has no message with that hash,
+        because another process deleted it, raise HistoryGone; with `detached`, store the messages anyway.
+        Without messages, only this is checked.
 
-        Messages that are there already stay as they are; where another message stands in their place, the
-        history forks, and the line that these are on becomes the session's current one. Nothing is
-        overwritten. `sizes` are the messages' tokens, `keys` the chain hash after each of them, for a store
-        that would not work it out again.
+        Messages that are already stored stay as they are. If a different message is in their place, the
+        history forks, and the line with these messages becomes the session's current one. Nothing is
+        overwritten. `sizes` are the messages' tokens, `keys` the chain hash after each of them, so that a
+        store need not compute it again.
         """
         ...
 
@@ -81,58 +81,58 @@ class Store(Protocol):
         ...
 
     def commit(self, record: Record) -> Record:
-        """Insert unless (source, policy_hash, revision) is there; return the one that is there.
+        """Insert unless (source, policy_hash, revision) exists; return the one that is stored.
 
-        HistoryGone is raised where the session is not there: only `append` and `put_session` make one, so
-        that one which is deleted during a compaction stays deleted.
+        Raise HistoryGone if the session does not exist: only `append` and `put_session` create one, so that a
+        session deleted during a compaction stays deleted.
         """
         ...
 
     def records(self, session_id: str, after: str | None = None) -> Sequence[Record]:
-        """The session's records, oldest first; with `after`, only those that follow the record of that id.
+        """The session's records, oldest first; with `after`, only those that follow the record with that id.
 
-        All of them where the session has no record of that id: it was deleted and started over.
+        All of them if the session has no record with that id: it was deleted and started over.
         """
         ...
 
     def lease(self, session_id: str, seconds: float) -> AbstractContextManager[bool]:
         """Try to hold the session's compaction lease; yields whether it was granted.
 
-        The store renews it until the block is left, however long that takes. `seconds` is how long it
-        outlasts a process that died.
+        The store renews it until the block exits, however long that takes. `seconds` is how long it outlasts
+        a process that died.
         """
         ...
 
 
 @runtime_checkable
 class Deletes(Protocol):
-    """A store that can delete; with others `manager.delete` is refused."""
+    """A store that can delete; with others `manager.delete` raises an error."""
 
     def delete_session(self, session_id: str) -> bool:
-        """Remove a session with its messages, records and events; returns whether it was there."""
+        """Remove a session with its messages, records and events; returns whether it existed."""
         ...
 
 
 @value
 class RecordState:
-    """What a session's records come to, without reading them."""
+    """The totals of a session's records, without reading them."""
 
     newest: str | None = None
     """The id of the newest record."""
     steps: int = 0
     revision: int = 0
-    """Of the newest undo."""
+    """The number of the newest undo."""
     revoked: frozenset[str] = frozenset()
     """Records that were undone."""
     undone_version: int = 0
-    """The highest version among the summaries that were undone: the next one is numbered after it."""
+    """The highest version among the undone summaries: the next one is numbered after it."""
     archived: ArchivedStep | None = None
-    """How far the newest compaction's transcript goes, also where that was undone since."""
+    """How far the newest compaction's transcript goes, even if it was undone since."""
 
 
 @runtime_checkable
 class RecordIndex(Protocol):
-    """A store that opens a session without reading every record; of others all are read."""
+    """A store that opens a session without reading every record; for others all are read."""
 
     def record_state(self, session_id: str) -> RecordState: ...
 
@@ -153,23 +153,23 @@ class Searchable(Protocol):
     def search(self, session_id: str, query: str, limit: int = 5, after: int = -1) -> Sequence[Hit]:
         """Originals by recall handle or by words, best first.
 
-        The handle of a summary gives all that the summary stands for, in order; with words behind it, the
-        best of those. `limit` is 0 or more; `after` leaves out what stands up to that position.
+        The handle of a summary returns everything the summary replaced, in order; with words after it, the
+        best of those. `limit` is 0 or more; `after` skips everything up to that position.
         """
         ...
 
 
 @value
 class SessionMemory:
-    """What a session remembers beside its messages and records."""
+    """What a session remembers besides its messages and records."""
 
     scale: float = 1.0
-    """Provider's count over ours, as last observed."""
+    """The provider's count divided by ours, as last observed."""
     retired_tools: frozenset[str] = frozenset()
     head: tuple[Any, ...] = ()
     """The caller's leading system messages, as last seen."""
     notes: tuple[tuple[bytes, str], ...] = ()
-    """Working memory in the order of entry: the chain hash of what stands before it, and the text."""
+    """Working memory in order of entry: the chain hash of what comes before it, and the text."""
 
 
 @runtime_checkable
@@ -189,14 +189,14 @@ class Remembers(Protocol):
     ) -> None:
         """Keep what is given; the rest stays as it was. `note` is (chain hash, text).
 
-        Nothing is kept where the session is not there.
+        Nothing is kept if the session does not exist.
         """
         ...
 
 
 @value
 class Space:
-    """Where sessions live together, under the same custom instructions (S3.9)."""
+    """A group of sessions with the same custom instructions (S3.9)."""
 
     name: str
     title: str = ""
@@ -207,7 +207,7 @@ class Space:
 
 @value
 class Thread:
-    """A session as a list shows it; `summary` is that of the compaction in force."""
+    """A session for a list; `summary` is that of the compaction in force."""
 
     session_id: str
     space: str | None
@@ -224,12 +224,12 @@ class Thread:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What a front door keeps with it, such as preset and model; JSON."""
     incarnation: str = ""
-    """Which session of this id it is: another one where it was deleted and made again."""
+    """Which session with this id it is: a different one if it was deleted and created again."""
 
 
 @runtime_checkable
 class Threads(Deletes, Protocol):
-    """A store that front doors can stand on: lists of sessions, spaces, events, exclusive use."""
+    """A store for front doors: lists of sessions, spaces, events, exclusive use."""
 
     def session(self, session_id: str) -> Thread | None: ...
 
@@ -253,7 +253,7 @@ class Threads(Deletes, Protocol):
         title: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make a session, or change what is given. `space=""` takes it out of its space."""
+        """Create a session, or change what is given. `space=""` takes it out of its space."""
         ...
 
     def put_space(
@@ -271,13 +271,13 @@ class Threads(Deletes, Protocol):
         ...
 
     def delete_space(self, name: str) -> bool:
-        """Remove a space; its sessions stay, in none. Returns whether it was there."""
+        """Remove a space; its sessions stay, without a space. Returns whether it existed."""
         ...
 
     def add_event(self, session_id: str, name: EventName, data: Mapping[str, Any]) -> int:
-        """Keep an event; returns its number in the session, from which a reader may go on.
+        """Store an event; returns its number in the session, from which a reader may continue.
 
-        0, and nothing is kept, where the session is not there.
+        Returns 0 and stores nothing if the session does not exist.
         """
         ...
 
@@ -293,7 +293,7 @@ class Threads(Deletes, Protocol):
         """Nobody else writes to this session inside the block; its writes take effect together or not at all.
 
         For what this thread does with the store. Others wait, so nothing slow belongs in here. Raises
-        HistoryGone where the session is not the one of this `incarnation` any more.
+        HistoryGone if the session is no longer the one with this `incarnation`.
         """
         ...
 
@@ -312,7 +312,7 @@ class Archive(Protocol):
     """A redacted copy of what is about to be replaced. Writes are idempotent by hash."""
 
     def write(self, transcript: Transcript) -> str:
-        """Return where it was written; raise ArchiveError when it was not."""
+        """Return where it was written; raise ArchiveError if it was not."""
         ...
 
 
@@ -323,12 +323,12 @@ class Exporter(Protocol):
 
 
 class ChatModel(Protocol):
-    """Answers a prompt, piece by piece; raises ChatError when it can't."""
+    """Answers a prompt, piece by piece; raises ChatError if it can't."""
 
     model: str
-    """The id that limits, prices and counters are looked up by."""
+    """The id for looking up limits, prices and counters."""
     label: str
-    """What people are shown."""
+    """The name that people see."""
 
     def stream(
         self,
@@ -337,7 +337,7 @@ class ChatModel(Protocol):
         tools: Sequence[Mapping[str, Any]] | None = None,
         max_tokens: int | None = None,
     ) -> Iterator[ReplyPiece]:
-        """Messages and tools in OpenAI's chat format, whoever answers. Ends with one `ReplyEnd`.
+        """Messages and tools in OpenAI's chat format, whichever vendor answers. Ends with one `ReplyEnd`.
 
         Closing the iterator stops the reply at the server too.
         """
@@ -372,7 +372,7 @@ class Format(Protocol):
 
     name: str
     provider: str
-    """Whose rules the result must obey: "openai" or "anthropic"."""
+    """The provider whose rules the result must follow: "openai" or "anthropic"."""
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
         """Whether these messages are in this format."""
@@ -383,5 +383,5 @@ class Format(Protocol):
         ...
 
     def encode(self, messages: Sequence[Message]) -> list[Any]:
-        """Caller's objects for what is unchanged, rebuilt copies for the rest, new ones for ours."""
+        """The caller's objects for what is unchanged, rebuilt copies for the rest, new ones for ours."""
         ...

@@ -1,4 +1,4 @@
-"""Recall as a tool: the schema that an agent is given, and what happens when it calls it."""
+"""Recall as a tool: the schema for an agent, and what happens when it calls it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SUMMARY = re.compile(r"s-[0-9a-f]{10}")
 _HANDLE = re.compile(r"[rs]-[0-9a-f]+")
 _MOST = 10
 _LEAST = 50
-"""Tokens below which a piece of a message says too little: fewer messages are shown then."""
+"""A piece of a message with fewer tokens says too little: then fewer messages are shown."""
 
 _PARAMETERS: Mapping[str, Any] = {
     "type": "object",
@@ -84,7 +84,7 @@ def recall_tool(format: str = "openai-chat") -> dict[str, Any]:
 def handle_recall(
     manager: CompactManager, session_id: str, arguments: Mapping[str, Any] | str, max_tokens: int = 2_000
 ) -> str:
-    """Answer a call of the tool: marked as history, at most `max_tokens`; mistakes come back as text."""
+    """Answer a call of the tool: marked as history, at most `max_tokens`; mistakes are returned as text."""
     try:
         query, limit, offset, after = _understood(arguments)
     except ValueError as error:
@@ -105,7 +105,7 @@ def handle_recall(
     room = max_tokens - count(MARK) - count(going_on if in_order else _END) - 2
     shown: list[str] = []
     for number, hit in enumerate(hits):
-        # What one does not need is left for those after it. Where equal shares would be shreds, the best take
+        # What one does not need is left for those after it. If equal shares would be scraps, the best take
         # what they need, and those after them come whole or not at all.
         share = room // (len(hits) - number)
         whole = bool(shown) and room < _LEAST
@@ -147,7 +147,7 @@ def _understood(arguments: Mapping[str, Any] | str) -> tuple[str, int, int, int]
 def _shown(
     hit: Recalled, query: str, offset: int, room: int, count: Callable[[str], int], whole: bool = False
 ) -> str:
-    """As much of the message as fits around the match; nothing where `whole` is asked and it doesn't fit."""
+    """As much of the message as fits around the match; nothing if `whole` is set and it doesn't fit."""
     start = min(offset, len(hit.text)) if offset else _first_match(hit, query)
     size = len(hit.text)
     while size > 0:

@@ -1,4 +1,4 @@
-"""Composition root: settings become objects here, and only here is the environment read."""
+"""Composition root: settings become objects here, and the environment is read only here."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _VENDORS = {
     "openai": ("gpt-4o-mini", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
 }
 _API_SECONDS, _OWN_SECONDS = 30.0, 120.0
-"""For one summary where the settings don't say. A summarizer of the user's own may be a slow local model."""
+"""For one summary, if the settings don't say. A user's own summarizer may be a slow local model."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What a manager and its siblings for other models use together."""
+    """What a manager and its siblings for other models share."""
 
     store: Store
     archive: Archive
@@ -98,7 +98,7 @@ def share(
     exporters: Sequence[AnyExporter],
     environ: Mapping[str, str] | None = None,
 ) -> Shared:
-    """Everything that holds a thread, a file or a connection: made once for a manager and its siblings."""
+    """Everything that holds a thread, a file or a connection: created once for a manager and its siblings."""
     environ = os.environ if environ is None else environ
     check_ports(store, archive, exporters)
     redactor = redactor_for(config)
@@ -123,7 +123,7 @@ def share(
 def assemble(
     config: CompactConfig, shared: Shared, format: str | Format | None = None, starts_over: bool = True
 ) -> Wired:
-    """An engine for one model and policy; nothing it makes holds a thread or a file."""
+    """An engine for one model and policy; nothing it creates holds a thread or a file."""
     if config.policy.rest is Rest.SUMMARIZE:
         check_strategy(config.policy.strategy)
     sizes = shared.sizes_for(config)
@@ -180,7 +180,7 @@ def _summarizer(
 
 
 def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]) -> list[AnyExporter]:
-    """Where the settings send events to."""
+    """Where the settings send events."""
     settings = config.tracing
     exporters: list[AnyExporter] = []
     if settings.console:
@@ -255,7 +255,7 @@ def archive_for(config: CompactConfig, redactor: Redactor) -> Archive:
 
 
 def _composed(config: CompactConfig, prose: Any, counter: TokenCounter, redactor: Redactor) -> Any:
-    """The evidence ledger beside the prose; None leaves both to the embedded summarizer."""
+    """The evidence added to the prose; None leaves both to the embedded summarizer."""
     from compact.summarizers.compose import Composer
 
     return Composer(
@@ -267,12 +267,12 @@ def _composed(config: CompactConfig, prose: Any, counter: TokenCounter, redactor
 
 
 def model_summarizer(config: CompactConfig, counter: TokenCounter, environ: Mapping[str, str]) -> Any:
-    """What the settings name as a summarizer, ready to be asked; None for the embedded one alone."""
+    """What the settings name as a summarizer, ready to use; None for the embedded one alone."""
     return _prose(config, _clients(config, redactor_for(config), environ), counter)
 
 
 def _prose(config: CompactConfig, clients: Sequence[ModelSummarizer | None], counter: TokenCounter) -> Any:
-    """Each client, given no more at a time than its model can read; in a chain where there are several."""
+    """Each client, given no more at a time than its model can read; in a chain if there are several."""
     if not any(clients):
         return None
     from compact.summarizers.chunked import Chunked
@@ -290,7 +290,7 @@ def _prose(config: CompactConfig, clients: Sequence[ModelSummarizer | None], cou
 def _clients(
     config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]
 ) -> tuple[ModelSummarizer | None, ...]:
-    """The models that write prose, in the order in which they are asked; None is the embedded summarizer."""
+    """The models that write prose, in the order in which they are tried; None is the embedded summarizer."""
     asked = (config.summarizer, *config.summarizer.fallbacks)
     return tuple(_client(config, settings, redactor, environ) for settings in asked)
 
@@ -314,7 +314,7 @@ def _client(
         timeout=settings.timeout or _API_SECONDS,
         redact=redactor.text if redactor.enabled else None,
     )
-    # The conversation's text goes to this address unredacted already only if it is the conversation's own.
+    # The conversation's text already goes to this address unredacted only if it is the conversation's own.
     own_address = (environ.get(address_variable) or Client.default_base_url).rstrip("/")
     own = settings.model == config.model and client.base_url == own_address
     client.reuse_prefix = settings.reuse_prefix == "on" or (settings.reuse_prefix == "auto" and own)
@@ -322,7 +322,7 @@ def _client(
 
 
 def summarizing_model(config: CompactConfig, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The model that is asked for summaries first; None where the embedded summarizer writes them."""
+    """The model that is called first for summaries; None if the embedded summarizer writes them."""
     vendor = vendor_of(config.summarizer, config.preset, environ)
     return (config.summarizer.model or _VENDORS[vendor][0]) if vendor in _VENDORS else None
 
@@ -342,7 +342,7 @@ def summarizer_address(settings: SummarizerSettings, vendor: str, environ: Mappi
 
 
 def missing_key(settings: SummarizerSettings, preset: str, environ: Mapping[str, str]) -> str | None:
-    """The variable without which this summarizer is refused; a server of the user's own may need no key."""
+    """The variable that this summarizer requires; a user's own server may need no key."""
     vendor = vendor_of(settings, preset, environ)
     if vendor not in _VENDORS:
         return None
