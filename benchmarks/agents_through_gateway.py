@@ -3,10 +3,10 @@
     python benchmarks/agents_through_gateway.py [mini-swe-agent aider codex claude-code llm] [--window 16000]
 
 Codex brings 10,000 tokens of instructions and tools, Claude Code 29,000: they need a larger window.
-Each agent is installed on demand into a folder of its own and works on a real task, unmodified but for its
-base URL. The model behind it is scripted: it says what to do next and refuses what a provider refuses
-(over-long prompts, orphaned results, wrong roles). Each agent runs twice: through `compact gateway`, and
-without it. Exit code 1 when a refusal reached the agent in the first run, or none came in the second.
+Each agent is installed on demand into its own folder and works on a real task, unmodified except for its
+base URL. The model behind it is scripted: it says what to do next and rejects what a provider rejects
+(overlong prompts, orphaned results, wrong roles). Each agent runs twice, through `compact gateway` and
+without it. The exit code is 1 if a rejection reached the agent in the first run, or none did in the second.
 """
 
 from __future__ import annotations

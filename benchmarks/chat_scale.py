@@ -2,9 +2,9 @@
 
     python benchmarks/chat_scale.py [--turns 5000] [--runs 15] [--check]
 
-Chats run in pseudo-terminals, as people use them, on a model server that answers at once; measured is from
-the Enter key to the next prompt. The long session is measured whole within its window, and after a trim. The
-chats take turns, so that a busy machine slows them alike.
+Chats run in pseudo-terminals, as people use them, on a model server that answers at once. The time runs from
+the Enter key to the next prompt. The long session is measured untrimmed within its window, and after a trim.
+The chats take turns, so that a busy machine slows them all alike.
 """
 
 from __future__ import annotations

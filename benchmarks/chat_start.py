@@ -3,7 +3,7 @@
     python benchmarks/chat_start.py [--runs 9] [--check]
 
 Both run in a pseudo-terminal and alternate, so that a busy machine slows both alike. The local model and
-all else that the chat needs load while the prompt is already there.
+everything else that the chat needs load after the prompt has appeared.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Does a compaction cost the same, however many came before it?
 
 Takes one session through many compactions, with the embedded summarizer and the default archive, on each kind
-of store, and prints how long the 10th and the 200th took (the median of eleven around each), how long opening
-the session takes with 10 and with 200 of them, and how large database and archive are for each byte of text.
-Bounds: 1.3 times, 2 times, 4 times and 1.5 times; it fails where one is broken. PostgreSQL is a server of the
-benchmark's own. Minutes lie between the 10th and the 200th, and other work on the machine comes and goes: so
-a compaction is measured in processor time of this process; times by the clock are shown beside it.
+of store. Prints how long the 10th and the 200th took (the median of eleven around each), how long opening the
+session takes with 10 and with 200 of them, and how large database and archive are for each byte of text. The
+bounds are 1.3, 2, 4 and 1.5 times; it fails if one is broken. The benchmark starts its own PostgreSQL server.
+Minutes pass between the 10th and the 200th, and other work on the machine comes and goes, so a compaction is
+measured in CPU time of this process; wall-clock times are shown next to it.
 """
 
 from __future__ import annotations

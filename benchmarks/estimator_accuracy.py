@@ -1,4 +1,4 @@
-"""How near the estimator comes to tiktoken on real conversations, by source, and how much faster it is.
+"""How close the estimator comes to tiktoken on real conversations, by source, and how much faster it is.
 
     python benchmarks/estimator_accuracy.py PATH [--model gpt-4o] [--limit 400]
 

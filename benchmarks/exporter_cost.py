@@ -1,19 +1,20 @@
-"""What exporters cost an agent's loop, as ratios to the same loop without any, also when they fail.
+"""What exporters cost an agent's loop, as ratios to the same loop without any, even when they fail.
 
     python benchmarks/exporter_cost.py [--rounds 12] [--turns 6] [--latency 100]
 
-The loop prepares each prompt and asks a model server on loopback, in another process and so many milliseconds
-away. All kinds take turns in short blocks, so that a busy machine slows all alike. Two columns:
+The loop prepares each prompt and calls a model server on loopback, in another process, that answers after
+`--latency` milliseconds. All kinds take turns in short blocks, so that a busy machine slows all alike. Two
+columns:
 
 - ratio: every turn against the same turn of the loop without exporters; the mean of these, a fifth cut off at
   each end, with three times its standard error. "none, again" shows how far chance goes.
-- bound: the processor time that exporters take in all threads, as a share of a turn. What they do while the
+- bound: the CPU time that exporters take in all threads, as a share of a turn. What they do while the
   model thinks costs the loop nothing: this is the most that they can cost, and a busy machine blurs it less.
 
-The exit code is 1 if the ratio of a kind is surely over 1.01, or its bound is over 1 %.
+The exit code is 1 if the ratio of a kind is surely over 1.01, or its bound is over 1%.
 
-Below: how long events take to reach the trace service (S4.12: 200 ms), and how long a process takes to end
-when the service hangs.
+Then it prints how long events take to reach the trace service (S4.12: 200 ms), and how long a process takes
+to exit when the service hangs.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/gateway_cost.py [--rounds 40] [--streams 50]
 
-An instant upstream, a proxy of the same libraries that reads nothing, and the gateway with its database, each
-in a process of its own on loopback. The conversation of 100,000 tokens grows by a turn with every request, as
-in life. Prints ratios of medians in one run.
+An instant upstream, a proxy built on the same libraries that reads nothing, and the gateway with its database
+each run in a separate process on loopback. The conversation of 100,000 tokens grows by a turn with every
+request, as in real use. Prints ratios of medians in one run.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
     pip install -e . langchain langgraph llama-index-core strands-agents      (an environment of its own)
     python benchmarks/gateway_replay.py DATA [--window 16000] [--limit 3] [--sources mini-swe,pi]
 
-DATA is a folder of *.jsonl.gz files (or one file), a conversation a line. Every conversation longer than the
-window is sent as its client would send it: a prompt after each user message and each tool step. `cached` is
-the share of all prompts, in tokens, that is a byte prefix of the prompt before; `cost` counts a cached token
-as a tenth, in thousands a conversation. `over` are prompts over the window, `invalid` those that a provider
-refuses for their form, `refused` overflows that were answered with a smaller prompt. All that summarize get
-the same summary at once. Frameworks that are not installed are left out. Exit code 1 when one of ours is over
-the window or invalid.
+DATA is a folder of *.jsonl.gz files (or one file), one conversation per line. Every conversation longer
+than the window is sent as its client would send it: a prompt after each user message and each tool step.
+`cached` is the share of all prompts, in tokens, that is a byte prefix of the previous prompt; `cost` counts
+a cached token as a tenth, in thousands per conversation. `over` counts prompts over the window, `invalid`
+those with a form that a provider rejects, `refused` overflows that were answered with a smaller prompt. All
+methods that summarize get the same summary at once. Frameworks that are not installed are skipped. The exit
+code is 1 if one of our prompts is over the window or invalid.
 """
 
 from __future__ import annotations

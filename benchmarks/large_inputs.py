@@ -1,9 +1,9 @@
-"""Large inputs against counting them: arrays of numbers in a call, and very long histories at first sight.
+"""Large inputs compared with counting them: arrays of numbers in a call, and very long new histories.
 
     python benchmarks/large_inputs.py [--messages 100000]
 
-Each is one `prepare` that compacts, with the embedded summarizer, in processor time; the bound is 5 times one
-pass of tiktoken's own `encode` over the same texts. Exits with 1 where it is broken.
+Each is one `prepare` that compacts, with the embedded summarizer, in CPU time; the bound is 5 times one
+pass of tiktoken's own `encode` over the same texts. Exits with 1 if it is broken.
 """
 
 from __future__ import annotations

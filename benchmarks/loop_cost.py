@@ -2,12 +2,13 @@
 
     python benchmarks/loop_cost.py [--runs 60]
 
-No text and no engine: prompts are sizes. Each step adds its call and an output of random size; at the trigger
-old outputs are cleared where the preset does that and it leaves little enough, else a summary of full length
-and the newest steps stay, whose outputs are shortened toward the target. A provider reads from its cache what
-stands before the first change. Printed are compactions, the share read from the cache (mean, and the range of
-nine runs in ten) and tokens a step, cached ones counted as a tenth. "Nothing left" is the ceiling: a
-compaction that leaves the newest step only. `words_survival.py` measures the same with the engine.
+No text and no engine: prompts are sizes. Each step adds its call and an output of random size. At the
+trigger, old outputs are cleared if the preset does that and it leaves little enough; otherwise a summary of
+full length and the newest steps stay, with outputs shortened toward the target. A provider reads from its
+cache what comes before the first change. Prints compactions, the share read from the cache (mean, and the
+range of nine runs in ten) and tokens per step, with a cached token counted as a tenth. "Nothing left" is
+the ceiling: a compaction that leaves only the newest step. `words_survival.py` measures the same with the
+engine.
 """
 
 from __future__ import annotations

@@ -3,15 +3,15 @@
     python benchmarks/preflight_cost.py [--turns 1000] [--counting tiktoken]
 
 1. All preflights of a long session with tool outputs through a 128k window, with an instant summarizer and
-   no evidence ledger (that is summarizing: see summary_speed.py), against one pass of tiktoken's own
+   no evidence ledger (that is summarizing: see summary_speed.py), compared with one pass of tiktoken's own
    `encode` over the same text; for a caller who adopts the result, and for one who sends everything. There
-   are three preflights a turn; two more rows have one. The last is the default, with the ledger.
-   The pass is made in pieces, each right after the preflights over its text: other work on the machine, and
-   its changing clock, then slow both alike.
-   Bounds: one preflight a turn without the ledger 1.1 times the pass, with the ledger 3 times, and there no
-   single preflight over 120 ms; exits with 1 where one is broken.
-2. A preflight on an unchanged history of 128k tokens against counting that history.
-3. Memory held for a session against the text it holds.
+   are three preflights per turn; two more rows have one. The last row is the default, with the ledger.
+   The pass is made in pieces, each right after the preflights over its text, so that other work on the
+   machine and its changing clock slow both alike.
+   Bounds: one preflight per turn without the ledger 1.1 times the pass, with the ledger 3 times, and there no
+   single preflight over 120 ms; exits with 1 if one is broken.
+2. A preflight on an unchanged history of 128k tokens, compared with counting that history.
+3. Memory held for a session, compared with the text it holds.
 """
 
 from __future__ import annotations

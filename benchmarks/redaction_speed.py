@@ -1,8 +1,8 @@
-"""Redaction: megabytes a second on ordinary and on hostile text, and whether time grows with length alone.
+"""Redaction: megabytes per second on ordinary and hostile text, and whether time grows only with length.
 
 Run: python benchmarks/redaction_speed.py [--json]
-Exit status 1 when any text, ordinary or hostile, whole or in chunks of 200 characters, passes slower than 3
-MB/s, or when four times the text takes more than 6 times as long.
+The exit code is 1 if any text, ordinary or hostile, whole or in chunks of 200 characters, is slower than 3
+MB/s, or if four times the text takes more than 6 times as long.
 """
 
 from __future__ import annotations

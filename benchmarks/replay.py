@@ -1,10 +1,10 @@
-"""Replay real conversations, turn by turn, through every preset and check each prompt that would go out.
+"""Replay real conversations, turn by turn, through every preset and check each prompt that would be sent.
 
     python benchmarks/replay.py DATA [--windows 8000,32000] [--presets all] [--limit N] [--adopt]
 
-DATA is a folder of *.jsonl.gz files (or one file), a conversation a line with `messages` and maybe `tools`.
-Prints a table; exit code 1 when a prompt was over budget, broke a provider's rules where the input did not,
-or when anything but a justified InsufficientBudget was raised.
+DATA is a folder of *.jsonl.gz files (or one file), one conversation per line with `messages` and maybe
+`tools`. Prints a table. The exit code is 1 if a prompt was over budget, broke a provider's rules although
+the input did not, or if anything but a justified InsufficientBudget was raised.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def must_stay(messages: list[dict[str, Any]], first_turns: int) -> list[dict[str
 
 
 def justified(config: CompactConfig, messages: list[dict[str, Any]], tools: Any, budget: int) -> bool:
-    """What must stay is over the budget, as counted here, not as the engine tells it."""
+    """What must stay is over the budget, as counted here, not as the engine reports it."""
     stays = must_stay(messages, config.policy.keep_first_turns)
     return count_tokens(stays, config.model, tools=tools, counter=COUNTER) + LINES > budget
 

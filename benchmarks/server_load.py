@@ -5,9 +5,9 @@
     python benchmarks/server_load.py --kill 3                     kill -9 under that load, three times
     python benchmarks/server_load.py --turns 100 --clients 16 --preset chat    20,000 turns: is memory flat?
 
-Prints turns a second, the overhead of a turn against asking the model directly, memory, and what is missing:
-every message of every session is read back and compared, each compaction must have its start, its end and
-its record, and the events of a session must come in order. Ends with 1 where anything is not as it should be.
+Prints turns per second, the overhead of a turn compared with calling the model directly, memory, and what
+is missing: every message of every session is read back and compared, each compaction must have its start,
+its end and its record, and the events of a session must be in order. Exits with 1 if anything is wrong.
 """
 
 from __future__ import annotations

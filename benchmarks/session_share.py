@@ -2,12 +2,12 @@
 
     python benchmarks/session_share.py [--turns 1000] [--latency 0.5] [--rounds 5] [--sqlite]
 
-A real run of the OpenAI Agents SDK over HTTP against a model server on loopback that answers after `latency`
-seconds: so many turns, with a tool call in each, and outputs so large that the window fills `rounds` times.
-Told are the share of the session's wall time that went into counting, summarizing, pruning, archiving and
-committing (the whole filter, and the hook that takes the provider's usage), and what a preflight without a
-compaction takes. 1,000 turns of half a second are more than eight minutes; `--latency 0.05` shows the same
-share ten times as large, which is stricter.
+A real run of the OpenAI Agents SDK over HTTP against a model server on loopback that answers after
+`latency` seconds. It has `turns` turns with a tool call in each, and outputs so large that the window fills
+`rounds` times. Prints the share of the session's wall time spent on counting, summarizing, pruning,
+archiving and committing (the whole filter, and the hook that takes the provider's usage), and how long a
+preflight without a compaction takes. 1,000 turns of half a second take more than eight minutes; `--latency
+0.05` makes the share ten times as large, which is stricter.
 """
 
 from __future__ import annotations

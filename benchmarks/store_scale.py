@@ -1,13 +1,13 @@
 """Does the store stay flat, and does recall find what was planted?
 
-Fills SQLite stores with 10,000, 100,000 and 1,000,000 messages, then three in PostgreSQL, and times in turn
-in each of them what a user waits for: loading a session (row, records, messages since the last compaction),
-the list of sessions, and recalling a fact by an id, by words and by a summary's handle. Each may take at most
-twice as long in the largest store as in the smallest. Most sessions are row-by-row copies of stored ones,
-each with its own fact. PostgreSQL is a server of the benchmark's own.
+Fills SQLite stores with 10,000, 100,000 and 1,000,000 messages, then three in PostgreSQL, and times in each
+of them, in turn, what a user waits for: loading a session (row, records, messages since the last
+compaction), the list of sessions, and recalling a fact by an id, by words and by a summary's handle. Each
+may take at most twice as long in the largest store as in the smallest. Most sessions are row-by-row copies
+of stored ones, each with its own fact. The benchmark starts its own PostgreSQL server.
 
-With `--data`, plants nothing but reads real conversations (JSONL files, one conversation with `messages` and
-`probes` a line) and asks for each hard identifier: its message has to be among the first three found.
+With `--data`, it plants nothing but reads real conversations (JSONL files, one conversation per line, with
+`messages` and `probes`) and looks up each hard identifier: its message must be among the first three found.
 """
 
 from __future__ import annotations

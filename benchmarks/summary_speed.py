@@ -1,16 +1,16 @@
-"""The embedded summarizer against one tiktoken pass over the same text.
+"""The embedded summarizer, compared with one tiktoken pass over the same text.
 
     python benchmarks/summary_speed.py [PATH ...] [--tokens 100000] [--share 0.1]
 
 PATH is a .jsonl or .jsonl.gz file of conversations, joined until there are enough tokens, or a folder of
-such files; without one an agent's session is made up. Two figures each, in processor time, as multiples of
+such files; without one, an agent's session is made up. Prints two figures each, in CPU time, as multiples of
 the pass:
 
 - cold: the first summary of a new process, of messages that it never read. What a process loads once (the
   vocabulary, the word lists) is loaded before. The best of five processes.
 - warm: the messages were summarized before. The median of fifteen rounds, pass and summary in turn.
 
-The goal is at most 4 for both; above it, it exits with 1.
+The goal is at most 4 for both; above that, it exits with 1.
 """
 
 from __future__ import annotations

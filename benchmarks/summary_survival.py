@@ -2,10 +2,11 @@
 
     python benchmarks/summary_survival.py PATH [PATH ...] [--every N] [--json FILE]
 
-PATH is a .jsonl or .jsonl.gz file, or a folder of them; one conversation a line, with probes. Of each, the
-messages before `probe_cut_index` (all, where there is none) less system messages are summarized to a share of
-their tokens (characters / 4). A reused identifier survives if the text holds it; a question, if the text
-holds all of its answer keys, in any case. Conversations under 3,000 tokens are left out; shares are pooled.
+PATH is a .jsonl or .jsonl.gz file, or a folder of them; one conversation per line, with probes. The
+messages before `probe_cut_index` (all, if there is none), without system messages, are summarized to a
+share of their tokens (characters / 4). A reused identifier survives if the text contains it; a question, if
+the text contains all of its answer keys, ignoring case. Conversations under 3,000 tokens are skipped;
+shares are pooled.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
     python benchmarks/tool_loop.py [--seeds 3] [--steps 120]
 
-Each step adds a call and an output of 1,500 to 6,000 tokens, counted with the model's own tokenizer. Printed
-are compactions and what a provider's cache would have had of the prompts: bare, and with 12,000 tokens of
-system prompt and tool schemas in front, as real agents have. Then the same with four outputs larger than a
-window of 32k: every prompt is linted, its size checked, and each original recalled by its handle.
+Each step adds a call and an output of 1,500 to 6,000 tokens, counted with the model's own tokenizer. Prints
+the compactions and the share of the prompts that a provider's cache would have had: bare, and with 12,000
+tokens of system prompt and tool schemas in front, as real agents have. Then does the same with four outputs
+larger than a window of 32k: every prompt is linted, its size checked, and each original recalled by its
+handle.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Events into the trace service while readers follow: is one lost or seen twice, does memory stay bounded?
+"""Send events to the trace service while readers follow: is one lost or seen twice, is memory bounded?
 
     python benchmarks/trace_ingest.py [--events 100000] [--readers 10] [--slow 1] [--senders 2]
 
-Service, senders and readers are processes of their own on loopback, the database a temporary file. The slow
-readers pause after every piece they get. Exit status 1 when a reader misses an event, sees one twice or out
-of order, or when the service's memory at the end is more than twice (plus 64 MB) that before the load.
+Service, senders and readers are separate processes on loopback; the database is a temporary file. The slow
+readers pause after every piece they get. The exit code is 1 if a reader misses an event, sees one twice or
+out of order, or if the service's memory at the end is more than twice (plus 64 MB) that before the load.
 """
 
 from __future__ import annotations

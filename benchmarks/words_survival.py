@@ -1,4 +1,4 @@
-"""What of the user's words and the assistant's conclusions is still in the prompt after many compactions.
+"""How much of the user's words and the assistant's conclusions is in the prompt after many compactions.
 
     python benchmarks/words_survival.py [--statements FILE ...] [--conclusions FILE ...] [--only words,...]
 

@@ -3,7 +3,7 @@
     python examples/agents_sdk_minimal.py
 
 The agent reads a ship's log of 24 pages through a window of 8,000 tokens. Its model is scripted, so that it
-runs anywhere; with a real one nothing else changes. What Compact decides is printed line by line.
+runs anywhere; with a real model, nothing else changes. Prints each of Compact's decisions.
 """
 
 from __future__ import annotations

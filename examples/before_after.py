@@ -1,4 +1,4 @@
-"""Compacts a sample session with every preset and shows what goes out.
+"""Compacts a sample session with every preset and shows what would be sent.
 
     python examples/before_after.py [FILE] [--window 8000] [--preset NAME]
 

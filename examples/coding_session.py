@@ -2,9 +2,9 @@
 
     python examples/coding_session.py [--window 7000] [--traces http://127.0.0.1:5175]
 
-It reads modules, runs the tests, mends what is wrong and runs them again. The model is scripted; files, edits
-and test runs are real. Where a trace service runs (`compact traces`), the SDK's trace of the run goes there,
-with Compact's spans inside it, and Compact's own events as well.
+It reads modules, runs the tests, fixes the bugs and runs them again. The model is scripted; files, edits
+and test runs are real. If a trace service is running (`compact traces`), the SDK's trace of the run goes
+there, with Compact's spans inside it, and so do Compact's own events.
 """
 
 from __future__ import annotations

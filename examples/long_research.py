@@ -1,8 +1,8 @@
-"""Research through more than three windows: four questions, 60 sources, one session that loses nothing.
+"""Research over more than three windows: four questions, 60 sources, one session that loses nothing.
 
     python examples/long_research.py
 
-`CompactSession` keeps every item in the SDK's own SQLite session and hands out what fits; the filter does the
+`CompactSession` keeps every item in the SDK's own SQLite session and returns what fits; the filter does the
 same inside each run. The model is scripted and the sources are made up, so that it runs anywhere.
 """
 

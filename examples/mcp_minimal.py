@@ -1,4 +1,4 @@
-"""`compact mcp`, asked by an MCP client: compact, recall, restore. Runs offline.
+"""`compact mcp`, called by an MCP client: compact, recall, restore. Runs offline.
 
 python examples/mcp_minimal.py
 """

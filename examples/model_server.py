@@ -1,6 +1,6 @@
 """A scripted model behind HTTP, so that the framework examples run anywhere: it reads a log page by page.
 
-It speaks OpenAI's chat completions and refuses a prompt that is larger than its window, as a real one does.
+It speaks OpenAI's chat completions and rejects a prompt larger than its window, as a real one does.
 """
 
 from __future__ import annotations

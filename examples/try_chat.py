@@ -3,7 +3,7 @@
     python examples/try_chat.py
 
 A session that nearly fills its window is one command away: `/resume demo`. The model is small and its window
-is made smaller still, so that warnings and a trim come within minutes. Nothing leaves this machine.
+is even smaller, so that warnings and a trim appear within minutes. Nothing leaves this machine.
 """
 
 from __future__ import annotations

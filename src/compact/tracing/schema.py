@@ -28,9 +28,9 @@ class TokenEstimate(_Data):
     """Before each model call: how large the prompt is."""
 
     model: str
-    t_est: int = Field(description="Estimated tokens of all that would be sent.")
+    t_est: int = Field(description="Estimated tokens of everything that would be sent.")
     max_tokens: int = Field(description="The window.")
-    usage_pct: float = Field(description="Per cent of the window.")
+    usage_pct: float = Field(description="Percent of the window.")
     breakdown: Breakdown
 
 
@@ -52,7 +52,7 @@ class TriggerDecision(_Data):
     triggered: bool
     reason: Reason
     policy: DecisionPolicy
-    note: str | None = Field(None, description="What a manual compaction was asked with.")
+    note: str | None = Field(None, description="The note of a manual compaction.")
     kept: Kept | None = Field(None, description="If triggered: how much stays verbatim.")
     pruned_count: int | None = Field(None, description="If triggered: messages to be replaced or cleared.")
 
@@ -70,12 +70,14 @@ class SummaryCreated(_Data):
     strategy: str
     input_messages: int
     summary_tokens: int
-    compression_ratio: float = Field(description="Tokens of the summary over tokens of what it replaces.")
+    compression_ratio: float = Field(
+        description="Tokens of the summary divided by tokens of what it replaces."
+    )
     survival: dict[str, float] = Field(
-        description="Share of the evidence that the text holds, by kind, and `all`."
+        description="Share of the evidence that the text contains, by kind, and `all`."
     )
     model: str = Field(description="Who wrote it: a model's id, `extractive`, or `custom` for a callable.")
-    usage: Usage | None = Field(None, description="What the provider counted; none where no model was asked.")
+    usage: Usage | None = Field(None, description="What the provider counted; none if no model was called.")
     summary: str
 
 
@@ -83,9 +85,9 @@ class PrunedMessages(_Data):
     """The new prompt, by layer."""
 
     pinned: int = Field(description="Messages before the summary.")
-    summary: int = Field(description="1 where a summary stands, else 0.")
+    summary: int = Field(description="1 if there is a summary, else 0.")
     recent: int = Field(description="Messages after it.")
-    replaced: int = Field(description="Messages that the summary stands for, or that were dropped.")
+    replaced: int = Field(description="Messages that the summary replaced, or that were dropped.")
     tokens_before: int
     tokens_after: int
     step: int
@@ -95,12 +97,12 @@ class PrunedMessages(_Data):
 
 
 class Archival(_Data):
-    """What is about to be replaced has been written away. `duration` is how long that took."""
+    """What is about to be replaced has been archived. `duration` is how long that took."""
 
     session_id: str
     step: int
     storage_adapter: str
-    file_path: str | None = Field(None, description="Where; one of these two is there.")
+    file_path: str | None = Field(None, description="Where it was written; one of these two is set.")
     s3_key: str | None = None
 
 
@@ -108,13 +110,13 @@ class Error(_Data):
     """Something failed, and what was done instead. `duration` is how long a failed summary took."""
 
     status: Literal["error"]
-    error_type: str = Field(description="A reason for refusing a summary, or the name of an error.")
+    error_type: str = Field(description="A reason for rejecting a summary, or the name of an error.")
     message: str
     fallback: Fallback
 
 
 class Warning(_Data):
-    """Something to know that stops nothing."""
+    """Something to know that does not stop anything."""
 
     severity: Literal["low", "high"]
     message: str
@@ -123,10 +125,10 @@ class Warning(_Data):
 
 
 class Floor(_Data):
-    """What can never be removed reaches the trigger, which is therefore raised to the budget."""
+    """What can never be removed reaches the trigger, so the trigger is raised to the budget."""
 
     floor: int
-    sum: str = Field(description="The addition, for people.")
+    sum: str = Field(description="The sum, as text for people.")
 
 
 class Restored(_Data):
@@ -165,26 +167,26 @@ class Prune(_Data):
 
 
 class Summarize(_Data):
-    """A summary is being asked for."""
+    """A summary is being requested."""
 
     messagesCount: int
 
 
 class Progress(_Data):
-    """A summary that is made in pieces, because all at once is too long for its model, has come this far."""
+    """Progress of a summary made in pieces because its source is too long for the model."""
 
     done: int = Field(description="Pieces summarized, the merge being the last.")
-    total: int = Field(description="May grow where the pieces have to be summarized once more.")
+    total: int = Field(description="May grow if the pieces have to be summarized again.")
 
 
 class Check(_Data):
-    """The summary is there and makes the prompt smaller; the result is checked, archived and stored."""
+    """The summary exists and makes the prompt smaller; the result is being checked, archived and stored."""
 
     tokensAfter: int
 
 
 class Complete(_Data):
-    """The compaction ended; it may have found that nothing gets smaller. `duration` is the whole of it."""
+    """The compaction ended; possibly nothing could be made smaller. `duration` is its total time."""
 
     tokensBefore: int
     tokensAfter: int
@@ -195,12 +197,14 @@ class Complete(_Data):
 
 
 class Failed(_Data):
-    """The compaction ended without a result; the session is as it was. `duration` is the whole of it."""
+    """The compaction ended without a result; the session is unchanged. `duration` is its total time."""
 
     error: str
     canRetry: bool
     suggestNewSession: bool
-    brokenOff: bool = Field(default=False, description="Canceled, or left by whoever waited; nothing failed.")
+    brokenOff: bool = Field(
+        default=False, description="Canceled, or abandoned by the caller; nothing failed."
+    )
 
 
 class Overflow(_Data):
@@ -212,13 +216,13 @@ class Overflow(_Data):
 
 
 class Settings(_Data):
-    """What the terminal chat remembers of a session. Kept in the store, not emitted on the stream."""
+    """What the terminal chat remembers about a session. Kept in the store, not emitted on the stream."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Door(_Data):
-    """What the chat server streams to those who follow a session. Kept in the store only."""
+    """What the chat server streams to those who follow a session. Kept only in the store."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -253,18 +257,18 @@ DATA: dict[EventName, type[_Data]] = {
 
 
 class Envelope(BaseModel):
-    """What every event carries."""
+    """Fields of every event."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    schema_version: int = Field(description="Fields may be added to a version; none leaves or changes.")
+    schema_version: int = Field(description="A version may gain fields; none is removed or changed.")
     name: str = Field(description="One of those below.")
-    session_id: str = Field(description="Empty where it concerns no session.")
+    session_id: str = Field(description="Empty if it concerns no session.")
     sequence: int = Field(ge=1, description="Rises by one with each event of a manager.")
-    at: float = Field(description="Seconds since 1970; of something that took time, its end.")
-    step: int = Field(ge=0, description="The number of the compaction it belongs to; 0 outside of any.")
-    duration: float | None = Field(None, ge=0, description="Seconds, where something took time.")
-    data: dict[str, Any] = Field(description="As below, by the event's name.")
+    at: float = Field(description="Seconds since 1970; for something that took time, when it ended.")
+    step: int = Field(ge=0, description="The number of the compaction it belongs to; 0 outside a compaction.")
+    duration: float | None = Field(None, ge=0, description="Seconds, if something took time.")
+    data: dict[str, Any] = Field(description="Depends on the event's name, as below.")
 
 
 def envelope_of(name: EventName) -> type[Envelope]:
@@ -283,7 +287,7 @@ def validate(event: Event) -> None:
 
 
 def json_schema() -> dict[str, Any]:
-    """All events as one JSON Schema. Readers should not mind fields that they do not know."""
+    """All events as one JSON Schema. Readers should ignore unknown fields."""
     union: Any = envelope_of(EventName.TOKEN_ESTIMATE)
     for name in list(EventName)[1:]:
         union = union | envelope_of(name)

@@ -72,7 +72,7 @@ def test_alone_it_shows_the_help(compact: Compact) -> None:
 
 def test_a_note_without_a_compaction_that_is_asked_for_is_refused(compact: Compact, sample: Path) -> None:
     ended = compact("run", sample, "--note", "billing")
-    assert ended.code == ExitCode.USAGE and ended.out == "" and "give --force too" in ended.err
+    assert ended.code == ExitCode.USAGE and ended.out == "" and "works only with --force" in ended.err
 
 
 @pytest.mark.parametrize(
