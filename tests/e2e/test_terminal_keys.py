@@ -53,7 +53,7 @@ def test_keys(server: ChatServer, tmp_path: Path) -> None:
         terminal.see("This much came")
         terminal.type("\x03")
         terminal.prompted()
-        assert "Stopped; what came is kept." in terminal.text
+        assert "Stopped; what arrived is kept." in terminal.text
         assert server.left.wait(60)
         terminal.say("next")
         assert [m["content"] for m in server.last] == ["hold on", "This much came", "next"]
@@ -166,7 +166,7 @@ def test_what_is_typed_ahead_is_not_glued_to_a_message_that_came_back(
             terminal.type_unread("and another thing")
         server.slow.set()  # type: ignore[attr-defined]
         terminal.prompted("and another thing")
-        assert "comes back with Up" in terminal.text
+        assert "press Up to get back" in terminal.text
         terminal.type("\x15")  # Ctrl-U empties the line
         terminal.prompted()
         terminal.type("\x1b[A")
