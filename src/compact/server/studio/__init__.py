@@ -1,1 +1,1 @@
-"""The chat server behind the studio: sessions over HTTP, replies as a stream, the context kept right."""
+"""The chat server behind the studio: sessions over HTTP, streamed replies, context management."""

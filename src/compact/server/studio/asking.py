@@ -1,4 +1,4 @@
-"""What `useChat` sends, as an exchange."""
+"""Turn what `useChat` sends into an exchange."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compact.server.studio.schemas import ChatRequest
 
 
 def exchange_of(asked: ChatRequest) -> Callable[[Conversation], Exchange]:
-    """What to do with the conversation; a Problem where the request says nothing that can be done."""
+    """What to do with the conversation; a Problem if the request asks for nothing that can be done."""
     if asked.trigger == "regenerate-message":
         replaced = _position(asked.messageId)
         return lambda conversation: conversation.retry(replaced)
@@ -27,7 +27,7 @@ def exchange_of(asked: ChatRequest) -> Callable[[Conversation], Exchange]:
 
 
 def content_of(message: Mapping[str, Any]) -> Any:
-    """Text, or parts as OpenAI's chat format writes them where there are images."""
+    """Text, or parts in OpenAI's chat format if there are images."""
     parts: list[dict[str, Any]] = []
     given = message.get("parts") or [{"type": "text", "text": message.get("content")}]
     if not isinstance(given, list):

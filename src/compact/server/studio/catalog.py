@@ -1,4 +1,4 @@
-"""The models that can be chosen, and how one is reached."""
+"""The models to choose from, and how to reach each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class Catalog:
-    """`make` gives the model of a name that is offered."""
+    """`make` returns the model for an offered name."""
 
     offered: Sequence[Offered]
     default: str
@@ -42,13 +42,13 @@ class Catalog:
 
     def model(self, name: str) -> ChatModel:
         if name not in {one.id for one in self.offered}:
-            # A session may remember a model that is not offered any more.
+            # A session may remember a model that is no longer offered.
             name = self.default
         return self.make(name)
 
 
 def catalog_for(settings: StudioSettings, environ: Mapping[str, str] = os.environ) -> Catalog:
-    """What the settings and the environment offer; the demo assistant comes last, and is always there."""
+    """What the settings and the environment offer; the demo assistant comes last and is always there."""
     named = [settings.model] if settings.model else []
     offered = [_offered(name) for name in dict.fromkeys([*named, *available(environ)])]
     first = named[0] if named else (demo.NAME if settings.demo else offered[0].id)

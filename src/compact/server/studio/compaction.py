@@ -1,4 +1,4 @@
-"""Compactions asked for by a user: now, or as a plan."""
+"""Compactions requested by a user: now, or as a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FLUSH_SECONDS = 2.0
 
 
 async def compact_now(conversation: Conversation, note: str, mode: str) -> schemas.CompactResult:
-    """Compact whatever the usage; `prune` clears old tool outputs only."""
+    """Compact, however full the window is; `prune` only clears old tool outputs."""
     manager, known = conversation.manager, _ids(conversation)
     tools = conversation.tools.schemas or None
     with listening(conversation.hear):
@@ -49,7 +49,7 @@ def _result(conversation: Conversation, known: set[str]) -> schemas.CompactResul
 
 
 def plan_of(conversation: Conversation, wanted: schemas.PlanRequest) -> schemas.Plan:
-    """What would happen with the next message, or at once. Nothing is done."""
+    """What would happen with the next message, or right now. Nothing is changed."""
     manager = conversation.manager
     if wanted.preset is not None or wanted.policy is not None:
         manager = manager_for(conversation, wanted.preset, wanted.policy)

@@ -71,7 +71,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def enter(context: Context) -> int:
-    """Serve until it is interrupted; returns the exit code."""
+    """Serve until interrupted; returns the exit code."""
     for package, extra in (("fastapi", "studio"), ("uvicorn", "studio"), ("sqlalchemy", "studio")):
         if find_spec(package) is None:
             raise MissingExtra(package, extra)
@@ -110,7 +110,7 @@ def _settings(context: Context) -> StudioSettings:
         upstream_hosts=args.allow_upstream,
         private_upstreams=args.allow_private_upstream,
         demo=args.demo,
-        # Traces know no tenants: with tokens they stay a service of their own.
+        # Traces are not divided by tenant: with tokens they stay a separate service.
         traces=None
         if _tokens(context) or args.workers > 1
         else made_data_folder(context.environ) / "traces.db",
@@ -179,7 +179,7 @@ def _fill(settings: StudioSettings) -> None:
 
 def _greet(context: Context, settings: StudioSettings, url: str) -> None:
     out, token = context.out, next(iter(settings.tokens), None)
-    # Behind the number sign it stays in the browser: no log and no proxy sees it.
+    # After the number sign it stays in the browser: no log and no proxy sees it.
     page = f"{url}/#token={quote(token)}" if token and len(settings.tokens) == 1 else url
     if context.args.json:
         out.line(to_json({"url": url, "store": shown_url(settings.store), "token": bool(token)}))

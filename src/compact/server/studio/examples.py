@@ -1,4 +1,4 @@
-"""Examples for the description of the API: one of each request, and of the answers that most clients read."""
+"""Examples for the API description: one of each request, and of the responses that most clients read."""
 
 from __future__ import annotations
 

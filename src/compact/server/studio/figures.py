@@ -20,7 +20,7 @@ _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
 
 
 class KnownFigures:
-    """The figures of the sessions that were looked at last; they change only with the session."""
+    """The figures of the most recently viewed sessions; they change only with the session."""
 
     def __init__(self, most: int = 50) -> None:
         self._most = most
@@ -89,7 +89,7 @@ def _survival(contents: PromptContents, records: list[Record]) -> list[schemas.S
 
 
 def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Figure]:
-    """One figure for each reply. `tokens_without` is what the whole history would have taken there."""
+    """One figure per reply. `tokens_without` is what the whole history would have taken there."""
     config = conversation.manager.config
     figures: list[schemas.Figure] = []
     missing = 0
@@ -100,7 +100,7 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
         if turn.get("role") == "assistant":
             compactions = _compactions_before(records, seconds_of(turn.get("timestamp")), figures)
             missing += sum(record.tokens_before - record.tokens_after for record in compactions)
-            # What was sent for this reply: as the provider counted it, else all but what was compacted.
+            # What was sent for this reply: by the provider's count, else everything but what was compacted.
             sent = usage.input if usage is not None else max(0, whole - missing)
             figures.append(
                 schemas.Figure(
@@ -119,7 +119,7 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
 
 
 def _fixed(conversation: Conversation) -> int:
-    """What every prompt has beside its messages."""
+    """What every prompt has besides its messages."""
     parts = shown_parts(conversation.usage.breakdown)
     return parts.system + parts.tools
 
@@ -127,7 +127,7 @@ def _fixed(conversation: Conversation) -> int:
 def _compactions_before(
     records: list[Record], at: float | None, earlier: list[schemas.Figure]
 ) -> list[Record]:
-    """Those that came between the reply before and this one."""
+    """Those between the previous reply and this one."""
     if at is None:
         return []
     since = next((one.at for one in reversed(earlier) if one.at is not None), 0.0)

@@ -1,4 +1,4 @@
-"""What a session's next turns would cost, and when it compacts again, at the pace it has had so far."""
+"""Forecast what a session's next turns would cost, and when it compacts again, at its pace so far."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TURNS = 10
 
 @value
 class Pace:
-    """What one turn adds on the average, and how much of that is the reply."""
+    """What one turn adds on average, and how much of that is the reply."""
 
     model: str
     window: int
@@ -34,7 +34,7 @@ def pace_of(conversation: Conversation) -> Pace:
 
 
 def turns_until_next(pace: Pace, tokens: int, trigger: int, policy: Policy, compacted: bool) -> int | None:
-    """None where nothing is known about the pace."""
+    """None if nothing is known about the pace."""
     if not pace.turn:
         return None
     turns = max(1, math.ceil((trigger - tokens) / pace.turn))
@@ -46,10 +46,10 @@ def turns_until_next(pace: Pace, tokens: int, trigger: int, policy: Policy, comp
 def cost_of_turns(
     pace: Pace, tokens: int, cached: int, every: int | None, cost_each: float, turns: int = TURNS
 ) -> float | None:
-    """The next turns, each with what the one before left in the provider's cache.
+    """The next turns, each with what the previous one left in the provider's cache.
 
     After each `every` turns a compaction brings the prompt back to `tokens`, leaves `cached` of it and costs
-    `cost_each`. Without one the prompt grows up to the window. None where no price is known.
+    `cost_each`. Without one, the prompt grows up to the window. None if no price is known.
     """
     spent, size = 0.0, tokens
     for turn in range(turns):
@@ -71,7 +71,7 @@ def prompt_price(model: str, tokens: int, cached: int) -> float | None:
 
 
 def summary_price(model: str | None, read: int, written: int) -> float | None:
-    """0 where no model is asked."""
+    """0 if no model is called."""
     if model is None:
         return 0.0
     found = cost(model, Usage(input=read, output=written))

@@ -1,4 +1,4 @@
-"""Lists of sessions, and changes to one."""
+"""List sessions, and change one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def listed(
 
 
 async def one(here: Workspace, session_id: str) -> schemas.Session:
-    """With its usage as it is now, and an unanswered message."""
+    """With its current usage, and an unanswered message."""
 
     def looked(conversation: Conversation) -> schemas.Session:
         thread = here.store.session(session_id)

@@ -1,4 +1,4 @@
-"""A reply while it is written: its chunks, and those who read along."""
+"""A reply while it is written: its chunks, and its readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compact.server.studio.ui_stream import DONE, encoded
 
 
 class LiveTurn:
-    """The reply goes on whoever reads or leaves. Each chunk has an id: the turn's, then its number."""
+    """The reply continues whoever reads or leaves. Each chunk has an id: the turn's, then its number."""
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
@@ -32,14 +32,14 @@ class LiveTurn:
         self._bell.ring()
 
     def after(self, last_event_id: str) -> int | None:
-        """How many chunks a reader with this id has seen; None where the id is of another turn."""
+        """How many chunks a reader with this id has seen; None if the id belongs to another turn."""
         turn, _, number = last_event_id.rpartition("-")
         if turn != self.id or not (number.isascii() and number.isdigit()):
             return None
         return min(int(number[:9]), len(self._chunks))
 
     async def follow(self, seen: int = 0) -> AsyncIterator[bytes]:
-        """The chunks behind the first `seen`, until the reply is done."""
+        """The chunks after the first `seen`, until the reply is done."""
         while True:
             rung = self._bell.listen()
             if seen < len(self._chunks):

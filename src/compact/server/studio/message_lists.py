@@ -1,6 +1,6 @@
-"""Messages in, messages out: compaction for programs that keep their conversations themselves.
+"""Messages in, messages out: compaction for programs that keep their own conversations.
 
-Their sessions lie beside the chat's, under a tenant of their own, so that neither is listed with the other.
+Their sessions are separate from the chat's, under a tenant of their own, so that neither lists the other's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SESSIONS_KEPT = 200
 
 
 class MessageLists:
-    """One tenant's. The manager's store has the originals; the caller may always send its whole history."""
+    """For one tenant. The manager's store has the originals; the caller may always send its whole history."""
 
     def __init__(self, manager: CompactManager) -> None:
         self._manager = manager
@@ -34,7 +34,7 @@ class MessageLists:
         self._held: OrderedDict[tuple[CompactManager, str], None] = OrderedDict()
 
     async def fitted(self, asked: schemas.MessagesIn) -> dict[str, Any]:
-        """What to send to the model, as `schemas.MessagesOut` says it."""
+        """What to send to the model, as in `schemas.MessagesOut`."""
         messages = asked.messages
         format = by_name(asked.format) if asked.format else recognize(messages)
         model = asked.model or self._manager.config.model
@@ -43,7 +43,7 @@ class MessageLists:
         known = (asked.tools, asked.system)
         if (seen := asked.observed) is not None and seen.messages <= len(messages):
             usage = {"input_tokens": seen.input_tokens}
-            with suppress(CompactError):  # a count that cannot be used is no reason to refuse
+            with suppress(CompactError):  # An unusable count is no reason to fail.
                 await manager.aobserve(session, messages[: seen.messages], usage, *known)
         prepared = await manager.aprepare(session, messages, *known, wait=_WAIT_SECONDS)
         self._hold(manager, session)
@@ -62,7 +62,7 @@ class MessageLists:
         }
 
     def _hold(self, manager: CompactManager, session: str) -> None:
-        """Keep this one in memory, and forget the oldest: a manager would hold thousands of histories."""
+        """Keep this one in memory, and drop the oldest: a manager would hold thousands of histories."""
         self._held[manager, session] = None
         self._held.move_to_end((manager, session))
         while len(self._held) > _SESSIONS_KEPT:
@@ -74,9 +74,9 @@ class MessageLists:
 
 
 def _named_after(messages: Sequence[Any], format: Format) -> str:
-    """A session's name where the caller gives none: of its first message, which every call repeats.
+    """A session's name if the caller gives none: derived from its first message, which every call repeats.
 
-    The system prompt is no such message: all users of an application share it.
+    Not from the system prompt, which all users of an application share.
     """
     decoded = (message for source in messages for message in format.decode(source, 0))
     first = next((message.text for message in decoded if message.role not in _LEADING), None)

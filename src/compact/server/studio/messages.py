@@ -1,4 +1,4 @@
-"""Stored turns as messages of the AI SDK's UI, with what became of each."""
+"""Stored turns as AI SDK UI messages, with what became of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Group:
 def shown_messages(
     conversation: Conversation, before: int | None, after: int | None, limit: int
 ) -> schemas.MessageList:
-    """A page of the full history; the newest where neither `before` nor `after` is given."""
+    """A page of the full history; the newest if neither `before` nor `after` is given."""
     groups = grouped(conversation.turns)
     chosen = [
         group
@@ -140,7 +140,7 @@ def _parts(group: _Group, record: Record | None, count: Callable[[str], int]) ->
 
 
 def parts_of(turns: list[Turn]) -> list[dict[str, Any]]:
-    """The parts of one message without what became of it since."""
+    """The parts of one message, without what became of it since."""
     return _parts(_Group(0, 0, turns), None, len)
 
 

@@ -1,4 +1,4 @@
-"""What a monitoring system wants to know, in Prometheus' text format. Each process counts for itself."""
+"""Metrics for monitoring, in Prometheus text format. Each process counts separately."""
 
 from __future__ import annotations
 

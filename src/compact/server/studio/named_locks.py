@@ -1,4 +1,4 @@
-"""A lock for each name, kept as long as somebody holds it or waits for it."""
+"""One lock per name, kept as long as somebody holds it or waits for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notifies other processes on the same database that a session has news, or that a turn is to stop."""
+"""Notify other processes on the same database that a session has news, or that a turn has to stop."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from typing import Any, Protocol
 _log = logging.getLogger("compact")
 _CHANNEL = "compact_sessions"
 _LONGEST = 7_000
-"""PostgreSQL takes 8,000 bytes in a notification."""
+"""PostgreSQL allows 8,000 bytes in a notification."""
 
 
 class News(StrEnum):
     CHANGED = "changed"
-    """Something of the session is new in the store."""
+    """The store has something new for the session."""
     SPACE = "space"
-    """The settings of a space changed; its name stands in place of a session."""
+    """The settings of a space changed; its name takes the place of a session."""
     STOP = "stop"
-    """Whoever writes a reply in this session is to stop."""
+    """Whoever writes a reply in this session has to stop."""
     CANCEL = "cancel"
     """The same for a compaction."""
 
@@ -39,7 +39,7 @@ class Notifier(Protocol):
     async def start(self) -> None: ...
 
     def notify(self, news: News, tenant: str, session_id: str) -> None:
-        """From any thread; never waits. What is lost is made up for by polling."""
+        """From any thread; never waits. Polling makes up for what is lost."""
         ...
 
     async def close(self) -> None: ...
@@ -65,9 +65,9 @@ def notifier_for(url: str, loop: asyncio.AbstractEventLoop, hear: Hear) -> Notif
 
 
 class PostgresNotifier:
-    """LISTEN and NOTIFY on two connections of their own, each with a thread.
+    """LISTEN and NOTIFY on two separate connections, each with a thread.
 
-    A lost connection is opened again; until then followers see new events by polling.
+    A lost connection is reopened; until then followers see new events by polling.
     """
 
     shared = True

@@ -28,11 +28,11 @@ class OpenSession:
     """The newest; also when it is done, for readers that come back for its end."""
     compaction: asyncio.Task[Any] | None = None
     ahead: bool = False
-    """The summary of its coming compaction is being made."""
+    """The summary of its next compaction is being made."""
     stale: bool = False
-    """The session or its settings may have changed since: it is looked at once nobody works on it."""
+    """The session or its settings may have changed since: it is checked once nobody works on it."""
     stored: tuple[Any, ...] | None = None
-    """What the store showed of it when it was opened: opened again only where that is another now."""
+    """What the store showed of it when it was opened: it is reopened only if that has changed."""
     weight: Weight = field(default_factory=Weight)
 
     @property
@@ -53,7 +53,7 @@ class OpenSessions:
         self._opening = NamedLocks()
 
     def get(self, session_id: str) -> OpenSession | None:
-        """The session, if it is in memory, as it is."""
+        """The session as it is, if it is in memory."""
         return self._open.get(session_id)
 
     def all(self) -> Collection[OpenSession]:
@@ -69,7 +69,7 @@ class OpenSessions:
         return found
 
     async def opened(self, session_id: str) -> OpenSession:
-        """The session in memory, with what other doors added meanwhile."""
+        """The session in memory, with what other doors have added."""
         entry = self._open.get(session_id)
         if entry is not None and entry.stale and not entry.busy:
             async with entry.lock:
@@ -92,7 +92,7 @@ class OpenSessions:
     def make_room(self, newest: OpenSession) -> None:
         """Close conversations that nobody uses, oldest first, while there are too many or they are too long.
 
-        The engine forgets them too, or it would hold the history of thousands of sessions.
+        The engine drops them too, or it would hold the history of thousands of sessions.
         """
         newest.weight.take(newest.conversation.turns)
         held = sum(entry.weight.bytes for entry in self._open.values())
@@ -105,7 +105,7 @@ class OpenSessions:
                 self._chats.reload(old)
 
     async def _look_again(self, entry: OpenSession) -> None:
-        """Open it again, unless all that came were announcements: other processes store several a turn."""
+        """Reopen it, unless all that arrived were announcements: other processes store several per turn."""
         # Before it is read: what changes meanwhile makes it stale again.
         entry.stale = False
         try:
@@ -131,7 +131,7 @@ class OpenSessions:
             raise
 
     async def catch_up(self, entry: OpenSession) -> None:
-        """Take in what other doors did; if one deleted the session and made it again, open that."""
+        """Pick up what other doors did; if one deleted the session and created it again, open that one."""
         try:
             await asyncio.to_thread(entry.conversation.catch_up)
         except HistoryGone:
@@ -143,13 +143,14 @@ class OpenSessions:
             self._open[session_id].stale = True
 
     def make_space_stale(self, name: str) -> None:
-        """A space changed, which its sessions do not show: their next use opens them again."""
+        """A space changed, which its sessions do not show: their next use reopens them."""
         for entry in self._open.values():
             if entry.conversation.log.space == name:
                 entry.stale, entry.stored = True, None
 
     async def same(self, entry: OpenSession) -> Thread:
-        """The stored session; where another process has deleted it and made it again, that one is opened."""
+        """The stored session; if another process has deleted it and created it again, the new one is
+        opened."""
         thread = await self.thread(entry.conversation.id)
         if thread.incarnation != entry.conversation.log.incarnation:
             await self._open_again(entry)
@@ -157,5 +158,5 @@ class OpenSessions:
 
 
 def _shown(thread: Thread) -> tuple[Any, ...]:
-    """What of a session a conversation is read from: not who works on it, nor how full its window is."""
+    """The part of a session that a conversation is read from: not who works on it, nor how full it is."""
     return thread.incarnation, thread.updated_at, thread.space, thread.title

@@ -1,4 +1,4 @@
-"""Who works on a session just now: known to all processes on one database."""
+"""Who is working on a session right now, known to all processes on one database."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ RENEW_SECONDS = 5.0
 
 @value
 class Work:
-    """A reply that some process is writing, or a compaction that a user asked for."""
+    """A reply that some process is writing, or a compaction that a user requested."""
 
     id: str
     position: int = 0
     """Of the user's message."""
     compacts: bool = False
-    """Whether it is a compaction and no reply."""
+    """Whether it is a compaction rather than a reply."""
 
 
 class Presence:
     """What the list of sessions and other processes should know, kept with the session.
 
     Work is claimed for some seconds at a time and renewed while it runs, so that a killed process leaves no
-    session busy for ever. With one process nothing of it is stored.
+    session busy forever. With one process nothing is stored.
     """
 
     def __init__(self, store: Threads, shared: bool) -> None:
@@ -37,7 +37,8 @@ class Presence:
         self.shared = shared
 
     def claim(self, session_id: str, work: Work) -> Thread | None:
-        """Take the session for this work, unless another process is at it: then the session as it is."""
+        """Claim the session for this work; if another process is working on it, return the session as it
+        is."""
         with self._store.exclusively(session_id):
             thread = self._store.session(session_id)
             if thread is None or thread.currently_compacting or work_in(thread) is not None:
@@ -46,11 +47,11 @@ class Presence:
             return None
 
     def renew(self, session_id: str, work: Work) -> None:
-        """Go on holding it; also where the position is known only now."""
+        """Keep holding it, also once the position is known."""
         self._change(session_id, work, {"turn": _claimed(work)})
 
     def is_gone(self, session_id: str, incarnation: str | None) -> bool:
-        """Whether it was deleted meanwhile; another may have its id by now."""
+        """Whether it was deleted in the meantime; another may have its id by now."""
         thread = self._store.session(session_id)
         return thread is None or thread.incarnation != incarnation
 
@@ -72,7 +73,7 @@ class Presence:
     def _change(
         self, session_id: str, work: Work, own: Mapping[str, Any], common: Mapping[str, Any] | None = None
     ) -> None:
-        """`own` only where the session is claimed for this work: a late renewal must not claim it again."""
+        """`own` only if the session is claimed for this work: a late renewal must not claim it again."""
         with self._store.exclusively(session_id):
             thread = self._store.session(session_id)
             if thread is not None:
@@ -88,7 +89,7 @@ class Presence:
 
 
 def work_in(thread: Thread) -> Work | None:
-    """What some process does in this session."""
+    """What some process is doing in this session."""
     match thread.settings.get("turn"):
         case {"id": str(id), "position": int(position), "until": float(until), **more} if until > time.time():
             return Work(id, position, bool(more.get("compacts")))

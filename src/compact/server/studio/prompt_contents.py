@@ -1,4 +1,4 @@
-"""What a prompt holds of all that was said: by kind, and how much of its front stays as it was."""
+"""What a prompt still holds of everything that was said, by kind, and how much of its front is unchanged."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class PromptContents:
         return [*(replaced or ()), *rest]
 
     def kinds(self, items: Sequence[Item], reached: int | None = None) -> list[schemas.KindSurvival]:
-        """How much of each kind these messages hold, of what was said in the first `reached` originals."""
+        """How much of each kind these messages contain, of what was said in the first `reached` originals."""
         holds = Holder("\n".join(_text(item.message) for item in items))
         sent = {item.position for item in items}
         found: dict[str, tuple[list[Evidence], list[Evidence]]] = {kind: ([], []) for kind in _TITLES}
         for kind, unit in self._units:
             if reached is None or unit.message < reached:
-                # What was done stands in the prompt as the call itself, whose words differ from the ledger's.
+                # What was done is in the prompt as the call itself, whose words differ from the ledger's.
                 called = kind == "done" and not sent.isdisjoint(self._done_at[unit.value])
                 found[kind][called or holds(unit)].append(unit)
         return [
@@ -100,7 +100,7 @@ class PromptContents:
     @cached_property
     def _ledger(self) -> Sequence[Evidence]:
         redactor = redactor_for(self._config)
-        # A secret is never listed, not even as something that is missing.
+        # A secret is never listed, not even as something missing.
         return extract(self._originals, is_secret=redactor.is_secret)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the engine reported of a compaction beside its record: how long it took, who wrote it, what failed."""
+"""What the engine reported about a compaction besides its record: duration, author, failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why something is not done now, as a problem that the client is given."""
+"""Why something is not done now, as a problem for the client."""
 
 from __future__ import annotations
 

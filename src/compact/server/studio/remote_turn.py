@@ -1,7 +1,7 @@
-"""A reply that another process writes, for a reader that came back to this one.
+"""A reply that another process writes, for a reader that reconnected to this one.
 
-Its chunks are in that process's memory. What is shared are the steps it has stored: each comes as soon as it
-is, and the end when the turn is over.
+Its chunks are in that process's memory. What is shared are the stored steps: each is sent as soon as it is
+stored, and the end when the turn is over.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ async def followed_elsewhere(
     yield encoded({"type": "start", "messageId": f"m{first}", "messageMetadata": metadata})
     seen = first
     while not here.events.closed:
-        # Asked first: what is stored between the two questions belongs to the turn.
+        # Checked first: what is stored between the two checks belongs to the turn.
         over = await here.is_over(session_id, running)
         try:
             turns = await here.look(session_id, lambda found: list(found.turns))

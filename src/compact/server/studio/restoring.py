@@ -1,4 +1,4 @@
-"""Undoing a compaction, and what would come back."""
+"""Undo a compaction, or show what would come back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts and stops the chat server on a socket."""
+"""Start and stop the chat server on a socket."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def serve(settings: StudioSettings, ready: Callable[[str], None], catalog: Catal
 
 
 def _tracing(settings: StudioSettings, url: str) -> StudioSettings:
-    """With the trace service beside it, the chat's own events go there, where they go nowhere yet."""
+    """With the trace service next to it, the chat's own events go there if they go nowhere yet."""
     tracing = settings.config.tracing
     if settings.traces is None or tracing.ariadne_url is not None:
         return settings

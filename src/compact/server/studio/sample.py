@@ -14,7 +14,7 @@ _GAP = timedelta(minutes=7)
 
 
 def sample_turns(now: datetime | None = None) -> list[Turn]:
-    """As if it had been said over the last days, the newest message a moment ago."""
+    """As if it had been said over the last days, with the newest message a moment ago."""
     found: list[dict[str, Any]] = json.loads(
         resources.files("compact.server.studio").joinpath("sample.json").read_text(encoding="utf-8")
     )

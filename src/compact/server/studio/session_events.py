@@ -29,20 +29,20 @@ _SHOWN = frozenset(
 )
 _PAGE = 200
 _TRIES = 3
-# It follows a reply into threads and along with the events of the engine, which know the session's id alone.
+# It follows a reply into threads and along with the engine's events, which have only the session's id.
 _incarnation: ContextVar[str | None] = ContextVar("compact-studio-incarnation", default=None)
 
 
 def write_for(incarnation: str | None) -> None:
-    """What is stored in this context belongs to this session, and to no later one of the same id."""
+    """What is stored in this context belongs to this session, and to no later one with the same id."""
     _incarnation.set(incarnation)
 
 
 class SessionEvents:
-    """The events of all sessions of one tenant, in its store. Also an exporter: the engine's own go in too.
+    """The events of all sessions of one tenant, in its store. Also an exporter for the engine's events.
 
-    The number of an event in its session is its id on the stream, so a reader that comes back goes on
-    exactly behind the last one it saw.
+    The number of an event in its session is its id on the stream, so a returning reader continues exactly
+    after the last one it saw.
     """
 
     in_store = True
@@ -63,7 +63,7 @@ class SessionEvents:
             except HistoryGone:
                 return  # what is reported of a deleted session goes with it
             except StoreError:
-                # A store that is slow just now: what the engine reports, it reports once.
+                # The store may be slow right now: the engine reports each event only once.
                 if not left:
                     raise
 
@@ -80,7 +80,7 @@ class SessionEvents:
     def store(
         self, session_id: str, *events: Mapping[str, Any], beside: Callable[[], None] = lambda: None
     ) -> None:
-        """Keep events and what `beside` stores, all or none; blocks as long as the store does."""
+        """Store events and what `beside` stores, all or none; blocks as long as the store does."""
         with self._store.exclusively(session_id, incarnation=_incarnation.get()):
             for data in events:
                 self._store.add_event(session_id, EventName.DOOR, data)
@@ -103,7 +103,7 @@ class SessionEvents:
             bell.close()
 
     def page(self, session_id: str, after: int, limit: int = _PAGE) -> tuple[list[Event], int]:
-        """The next events behind that number, and the number reached by looking."""
+        """The next events after that number, and the number reached by looking."""
         looked = list(self._store.events(session_id, after, limit))
         reached = looked[-1].sequence if looked else after
         shown = [event for event in looked if event.name is EventName.DOOR]
@@ -112,7 +112,7 @@ class SessionEvents:
     async def follow(
         self, session_id: str, after: int, heartbeat: float, poll: float
     ) -> AsyncIterator[bytes]:
-        """Stored events behind that number, then whatever comes."""
+        """Stored events after that number, then whatever comes."""
         bell, readers = self._bells.get(session_id, (Bell(), 0))
         self._bells[session_id] = (bell, readers + 1)
         try:

@@ -1,4 +1,4 @@
-"""What can be set about the chat server."""
+"""Settings of the chat server."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class StudioSettings:
     allowed_origins: Sequence[str] = ()
     config: CompactConfig = field(default_factory=CompactConfig)
     model: str | None = None
-    """None: the first that can be used, the demo assistant where there is none."""
+    """None: the first available one, or the demo assistant if there is none."""
     base_url: str | None = None
     api_key_env: str | None = None
     upstream_hosts: Sequence[str] = ()
-    """Hosts that models may be asked at; none: those that the settings and the environment name."""
+    """Hosts where models may be called; none: those that the settings and the environment name."""
     private_upstreams: bool = False
-    """Whether a host may resolve to a private address though nobody named it by one."""
+    """Whether a host may resolve to a private address although nobody named it by one."""
     demo: bool = False
     max_steps: int = 100
     """Model calls in one reply."""
@@ -43,16 +43,16 @@ class StudioSettings:
     burst: int = 400
     max_streams: int = 1_000
     max_conversations: int = 200
-    """Kept open in memory; others are read from the store when they are asked for."""
+    """Kept open in memory; others are read from the store on demand."""
     max_history_bytes: int = 16 * MEGABYTE
-    """Of all conversations in memory, about. Those that were used last stay, and those that are in use."""
+    """For all conversations in memory, roughly. The most recently used stay, and those in use."""
     heartbeat_seconds: float = 15.0
     poll_seconds: float = 1.0
-    """How often a follower looks where no notification comes."""
+    """How often a follower polls if no notification comes."""
     stop_seconds: float = 10.0
     """How long a stop waits for open turns before they are parked."""
     traces: Path | None = None
-    """The database of the trace service that is served beside the chat; None: there is none."""
+    """The database of the trace service served next to the chat; None: there is none."""
     static: Path | None = None
     """The built studio; None: the one in this package."""
 

@@ -58,7 +58,7 @@ def usage_with(conversation: Conversation, draft: str) -> schemas.Usage:
     """The prompt with a message that is not sent yet."""
     if not draft:
         return shown_usage(conversation)
-    # Both counted here and now: what was reported earlier may be of another process.
+    # Both counted here and now: an earlier report may be from another process.
     history, tools = conversation.history, conversation.tools.schemas or None
     measure = conversation.manager.usage
     without = measure(conversation.id, history, tools)
@@ -77,7 +77,7 @@ def shown_session(
     usage: schemas.Usage | None,
     draft: str = "",
 ) -> schemas.Session:
-    """`defaults` are preset and model where the session has none of its own."""
+    """`defaults` are preset and model for a session without its own."""
     return schemas.Session(
         id=thread.session_id,
         title=thread.title,
@@ -154,7 +154,7 @@ def shown_record(
 
 
 def replaced_positions(record: records.Record) -> list[int]:
-    """Positions that this record's summary or marker stands for, or whose outputs it cleared."""
+    """Positions that this record's summary or marker replaced, or whose outputs it cleared."""
     if record.kind is RecordKind.RESTORE:
         return []
     kept = {entry.position for entry in record.entries if isinstance(entry, records.Kept)}

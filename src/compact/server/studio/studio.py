@@ -1,4 +1,4 @@
-"""What the routes stand on: one workspace a tenant, the models that can be chosen, the limits."""
+"""What the routes use: one workspace per tenant, the models to choose from, the limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from compact.stores import open_store
 
 
 class Studio:
-    """Made inside the event loop that it works for."""
+    """Created inside the event loop that it works for."""
 
     def __init__(self, settings: StudioSettings, catalog: Catalog) -> None:
         self.settings = settings
@@ -47,7 +47,7 @@ class Studio:
         self._notifier: Notifier = notifier_for(settings.store, self._loop, self._heard)
 
     async def start(self) -> None:
-        """Open the store now: a start that fails says so at once."""
+        """Open the store now, so that a failing start is reported at once."""
         await self.workspace(next(iter(self.settings.tokens.values()), TENANT))
         await self._notifier.start()
 
@@ -69,7 +69,7 @@ class Studio:
             update={
                 "model": self.catalog.default,
                 "tenant": tenant,
-                # The server keeps events itself, as they come.
+                # The server stores events itself, as they come.
                 "storage": type(settings.config.storage)(),
             }
         )
@@ -92,7 +92,7 @@ class Studio:
         return Workspace(tenant, chats, events, self.metrics, presence, notify, room)
 
     async def message_lists(self, tenant: str) -> MessageLists:
-        """For programs that keep their conversations themselves."""
+        """For programs that keep their own conversations."""
         async with self._opening:
             if tenant not in self._lists:
                 # A space is in no tenant's name, so this is nobody else's.
@@ -106,12 +106,12 @@ class Studio:
         return self._lists[tenant]
 
     def _heard(self, news: News, tenant: str, session_id: str) -> None:
-        """Another process did something, or wants something of the one that writes the reply."""
+        """Another process did something, or wants something from the one that writes the reply."""
         if tenant in self._workspaces:
             self._workspaces[tenant].hear(news, session_id)
 
     def stop_streams(self) -> None:
-        """A stop begins: followers go, so that the server does not wait for them."""
+        """A stop begins: followers leave, so that the server does not wait for them."""
         self.stopping = True
         for stop in self.when_stopping:
             stop()

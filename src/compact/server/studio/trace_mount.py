@@ -1,4 +1,4 @@
-"""The trace service beside the chat API, on the same port: one page shows conversations and their traces."""
+"""The trace service next to the chat API, on the same port: one page shows conversations and their traces."""
 
 from __future__ import annotations
 

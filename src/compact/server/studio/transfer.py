@@ -16,7 +16,7 @@ from compact.wiring import redactor_for
 
 
 def exported(conversation: Conversation) -> str:
-    """The turns since the last clear, redacted; what is ours alone stays out."""
+    """The turns since the last clear, redacted; our own fields are left out."""
     redact = redactor_for(conversation.manager.config).value
     turns = transfer.exported(conversation.current, redact)
     return sound_text(json.dumps(turns, ensure_ascii=False, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""A session tried out under other numbers, on a copy in memory."""
+"""Try a session under other numbers, on a copy in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compact.stores.memory import MemoryStore
 
 
 def copied(conversation: Conversation, config: CompactConfig) -> CompactManager:
-    """A manager on a copy of the session: nothing it does is seen by anybody."""
+    """A manager on a copy of the session: nobody sees what it does."""
     store = MemoryStore()
     store.put_session(conversation.id)
     for record in conversation.manager.records(conversation.id):

@@ -1,4 +1,4 @@
-"""One reply on its way: runs the exchange, hands its chunks out, and stores what others should see of it."""
+"""One reply on its way: runs the exchange, sends its chunks, and stores what others should see of it."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ class Turn:
         self._ui = UiStream()
         self._compacted = False
         self._end: list[Chunk] = []
-        """Shown when the session is free again: whoever sees the end of a reply may send the next message."""
+        """Sent when the session is free again: whoever sees the end of a reply may send the next message."""
         self._announced: Usage | None = None
-        """How full the window was when that was stored last."""
+        """How full the window was when that was last stored."""
 
     def start(self) -> asyncio.Task[None]:
         self.task = asyncio.get_running_loop().create_task(self._run())
         return self.task
 
     async def stop(self) -> None:
-        """Stop it; returns when what came so far is stored."""
+        """Stop it; returns when what arrived so far is stored."""
         self._exchange.stop()
         if self.task is not None:
             await asyncio.wait({self.task})
@@ -80,7 +80,7 @@ class Turn:
             async for event in self._exchange:
                 await self._take(event)
         except Exception:
-            # A defect: readers get an end, the log gets the story, and neither gets the other's.
+            # A defect: readers get an end, the log gets the details, and neither gets the other's.
             _log.exception("a turn of session %s failed", self._conversation.id)
             self._end = [{"type": "error", "errorText": _FAILED}, {"type": "finish", "finishReason": "error"}]
         finally:
@@ -132,7 +132,7 @@ class Turn:
             with contextlib.suppress(CompactError):
                 log = self._conversation.log
                 if await asyncio.to_thread(self._presence.is_gone, log.id, log.incarnation):
-                    self._exchange.stop()  # deleted by another process: the model need not go on
+                    self._exchange.stop()  # deleted by another process: the model need not continue
 
     async def _renew(self) -> None:
         if self._presence.shared:
@@ -142,7 +142,7 @@ class Turn:
     def _ended(self) -> None:
         conversation, shared = self._conversation, self._presence.shared
         if self._compacted:
-            # Whoever sees the end of a reply finds what the engine said of it stored.
+            # Whoever sees the end of a reply finds the engine's events about it stored.
             conversation.manager.flush(_FLUSH_SECONDS)
         usage = shown_usage(conversation)
         if shared:
@@ -156,11 +156,11 @@ class Turn:
 
     async def _keep(self, *events: Any, usage: Usage | None = None) -> None:
         with contextlib.suppress(Exception):
-            # The reply goes on where an announcement cannot be stored.
+            # The reply continues even if an announcement cannot be stored.
             await asyncio.to_thread(self._announce, events, usage)
 
     def _announce(self, events: Sequence[Any], usage: Usage | None) -> None:
-        """In one transaction: a turn has few, each costs as much as all that is in it."""
+        """In one transaction: a turn has few, and each transaction costs as much as everything in it."""
         if usage is None:
             self._events.store(self._conversation.id, *events)
             return

@@ -49,7 +49,7 @@ class UiStream:
 
     def __init__(self) -> None:
         self._open: tuple[str, str] | None = None
-        """Kind and id of the part whose deltas come just now."""
+        """Kind and id of the part whose deltas are arriving."""
         self._parts = 0
         self._in_step = False
         self._metadata: Chunk = {}
@@ -163,7 +163,7 @@ def notice_part(notice: Notice) -> Chunk:
 
 
 def encoded(chunk: Mapping[str, Any], id: str | None = None) -> bytes:
-    """One server-sent event. Half a surrogate pair, which models do send, becomes a question mark."""
+    """One server-sent event. A lone surrogate, which models do send, becomes a question mark."""
     body = json.dumps(chunk, ensure_ascii=False, separators=(",", ":"), default=str)
     head = f"id: {id}\n" if id is not None else ""
     return f"{head}data: {body}\n\n".encode("utf-8", "replace")

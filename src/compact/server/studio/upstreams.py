@@ -1,9 +1,9 @@
-"""Which hosts the server may ask for replies. Nobody who talks to the server can choose one.
+"""Which hosts the server may call for replies. Nobody who talks to the server can choose one.
 
-Addresses come from the operator alone: the command line, the environment, the vendors' own. What is left to
+Addresses come only from the operator: the command line, the environment, the vendors' own. What is left to
 guard against is a name that leads somewhere else: one that resolves to a private address, and a redirect,
-which the clients do not follow. The connection is made to the address that was checked, so that a name that
-changes its mind in between leads nowhere.
+which the clients do not follow. The connection goes to the address that was checked, so a name that changes
+in between leads nowhere.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def allowed_summaries(
 ) -> CompactConfig:
     """The settings, with summaries written here unless the operator named or allowed who writes them.
 
-    A key in the environment does neither, where the model has an address of its own or hosts are listed.
+    A key in the environment does neither if the model has its own address or hosts are listed.
     """
     chosen = config.summarizer
     is_guessed = chosen.name == "auto" and not chosen.base_url
@@ -92,7 +92,7 @@ def allowed_summaries(
 
 
 def _refused_hosts(config: CompactConfig, hosts: Sequence[str], environ: Mapping[str, str]) -> set[str]:
-    """Hosts outside the list that would write summaries, whatever preset a session chooses."""
+    """Hosts outside the list that would write summaries, whichever preset a session chooses."""
     asked = set()
     for preset in PRESETS if hosts else ():
         for one in (config.summarizer, *config.summarizer.fallbacks):
@@ -103,9 +103,9 @@ def _refused_hosts(config: CompactConfig, hosts: Sequence[str], environ: Mapping
 
 
 def check_upstream(url: str, settings: StudioSettings) -> list[str] | None:
-    """The addresses that may be connected to; ChatError where there are others. Nothing is sent to find out.
+    """The addresses that may be connected to; ChatError if there are others. Nothing is sent to find out.
 
-    None where there is nothing to check: the operator named the address itself, or allows any.
+    None if there is nothing to check: the operator named the address itself, or allows any.
     """
     host = urlsplit(url).hostname or ""
     if settings.upstream_hosts and host not in settings.upstream_hosts:
@@ -119,12 +119,12 @@ def check_upstream(url: str, settings: StudioSettings) -> list[str] | None:
 
 
 def _is_named(host: str) -> bool:
-    """Whether the operator named this very machine or address, so that nothing can lead elsewhere."""
+    """Whether the operator named this exact machine or address, so that nothing can lead elsewhere."""
     try:
         address = ip_address(host)
     except ValueError:
         return host == "localhost"
-    # Cloud machines answer with their credentials there; nobody runs a model on it.
+    # Cloud machines serve their credentials there; nobody runs a model on it.
     return not address.is_link_local
 
 

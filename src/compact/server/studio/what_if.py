@@ -1,4 +1,4 @@
-"""Several policies on the live session side by side. Nothing is done."""
+"""Several policies on the live session side by side. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MODES = {
 
 
 def what_if(conversation: Conversation, wanted: list[schemas.ColumnRequest]) -> schemas.WhatIf:
-    """Each policy tried on a copy of the session in memory, with the embedded summarizer."""
+    """Each policy, tried on a copy of the session in memory, with the embedded summarizer."""
     looking = _Comparison(conversation)
     return schemas.WhatIf(
         at_message=len(conversation.turns),
@@ -62,7 +62,7 @@ class _ToDo:
 
 
 class _Comparison:
-    """What all columns of one question share."""
+    """What all columns of one request share."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -150,7 +150,7 @@ class _Comparison:
         )
 
     def _unusable(self, wanted: schemas.ColumnRequest, problem: str) -> schemas.Column:
-        """A policy that cannot be had for this model; the other columns still can."""
+        """A policy that is not possible for this model; the other columns still are."""
         changes: dict[str, Any] = {
             "label": wanted.label or wanted.preset or "policy",
             "preset": wanted.preset,
@@ -190,7 +190,7 @@ class _Comparison:
         return _ToDo(model, price, round(statistics.median(times), 3) if times else None)
 
     def _fates(self, record: Record | None, items: Sequence[Item]) -> list[schemas.Fate]:
-        """What becomes of every message, also of those that stay: the page draws the whole conversation."""
+        """What becomes of every message, including those that stay: the page draws the whole conversation."""
         sent = {item.position: item for item in items}
         gone = "summarized" if record is not None and record.summary else "dropped"
         return [

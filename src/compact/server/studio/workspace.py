@@ -1,4 +1,4 @@
-"""All of one tenant: its store, its conversations, the replies that are being written."""
+"""Everything of one tenant: its store, its conversations, the replies being written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from compact.server.studio.ui_stream import usage_part
 from compact.server.weighing import Room
 
 T = TypeVar("T")
-# Of the trigger. A turn adds a few per cent of the window, so that the summary is there a turn or two ahead.
+# Of the trigger. A turn adds a few percent of the window, so the summary is ready a turn or two ahead.
 _SOFT = 0.8
 _MOST_AHEAD = 2
 
@@ -66,14 +66,14 @@ class Workspace:
     # -- sessions ------------------------------------------------------------------------------------------
 
     def new_id(self) -> str:
-        # Sorted by time in lists of names; two of the same second are two sessions.
+        # Sorts by time in lists of names; two of the same second are two sessions.
         return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
 
     async def thread(self, session_id: str) -> Thread:
         return await self._sessions.thread(session_id)
 
     async def look(self, session_id: str, ask: Callable[[Conversation], T]) -> T:
-        """Ask something of the conversation; while a reply is written, of what is there so far."""
+        """Read from the conversation; while a reply is written, from what is there so far."""
         entry = await self._sessions.opened(session_id)
         if entry.streaming or entry.compaction is not None:
             return await asyncio.to_thread(ask, entry.conversation)
@@ -82,7 +82,7 @@ class Workspace:
             return await asyncio.to_thread(ask, entry.conversation)
 
     async def change(self, session_id: str, act: Callable[[Conversation], T]) -> T:
-        """Change the conversation, with nobody else at it."""
+        """Change the conversation, with nobody else working on it."""
         entry = await self._sessions.opened(session_id)
         self._refuse_busy(entry)
         async with entry.lock:
@@ -108,7 +108,7 @@ class Workspace:
             yield
 
     async def delete(self, session_id: str) -> None:
-        """Stop what is done in the session, wherever that is, and remove it."""
+        """Stop whatever runs in the session, wherever it runs, and remove it."""
         await self.stop(session_id)
         await self.cancel_compaction(session_id)
         async with self.alone(session_id):
@@ -162,7 +162,7 @@ class Workspace:
     # -- turns ---------------------------------------------------------------------------------------------
 
     async def begin(self, session_id: str, make: Callable[[Conversation], Exchange]) -> LiveTurn:
-        """Begin a reply; it goes on by itself."""
+        """Begin a reply; it continues on its own."""
         entry = await self._sessions.opened(session_id)
         self._refuse_busy(entry)
         async with entry.lock:
@@ -229,7 +229,7 @@ class Workspace:
         return False
 
     async def compacting(self, session_id: str, work: Callable[[Conversation], Any]) -> Any:
-        """Run a compaction that can be cancelled; `work` returns an awaitable."""
+        """Run a compaction that can be canceled; `work` returns an awaitable."""
         entry = await self._sessions.opened(session_id)
         self._refuse_busy(entry)
         async with entry.lock:
@@ -238,11 +238,11 @@ class Workspace:
             await self._claim(await self._sessions.same(entry), claimed)
             entry.compaction = asyncio.ensure_future(self._compacted(entry, claimed, work))
             try:
-                # A client that goes away does not end it; only `cancel` does.
+                # A client that leaves does not end it; only `cancel` does.
                 return await asyncio.shield(entry.compaction)
             except asyncio.CancelledError:
                 if entry.compaction.cancelled():
-                    # One that was cancelled before its first step did not end its claim.
+                    # One that was canceled before its first step did not end its claim.
                     await self._release(entry.conversation.id, claimed)
                     raise Problem(
                         409, "cancelled", "The compaction was cancelled. The session is unchanged."
@@ -282,7 +282,7 @@ class Workspace:
         return True
 
     async def close(self, seconds: float) -> None:
-        """Let open turns finish; park those that take longer: what came so far is kept."""
+        """Let open turns finish; park those that take longer: what arrived so far is kept."""
         turns = [entry.turn for entry in self._sessions.all() if entry.streaming and entry.turn is not None]
         if turns:
             await asyncio.wait({turn.task for turn in turns if turn.task is not None}, timeout=seconds)
@@ -307,9 +307,9 @@ class Workspace:
             raise replying_now()
 
     async def _claim(self, thread: Thread, work: Work) -> None:
-        """Refused at once where another process compacts (S2.16) or writes a reply.
+        """Rejected at once if another process compacts (S2.16) or writes a reply.
 
-        So replies of one session come one after the other, and what is reported of them in order.
+        So replies of one session come one after the other, and reports about them come in order.
         """
         if self.presence.shared:
             claim = asyncio.to_thread(self.presence.claim, thread.session_id, work)
@@ -328,7 +328,7 @@ class Workspace:
             raise compacting_now()
 
     async def _give_back(self, session_id: str, work: Work, claiming: asyncio.Future[Any]) -> None:
-        """Whoever wanted to work is gone, but the thread that claims the session goes on."""
+        """Whoever wanted to work has left, but the thread that claims the session continues."""
         await asyncio.gather(claiming, return_exceptions=True)
         await self._release(session_id, work)
 
