@@ -81,7 +81,7 @@ def _in_line(line: str) -> list[str]:
     start = 0
     found = []
     for end in _END.finditer(line):
-        found.append(_bare(line[start : end.start() + 1]))
+        found.append(_bare(line[start : end.end()]))
         start = end.end()
     found.append(_bare(line[start:] if start else line))
     return found if all(found) else list(filter(None, found))

@@ -25,6 +25,8 @@ _SHOWN_CHARS = 240
 _OPENING_CHARS = 1_200
 _QUESTION_CHARS = 160
 _LONG_SENTENCE = 420
+_DATA = 100
+"""No word is longer: a run of so many characters is an encoded file or a dump."""
 _MOST_PIECES = 60
 """Units of one user message; a longer message keeps its head, its tail and the orders in between."""
 _FEW_WORDS = 4
@@ -140,7 +142,8 @@ def _statements(text: str, closes: bool) -> tuple[tuple[tuple[str, float], ...],
             flat = _BOLD.sub(r"\1", flat)
             runs = flat.split()
         flat = flat.strip("*")
-        if len(flat) < 12 or flat[0] == "|":
+        is_data = len(flat) > _DATA and flat.isascii() and max(map(len, runs)) > _DATA
+        if len(flat) < 12 or flat[0] == "|" or is_data:
             continue
         rank = 1.3 if closes else 1.0
         if is_about(runs, "concludes"):

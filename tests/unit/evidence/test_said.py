@@ -90,9 +90,25 @@ def test_an_answer_in_json_is_read_by_its_sentences() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ['{"a": "The lamp ships on', "[1] The lamp ships on Monday.", "[" * 100_000])
+@pytest.mark.parametrize("text", ['{"a": "The lamp ships on', "[1] The lamp ships on Monday."])
 def test_what_only_begins_like_json_is_read_as_it_is(text: str) -> None:
     assert len(concluded_in(text, 2, closes=True)) == 1
+
+
+@pytest.mark.parametrize("dump", ["[" * 100_000, "File=inline=1:" + "iVBORw0KGgoAAAANSUhEUg" * 20])
+def test_a_dump_is_nobodys_statement(dump: str) -> None:
+    (stated,) = concluded_in(f"The lamp ships on Monday.\n{dump}", 2, closes=True)
+    assert stated.value == "The lamp ships on Monday."
+
+
+def test_a_sentence_keeps_its_closing_quote() -> None:
+    text = 'The page says "A server error occurred." It should say what failed. (See the log.) Odile knows.'
+    assert [unit.value for unit in concluded_in(text, 2, closes=True)] == [
+        'The page says "A server error occurred."',
+        "It should say what failed.",
+        "(See the log.)",
+        "Odile knows.",
+    ]
 
 
 @pytest.mark.parametrize(

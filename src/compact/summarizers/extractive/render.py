@@ -30,7 +30,7 @@ _SHORT_LINE = 260
 _LONG_LINE = 600
 """For one message, so that its number is not repeated again and again."""
 _FAR = 12
-_ENDS = ".!?…:;。！？"
+_ENDS, _CLOSING = ".!?…:;。！？", '"”»)*_`」』'
 _PROSE_LABELS = {
     Part.CONCLUDED: "Decided",
     Part.FILES: "Done",
@@ -177,7 +177,7 @@ def _with_later(one: Candidate, chosen: set[int]) -> str:
 def _joined(line: Sequence[Candidate]) -> str:
     """Sentences as they are; items of a list, which have no end of their own, part by semicolons."""
     texts = filter(None, (neutralize(one.unit.value) for one in line))
-    joined = " ".join(text if text[-1] in _ENDS else f"{text};" for text in texts)
+    joined = " ".join(text if text.rstrip(_CLOSING)[-1:] in _ENDS else f"{text};" for text in texts)
     return f"{joined[:-1]}." if joined.endswith(";") else joined
 
 
