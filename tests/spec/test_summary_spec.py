@@ -366,8 +366,7 @@ def test_rules_of_the_first_tenth_are_in_the_prompt_word_for_word_after_three_co
     assert 2 * len(asked) <= len(messages) / 10 and part > 60
     sent = "\n".join(str(message["content"]) for message in prompt)
     lost = [rule for rule in (*rules, *newer) if rule not in sent]
-    # The agent's summary has 2,000 tokens at most; beside prose that fills its room one rule may go.
-    assert len(lost) <= (preset == "agent" and summarizer is not None), lost
+    assert lost == []
     assert not any(message["content"] in asked for message in prompt)
     assert ("fills all its room" in sent) is (summarizer is not None)
 

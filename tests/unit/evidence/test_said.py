@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compact.evidence.reading import sentences
-from compact.evidence.said import concluded_in, option_of, question_in, said_in
+from compact.evidence.said import SHOWN, concluded_in, option_of, question_in, said_in
 
 
 def values(text: str, asked: str = "") -> list[str]:
@@ -122,3 +122,14 @@ def test_a_sentence_keeps_its_closing_quote() -> None:
 )
 def test_what_is_set_in_bold_is_read_without_its_marks(text: str, read: str) -> None:
     assert [unit.value for unit in concluded_in(text, 2, closes=True)] == [read]
+
+
+def test_a_stack_with_its_frames_is_shown_not_said() -> None:
+    text = (
+        "It fails like this:\n"
+        "    at readFileSync (node:fs:443:20)\n    at async onImport.tracePromise (loader:547:26)\n"
+        "Find out why."
+    )
+    units = said_in(text, 0, "")
+    assert [unit.context for unit in units if "readFileSync" in unit.value] == [SHOWN]
+    assert "Find out why." in [unit.value for unit in units if unit.context != SHOWN]
