@@ -79,7 +79,7 @@ export function App() {
     };
     const here: Command[] = place.session
       ? [
-          { id: "compact", group: "This session", label: "Compact now", words: "focus summarize", icon: <FoldVertical size={14} aria-hidden />, keys: ["⇧", "C"], run: () => request("compact") },
+          { id: "compact", group: "This session", label: "Compact now", words: "focus summarize", icon: <FoldVertical size={14} aria-hidden />, keys: ["Shift", "C"], run: () => request("compact") },
           { id: "undo", group: "This session", label: "Undo last compaction", words: "restore", icon: <Undo2 size={14} aria-hidden />, run: () => { go(viewPath(place.session, "chat")); request("undo-last"); } },
           { id: "chat", group: "This session", label: "Chat", icon: <MessageSquare size={14} aria-hidden />, keys: ["G", "C"], run: () => go(viewPath(place.session, "chat")) },
           { id: "whatif", group: "This session", label: "Compare presets", words: "what if", icon: <Columns3 size={14} aria-hidden />, keys: ["G", "W"], run: () => go(viewPath(place.session, "what-if")) },

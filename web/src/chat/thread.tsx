@@ -24,6 +24,7 @@ interface Props {
 }
 
 const GUESS = 120;
+const SCROLL_PADDING = 14;
 
 /** The whole history, one row a message; only the rows on the screen exist. */
 export function Thread(props: Props) {
@@ -61,7 +62,7 @@ export function Thread(props: Props) {
     overscan: 6,
     paddingStart: 18,
     paddingEnd: 24,
-    scrollPaddingStart: 14,
+    scrollPaddingStart: SCROLL_PADDING,
   });
   const items = virtual.getVirtualItems();
   const size = virtual.getTotalSize();
@@ -74,13 +75,15 @@ export function Thread(props: Props) {
 
   const { away, goToEnd, leaveEnd, onScroll, byHand } = useStickToEnd({ scroller, virtual, rows, sent: chat.status === "submitted" });
 
-  /** Rows above the target are measured on the way and move it: looks again until it stands still. */
+  /** Rows are measured on the way and move the target, or the view: looks again until it stands still at the top. */
   const goToRow = async (index: number, wanted: () => boolean) => {
     for (let look = 0, at = NaN; look < 60 && wanted(); look += 1) {
       virtual.scrollToIndex(index, { align: "start" });
       await new Promise(requestAnimationFrame);
+      const box = scroller.current;
+      const row = box?.querySelector(`[data-index="${index}"]`);
       const start = virtual.measurementsCache[index]?.start ?? 0;
-      if (start === at && scroller.current?.querySelector(`[data-index="${index}"]`)) return;
+      if (box && row && start === at && isAtTop(box, row)) return;
       at = start;
     }
   };
@@ -212,6 +215,13 @@ export function Thread(props: Props) {
       )}
     </div>
   );
+}
+
+/** The row begins where a jump puts it, or as near to it as the two ends of the thread allow. */
+function isAtTop(box: Element, row: Element): boolean {
+  const below = row.getBoundingClientRect().top - box.getBoundingClientRect().top - SCROLL_PADDING;
+  const atAnEnd = box.scrollTop < 1 || box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+  return Math.abs(below) < 2 || (atAnEnd && below > 0);
 }
 
 /** The server names a message by its position, `m41`; what the browser named has none yet. */
