@@ -126,7 +126,7 @@ def compact_hard(
     system: Any,
     error: BaseException,
 ) -> Fitted:
-    """Compact to what the provider takes, which has just refused the prompt for its length."""
+    """Compact to what the provider accepts, after it has rejected the prompt for its length."""
     tokens = manager.usage(session, messages, tools, system).tokens
     smaller = _smaller(manager, error, tokens)
     return _fitted(smaller.prepare(session, messages, tools, system, wait=PATIENCE))
@@ -153,7 +153,7 @@ def _smaller(manager: CompactManager, error: BaseException, tokens: int) -> Comp
 
 
 def is_overflow(error: BaseException) -> bool:
-    """Whether a provider refused the prompt for its length."""
+    """Whether a provider rejected the prompt for its length."""
     status = getattr(error, "status_code", None)
     if status not in (None, 400, 413, 422):
         return False
@@ -181,7 +181,7 @@ async def aobserve(
 
 
 async def aend_turn(manager: CompactManager, session: str, messages: Sequence[Any]) -> None:
-    """Clear old tool outputs where that pays, after a turn that ended or failed; never raises."""
+    """Clear old tool outputs if that pays, after a turn that ended or failed; never raises."""
     try:
         await manager.aend_turn(session, messages)
     except Exception as error:
@@ -189,7 +189,7 @@ async def aend_turn(manager: CompactManager, session: str, messages: Sequence[An
 
 
 class _Fixed:
-    """Tools and system prompt of each session as last seen: not every door of a framework shows them."""
+    """Tools and system prompt of each session as last seen: not every hook of a framework shows them."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[Any, Any]] = {}

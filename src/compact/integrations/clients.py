@@ -31,7 +31,7 @@ from compact.integrations._base import (
 __all__ = ["wrap"]
 
 C = TypeVar("C")
-# Where a client keeps what speaks to a model → the format of that wire.
+# Where a client keeps what calls a model → the format of that API.
 _DOORS = {
     "chat.completions": "openai-chat",
     "responses": "openai-responses",
@@ -54,7 +54,7 @@ def wrap(client: C, manager: CompactManager | None = None, session_id: SessionId
         raise ConfigError(
             f"wrap takes a client of the openai or anthropic package, not {type(client).__name__}.", "client"
         )
-    # The class's own: that of a wrapped client gives a wrapped one.
+    # The class's own: a wrapped client's method returns a wrapped client.
     return _wrapped(type(client).with_options(client), _Managers(manager), session_id)  # type: ignore[attr-defined,no-any-return]
 
 
@@ -87,7 +87,7 @@ def _door(client: Any, path: str) -> Any:
 
 
 class _Managers:
-    """The manager given, or one a model, all on one store."""
+    """The given manager, or one per model, all on one store."""
 
     def __init__(self, given: CompactManager | None) -> None:
         self._given = given
@@ -102,7 +102,7 @@ class _Managers:
 
 
 class _Wire:
-    """One wire of a client: where its messages, tools and system prompt stand in a call's arguments."""
+    """One API of a client: where a call's arguments hold its messages, tools and system prompt."""
 
     def __init__(self, managers: _Managers, session_id: SessionId, format: str) -> None:
         self._managers = managers
@@ -112,7 +112,7 @@ class _Wire:
         self._system = {"openai-responses": "instructions", "anthropic": "system"}.get(format)
 
     def call(self, arguments: Mapping[str, Any]) -> _Call | None:
-        """What this call sends; None where the provider holds the history, or there is none."""
+        """What this call sends; None if the provider holds the history, or there is none."""
         messages = arguments.get(self.messages)
         if not isinstance(messages, Sequence) or isinstance(messages, str) or not messages:
             return None
@@ -158,12 +158,12 @@ class _Call:
 
 
 def _given(value: Any) -> Any:
-    """The SDKs mark arguments that were not given with objects of their own."""
+    """The SDKs mark omitted arguments with their own objects."""
     return None if type(value).__name__ in ("Omit", "NotGiven") else value
 
 
 def _owner(arguments: Mapping[str, Any]) -> str:
-    """The end user, where the caller names one to the provider."""
+    """The end user, if the caller names one to the provider."""
     metadata = arguments.get("metadata")
     named = metadata.get("user_id") if isinstance(metadata, Mapping) else None
     found = _given(arguments.get("safety_identifier")) or _given(arguments.get("user")) or named
@@ -215,7 +215,7 @@ def _fitting(method: Callable[..., Any], name: str, is_async: bool, wire: _Wire)
 
 
 def _usage(answer: Any) -> Any:
-    """The provider's count in an answer or in an event of a stream; None where it has none yet."""
+    """The provider's count in a reply or in an event of a stream; None if it has none yet."""
     for holder in (answer, getattr(answer, "response", None), getattr(answer, "message", None)):
         usage = getattr(holder, "usage", None)
         if getattr(usage, "prompt_tokens", None) or getattr(usage, "input_tokens", None):
@@ -224,9 +224,9 @@ def _usage(answer: Any) -> Any:
 
 
 def _watched(stream: Any, call: _Call, sent: Sequence[Any]) -> Any:
-    """The same stream, which reports its first usage; anything else as it is."""
+    """The same stream, which reports its first usage; anything else unchanged."""
     kind = type(stream)
-    # Some of the clients' methods stand on another of them, which is watched already.
+    # Some of the clients' methods call another of them, which is already watched.
     if not hasattr(kind, "__stream__") or hasattr(kind, "compact_watched"):
         return stream
     seen: list[Any] = []
@@ -269,7 +269,7 @@ def _watched(stream: Any, call: _Call, sent: Sequence[Any]) -> Any:
 
 
 class _Stream:
-    """A stream that asks when it is opened, as the clients' own do."""
+    """A stream that sends its request when it is opened, as the clients' own do."""
 
     def __init__(
         self, method: Callable[..., Any], args: tuple[Any, ...], arguments: dict[str, Any], wire: _Wire
@@ -288,7 +288,7 @@ class _Stream:
         return self._opened
 
     def _reporting(self, stream: Any) -> Any:
-        """The clients' own streams stand on a raw one, whose events have the usage."""
+        """The clients' own streams wrap a raw one, whose events have the usage."""
         raw = getattr(stream, "_raw_stream", None)
         if self._call is not None and raw is not None:
             _watched(raw, self._call, self._sent)
