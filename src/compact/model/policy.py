@@ -74,11 +74,11 @@ class Policy(BaseModel):
         description="Growth before the next compaction, as a share.",
     )
     hard_cap_buffer: Count = Field(
-        default=1_500, description="Budget = window - this; at most 15 % of the window."
+        default=1_500, description="Budget = window - this; at most 15% of the window."
     )
     output_reserve: Count = Field(
         default=0,
-        description="Kept free for the reply, at most 40 % of the window, unless the buffer is larger.",
+        description="Kept free for the reply, at most 40% of the window, unless the buffer is larger.",
     )
     long_message_pct: Share = Field(
         default=1.0,

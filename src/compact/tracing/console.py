@@ -103,7 +103,7 @@ def line_of(event: Event) -> Line:
             return "red", f"  {problem}{instead}" + _took(event)
         case EventName.OVERFLOW:
             used = f"{data['currentTokens']:,} of {data['limit']:,} tokens"
-            return "red", f"does not fit: {used} ({data['percentUsed']} %)"
+            return "red", f"does not fit: {used} ({data['percentUsed']}%)"
         case EventName.WARNING:
             return "red" if data["severity"] == "high" else "yellow", f"warning: {_short(data['message'])}"
         case EventName.FLOOR:
@@ -121,7 +121,7 @@ def _estimate(data: Mapping[str, Any]) -> Line:
     filled = min(_BAR, round(_BAR * share / 100))
     style = "red" if share > 95 else "yellow" if share >= 80 else "dim"
     bar = "█" * filled + "░" * (_BAR - filled)
-    return style, f"{bar} {share:5.1f} %  {data['t_est']:,} of {data['max_tokens']:,} tokens"
+    return style, f"{bar} {share:5.1f}%  {data['t_est']:,} of {data['max_tokens']:,} tokens"
 
 
 def _decision(data: Mapping[str, Any]) -> Line:

@@ -38,7 +38,7 @@ def run(stream: io.StringIO, **settings: Any) -> list[str]:
 def test_a_run_reads_as_a_story() -> None:
     lines = [line.split("  ", 2)[2] for line in run(io.StringIO())]
     assert lines[:2] == [
-        "█████░░░░░░░░░░░░░░░  26.1 %  1,563 of 6,000 tokens",
+        "█████░░░░░░░░░░░░░░░  26.1%  1,563 of 6,000 tokens",
         "no compaction: below-trigger",
     ]
     assert lines[3].startswith("to be compacted: overflow; 6 turns and 0 tool steps stay, ")
@@ -82,7 +82,7 @@ def test_fields_that_are_a_secret_side_by_side_are_not_shown() -> None:
         (
             EventName.OVERFLOW,
             {"currentTokens": 12_000, "limit": 9_000, "percentUsed": 133.3},
-            "does not fit: 12,000 of 9,000 tokens (133.3 %)",
+            "does not fit: 12,000 of 9,000 tokens (133.3%)",
         ),
         (
             EventName.PRUNE,
