@@ -1,4 +1,4 @@
-"""Wire formats: decode callers' messages without losing anything, encode them as the same objects."""
+"""Wire formats: decode callers' messages without losing anything, and encode them as the same objects."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _load(name: str) -> Format:
 
 
 class _Registry(Sequence[Format]):
-    """The formats in order, each loaded when it is first looked at."""
+    """The formats in order, each loaded when it is first used."""
 
     @overload
     def __getitem__(self, index: int) -> Format: ...
@@ -62,7 +62,7 @@ FORMATS: Sequence[Format] = _Registry()
 
 
 def by_name(name: str) -> Format:
-    """The format of that name, ours or a registered one; FormatError names the known ones."""
+    """The format with this name, built in or registered; FormatError lists the known ones."""
     if not isinstance(name, str):
         raise FormatError(f"format must be the name of a format, not {shown(name)}.")
     if name in _HOMES:
@@ -80,10 +80,10 @@ def by_name(name: str) -> Format:
 
 
 def register(format: Format) -> Format:
-    """Make a format known by its name to this process, for stores that read messages back.
+    """Register a format under its name in this process, for stores that read messages back.
 
-    Another one of the same class takes its place; a name that another class has is refused, because what
-    is stored under it could not be read back.
+    A format of the same class replaces the earlier one. A name that another class uses is refused, because
+    the messages stored under it could not be read back.
     """
     name = getattr(format, "name", None)
     if not isinstance(name, str) or not name or not isinstance(format, Format):
@@ -104,18 +104,18 @@ def _class_name(format: Format) -> str:
 
 
 def recognize(messages: Sequence[Any], provider: str = "") -> Format:
-    """The format the messages are in; FormatError says what was seen when they are mixed or unknown.
+    """The format of the messages; FormatError says what was seen if they are mixed or unknown.
 
-    Plain messages fit several formats alike: then the `provider` that they go to decides.
+    Plain messages fit several formats; then the `provider` they are sent to decides.
     """
     return recognized(messages, provider)[0]
 
 
 def recognized(messages: Sequence[Any], provider: str = "") -> tuple[Format, frozenset[str]]:
-    """The format, and the names of all that these messages would fit.
+    """The format, and the names of all formats that these messages would fit.
 
-    The formats that share shapes are distinguished by the tables of `recognition`. What fits none of them may
-    be in one that has no row there: each of those is asked.
+    The tables of `recognition` distinguish the formats that share shapes. Messages that fit none of them may
+    be in a format without a table, so each of those is asked.
     """
     try:
         possible = narrow(ANY, messages, 0)
@@ -131,7 +131,7 @@ def recognized(messages: Sequence[Any], provider: str = "") -> tuple[Format, fro
 
 
 def _may_go_to_anthropic(messages: Sequence[Any], provider: str) -> bool:
-    """Whether that is where they go; a list that begins with the system prompt is in nobody's form there."""
+    """Whether they are sent to Anthropic; a list that begins with a system prompt is not in its format."""
     first = messages[0] if messages else None
     leading = first.get("role") if isinstance(first, Mapping) else None
     return provider == "anthropic" and leading not in ("system", "developer")
@@ -146,7 +146,7 @@ def _misfit(messages: Sequence[Any], format: Format) -> FormatError:
 
 
 def still_in(format: Format, possible: frozenset[str], new: Sequence[Any], first: int) -> frozenset[str]:
-    """What new messages leave possible of a conversation in that format; nothing, where it is in another now.
+    """The formats still possible for a conversation in this format after new messages; empty if it changed.
 
     `first` is the index of the first new message.
     """
@@ -160,17 +160,17 @@ def still_in(format: Format, possible: frozenset[str], new: Sequence[Any], first
 
 
 def without_table() -> Iterator[Format]:
-    """Formats that are asked themselves: ours, registered ones, and those that installed packages offer."""
+    """Formats that recognize their own messages: built in, registered, or from installed packages."""
     yield from (_load(name) for name in FORMAT_NAMES if name not in ANY)
     for name in entry_points(group=ENTRY_POINTS).names:
-        # One that cannot be loaded says so to whoever names it.
+        # A format that fails to load reports it when someone asks for it by name.
         with suppress(Exception):
             by_name(name)
     yield from [format for name, format in _registered.items() if name not in _HOMES]
 
 
 def recognizes(format: Format, messages: Sequence[Any]) -> bool:
-    """What the format says; no, where it fails on what is not its own."""
+    """What the format answers; False if it fails on messages of another format."""
     try:
         return bool(format.recognizes(messages))
     except Exception:
@@ -178,7 +178,7 @@ def recognizes(format: Format, messages: Sequence[Any]) -> bool:
 
 
 def decode_all(messages: Sequence[Any], format: Format) -> list[Message]:
-    """Every message, decoded in order; raises MalformedMessage with the index of a broken one."""
+    """All messages, decoded in order; raises MalformedMessage with the index of a broken one."""
     decoded: list[Message] = []
     for index, item in enumerate(messages):
         decoded.extend(format.decode(item, index))

@@ -1,11 +1,10 @@
 """AI SDK messages: UI messages (`useChat`, stored chats) and model messages (`generateText`, `streamText`).
 
-A UI assistant message holds a whole run of steps, each tool part its call and its output. Every step becomes
-an assistant message and, where tools answered, a tool message, as the SDK itself converts them. Tools the
-provider ran stay opaque inside the assistant message; input that was still streaming is never sent, so
-it is no call.
-Volatile: `id`, timestamps, metadata, provider options, streaming state, nulls; and every field that is not
-named here.
+A UI assistant message holds a whole run of steps, and each tool part holds its call and its output. Every
+step becomes an assistant message and, if tools answered, a tool message, just as the SDK converts them. Tools
+that the provider ran stay opaque inside the assistant message. Input that was still streaming is never sent,
+so it is not a call.
+Volatile: `id`, timestamps, metadata, provider options, streaming state, nulls, and all fields not named here.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class AISDKUI(SourceFormat):
         return super().encode(into_calls(messages))
 
     def distinguish(self, encoded: list[Any], created: Sequence[int]) -> None:
-        # Two bridge lines may say the same; ids must differ all the same.
+        # Two bridge lines may have the same text, but their ids must differ.
         ours = set(created)
         taken = {
             message.get("id") if isinstance(message, Mapping) else getattr(message, "id", None)
@@ -163,7 +162,7 @@ class AISDKModel(SourceFormat):
         return {"role": "tool", "content": [edited_output(part, result)]}
 
 
-# Parts that are shown or stored but not sent; they belong to the step they precede or end.
+# Parts that are shown or stored but not sent; they belong to the step that they precede or end.
 _SILENT = ("data-", "source-")
 
 
@@ -191,7 +190,7 @@ def _step(
 
 
 def _ui_part(part: Mapping[str, Any], kind: str, index: int, where: str) -> tuple[Part, ...]:
-    """The part, and for a tool that answered also its result."""
+    """The part, followed by its result if the tool answered."""
     if kind == "text":
         return (Text(required_text(part, "text", index, where)),)
     if kind == "reasoning":
@@ -232,7 +231,7 @@ def _edited_ui(entry: Any, kept: list[Kept]) -> Any:
     if not results:
         if part.get("state") not in _ANSWERED:
             return entry
-        # The call stays and its answer went: it waits for one again.
+        # The call stays but its result was removed, so it waits for one again.
         return {key: value for key, value in part.items() if key not in _ANSWER} | {
             "state": "input-available"
         }
@@ -248,10 +247,10 @@ def _edited_ui(entry: Any, kept: list[Kept]) -> Any:
 
 
 def _answered(part: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
-    """The part of a call that nobody answered, with this answer."""
+    """The part of an unanswered call, with this result."""
     approval = part.get("approval")
     approved = isinstance(approval, Mapping) and approval.get("approved") is True
-    # A part that is done may only hold an approval that was given.
+    # A finished part may hold an approval only if it was granted.
     gone = _ANSWER if approved else _ANSWER | {"approval"}
     copy = {key: value for key, value in part.items() if key not in gone}
     if result.is_error:

@@ -1,4 +1,4 @@
-"""Parts of AI SDK messages: tool outputs in their typed envelope, reasoning with its provider's proof."""
+"""Parts of AI SDK messages: tool outputs in their typed envelope, reasoning with the provider's signature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROOFS = ("signature", "redactedData", "reasoningEncryptedContent", "thoughtSig
 
 
 def ui_tool_name(part: Mapping[str, Any], kind: str, index: int, where: str) -> str | None:
-    """The tool of a UI part; None when it is no tool part."""
+    """The tool name of a UI part; None if it is not a tool part."""
     if kind == "dynamic-tool":
         return required_id(part, "toolName", index, where)
     if kind.startswith("tool-"):
@@ -42,7 +42,7 @@ def denied_text(part: Mapping[str, Any]) -> str:
 
 
 def reasoning(part: Mapping[str, Any], options_key: str, index: int, where: str) -> Reasoning:
-    """A reasoning part; its signature lies in the options of whichever provider wrote it."""
+    """A reasoning part; its signature is in the options of the provider that wrote it."""
     text = required_text(part, "text", index, where)
     options = part.get(options_key)
     for provider in options.values() if isinstance(options, Mapping) else ():
@@ -74,13 +74,13 @@ def model_part(part: Mapping[str, Any], kind: str, role: Role, index: int, where
         return ToolCall(call_id, name, part.get("input"))
     if kind == "tool-result":
         result = _result(part, index, where)
-        # In an assistant message only tools that the provider ran have results.
+        # In an assistant message, only tools that the provider ran have results.
         return result if role is Role.TOOL else opaque(part, kind, _VOLATILE)
     return opaque(part, kind, _VOLATILE)
 
 
 def edited_output(part: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
-    """The tool-result part with another text, still an error if it was one."""
+    """The tool-result part with a different text, still an error if it was one."""
     kind = "error-text" if result.is_error else "text"
     return {**part, "output": {"type": kind, "value": result.text}}
 

@@ -1,4 +1,4 @@
-"""Tool results of our own: for calls that nobody answered, so that a provider takes the conversation."""
+"""Tool results that Compact adds for unanswered calls, so that a provider accepts the conversation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from compact.model.message import Message, ToolResult, with_parts
 
 
 def own_results(message: Message) -> tuple[ToolResult, ...]:
-    """The results that a message of our own holds; empty when it holds anything else."""
+    """The results in a message that Compact created; empty if it holds anything else."""
     if message.origin is not None or len(message.results) != len(message.parts):
         return ()
     return message.results
 
 
 def calling(messages: Sequence[Message], before: int, call_id: str) -> int:
-    """The position of the message that makes this call, the nearest one before that position."""
+    """The position of the nearest message before `before` that makes this call."""
     for position in range(before - 1, -1, -1):
         if any(call.call_id == call_id for call in messages[position].calls):
             return position
@@ -27,7 +27,7 @@ def calling(messages: Sequence[Message], before: int, call_id: str) -> int:
 
 
 def into_calls(messages: Sequence[Message]) -> list[Message]:
-    """The messages with every result of our own inside the message that makes its call."""
+    """The messages, with each result that Compact added moved into the message that makes its call."""
     out: list[Message] = []
     for message in messages:
         results = own_results(message)

@@ -1,8 +1,8 @@
 """Anthropic Messages: content blocks, tool results inside user messages, signed thinking, server tools.
 
-A user message with tool results and other blocks is two messages: the results, then the rest. Server tool
-calls and their results stand in the assistant message and stay there as opaque parts.
-Volatile: `id`, timestamps, cache_control, nulls, citations; and every field that is not named here.
+A user message with tool results and other blocks becomes two messages: the results, then the rest. Server
+tool calls and their results stay in the assistant message as opaque parts.
+Volatile: `id`, timestamps, cache_control, nulls, citations, and every field not named here.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class Anthropic(SourceFormat):
         return {**fields, "content": joined(texts)}
 
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
-        # The system prompt is apart from the messages here, and a system message among them is not
-        # accepted everywhere; what we say in that role goes out as the user's.
+        # The system prompt is separate from the messages here, and not every endpoint accepts a system
+        # message among them, so our own system messages are sent with the user role.
         return {"role": "assistant" if role is Role.ASSISTANT else "user", "content": text}
 
     def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _other(block: Mapping[str, Any], kind: str, index: int, where: str) -> Image
         media_type = media_type if isinstance(media_type, str) else None
         if kind == "image" and isinstance(held, str):
             return image(held, media_type)
-        # A document of plain text is text to the model and is counted as such, so it stays opaque.
+        # The model sees a plain-text document as text. It is counted as text, so it stays opaque.
         if isinstance(held, str) and source.get("type") != "text":
             title = block.get("title")
             return File(held, title if isinstance(title, str) else None, media_type)

@@ -11,7 +11,7 @@ LIMIT = 4
 """Breakpoints that one request may carry."""
 
 _MARK = {"type": "ephemeral"}
-# The API refuses a mark on these.
+# The API rejects a mark on these.
 _UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
 
 
@@ -21,7 +21,7 @@ def with_cache_breakpoints(
     messages: Sequence[Any],
     stable_indexes: Sequence[int],
 ) -> tuple[str | list[Any] | None, list[Any] | None, list[Any]]:
-    """Copies of the three with cache breakpoints on what the next request repeats; the originals stay.
+    """Copies of the three, with cache breakpoints on what the next request repeats.
 
     `stable_indexes` are positions in `messages`: the summary pair's last message, then the last message
     that the next request will still hold. Your own breakpoints stay and count toward the four.
@@ -51,7 +51,7 @@ def with_cache_breakpoints(
 
 
 def _marks(value: Any) -> int:
-    """Breakpoints anywhere within; blocks nested in a tool result count as well."""
+    """The number of breakpoints at any depth, including blocks nested in a tool result."""
     if isinstance(value, Mapping):
         own = 1 if value.get("cache_control") is not None else 0
         return own + sum(_marks(inner) for key, inner in value.items() if key in ("content", "source"))
@@ -73,7 +73,7 @@ def _marked_message(message: Any) -> dict[str, Any] | None:
 
 
 def _mark_last(blocks: list[Any]) -> bool:
-    """Mark the last entry that may carry a mark; False when there is none or it has one already."""
+    """Mark the last entry that may carry a mark; False if there is none or it already has one."""
     for at in range(len(blocks) - 1, -1, -1):
         block = as_mapping(blocks[at], at)
         if block.get("type") in _UNMARKABLE or block.get("defer_loading") or block.get("text") == "":

@@ -1,4 +1,4 @@
-"""Anthropic wants the results of one group of calls in one user message, right after the calls."""
+"""Anthropic requires the results of one group of calls in one user message, right after the calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compact.formats.fields import as_mapping, is_array, part_mapping
 
 
 def with_results_joined(encoded: Sequence[Any], created: Sequence[int]) -> list[Any]:
-    """Anthropic messages in which created results stand in one user message with those beside them."""
+    """Anthropic messages in which each created result shares one user message with adjacent results."""
     ours = set(created)
     out: list[Any] = []
     growing = False
@@ -18,7 +18,7 @@ def with_results_joined(encoded: Sequence[Any], created: Sequence[int]) -> list[
         joins = bool(out) and (position in ours or growing) and _leading_results(message) > 0
         if joins and (growing or _is_results(out[-1])):
             before, after = as_mapping(out[-1], position), as_mapping(message, position)
-            # What the caller's message says beside its content stays.
+            # Keep the other fields of the caller's message.
             out[-1] = {**after, **before, "content": [*before["content"], *after["content"]]}
             growing = _is_results(message)
         else:

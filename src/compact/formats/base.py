@@ -1,8 +1,8 @@
-"""What every format shares: fragments of a caller's object, and giving the object back or a rebuilt copy.
+"""What all formats share: fragments of a caller's object, and returning the object or a rebuilt copy.
 
-A format says where each decoded part stands in the raw object (its place). Encoding then needs no memory
-of the decoding: the places are computed again from the source, compared with what the engine kept, and only
-what differs is rebuilt. An object whose fragments are all there, in order and unchanged, goes out as itself.
+A format says where each decoded part is in the raw object (its place). Encoding needs no memory of the
+decoding: it computes the places again from the source, compares them with what the engine kept, and rebuilds
+only what differs. An object whose fragments are all present, in order and unchanged, is sent as it is.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from compact.model.message import (
 
 
 class Place(NamedTuple):
-    """Where a part stands in the raw object; `at` is None when it is the field's whole value."""
+    """Where a part is in the raw object; `at` is None if the part is the field's whole value."""
 
     field: str
     at: int | None = None
 
 
 class Fragment(NamedTuple):
-    """One message within a caller's object; `places[i]` is where `parts[i]` was read."""
+    """One message within a caller's object; `places[i]` says where `parts[i]` was read."""
 
     role: Role
     parts: Sequence[Part]
@@ -53,7 +53,7 @@ def fragment(role: Role, found: Sequence[tuple[Part, Place]]) -> Fragment:
 
 
 class Kept(NamedTuple):
-    """A part that goes out: where it came from, what was there, what stands there now."""
+    """A part to send: where it came from, what was there, and what is there now."""
 
     place: Place
     before: Part | None
@@ -62,9 +62,9 @@ class Kept(NamedTuple):
 
     @property
     def new_result(self) -> ToolResult | None:
-        """The tool result whose text replaces what the source holds; None where nothing changed.
+        """The tool result whose text replaces the source's text; None if nothing changed.
 
-        A replaced result is its text alone: images and files that stood in it go.
+        A replaced result keeps only its text: its images and files are removed.
         """
         before, after = self.before, self.after
         if isinstance(before, ToolResult) and isinstance(after, ToolResult):
@@ -79,12 +79,12 @@ class Kept(NamedTuple):
 
     @property
     def added_result(self) -> ToolResult | None:
-        """A result that the engine added to the call at this place."""
+        """A result that the engine added to the call in this place."""
         return self.after if self.before is None and isinstance(self.after, ToolResult) else None
 
 
 class SourceFormat(ABC):
-    """Base of the formats: grouping and identity here, shapes in the subclasses."""
+    """Base class of the formats: it handles grouping and identity, the subclasses handle shapes."""
 
     name: str
     provider: str
@@ -98,7 +98,7 @@ class SourceFormat(ABC):
 
     @abstractmethod
     def fragments(self, fields: Mapping[str, Any], index: int) -> Sequence[Fragment]:
-        """The messages within one object, the same each time for the same object."""
+        """The messages within one object; always the same for the same object."""
 
     @abstractmethod
     def rebuild(
@@ -106,43 +106,43 @@ class SourceFormat(ABC):
     ) -> dict[str, Any]:
         """A copy of the object with only the kept parts.
 
-        `repeated` is the first fragment's number when an earlier part of this object already went out
-        under its id, else None.
+        `repeated` is the first fragment's number if an earlier part of this object was already sent under
+        its id, else None.
         """
 
     @abstractmethod
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
-        """A minimal message of our own in this format."""
+        """A minimal message created by Compact in this format."""
 
     @abstractmethod
     def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
-        """A result of our own for a call that nobody answered; `call` is the message that makes it."""
+        """A result created by Compact for an unanswered call; `call` is the message that makes it."""
 
     def settle_results(self, encoded: list[Any], created: Sequence[int]) -> list[Any]:
-        """Where the results of a group stand together, join our own, at these positions, with the rest."""
+        """Join our results, at these positions, with the rest of their group, if the format requires it."""
         return encoded
 
     def distinguish(self, encoded: list[Any], created: Sequence[int]) -> None:
-        """Where messages have ids, give our own, at these positions, ids that nobody else has."""
+        """Give our messages, at these positions, unique ids, if messages of this format have ids."""
         return None
 
     def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields of `Message` beside role, parts and name."""
+        """The fields of `Message` other than role, parts and name."""
         return described(fields)
 
     def fields_of(self, item: Any, index: int) -> Mapping[str, Any]:
-        """The caller's object as a mapping; a framework's own class is read here."""
+        """The caller's object as a mapping; this also reads the classes of a framework."""
         return as_mapping(item, index)
 
     def restore(self, fields: dict[str, Any], like: Any) -> Any:
-        """What was rebuilt or created, in the class that `like`, an object of the caller's, belongs to."""
+        """The rebuilt or created message, converted to the class of `like`, one of the caller's objects."""
         return fields
 
     def decode(self, item: Any, index: int) -> tuple[Message, ...]:
         try:
             return self._decoded(item, index)
         except (LookupError, AttributeError, TypeError, ValueError) as error:
-            # `fragments` may take for granted what its format always has.
+            # `fragments` may rely on what its format always has.
             raise unreadable(item, index, self.name, error) from error
 
     def _decoded(self, item: Any, index: int) -> tuple[Message, ...]:
@@ -210,7 +210,7 @@ class SourceFormat(ABC):
 
 
 def grouped(messages: Iterable[Message]) -> Iterator[list[Message]]:
-    """Runs of fragments of one object, in their order; every other message is a run of its own."""
+    """Runs of fragments of one object, in order; every other message is a run of its own."""
     group: list[Message] = []
     for message in messages:
         if group and _continues(group[-1].origin, message.origin):
@@ -234,9 +234,9 @@ def _continues(before: Origin | None, after: Origin | None) -> bool:
 
 
 def surviving(source: Fragment, message: Message, answers_in_calls: bool = False) -> Iterator[Kept]:
-    """Which raw parts a message still holds, in order, matched with what the source says.
+    """Which raw parts a message still holds, in order, matched with the source.
 
-    A tool result is the same one as long as its call id is; text that the source does not hold is new.
+    A tool result is the same as long as its call id is the same. Text that the source does not have is new.
     """
     if not message.changed:
         yield from (Kept(place, part, part) for place, part in zip(source.places, source.parts, strict=True))
@@ -294,10 +294,10 @@ def rebuilt_array(
     edit: Callable[[Any, list[Kept]], Any],
     text_entry: Callable[[str], Any],
 ) -> list[Any]:
-    """The kept entries of a raw array in their order; `edit(entry, [Kept, …])` gives what stands there.
+    """The kept entries of a raw array, in order; `edit(entry, [Kept, …])` returns the new entry.
 
     Several parts may come from one entry (an AI SDK tool part is a call and its result). Text added
-    beside a part of another field stands at the end.
+    next to a part of another field goes to the end.
     """
     at: dict[int, list[Kept]] = {}
     added: dict[int, list[str]] = {}
@@ -317,7 +317,7 @@ def rebuilt_array(
 
 
 def own_text(message: Message) -> str:
-    """The text of a message of our own that holds no results; only text and markers can be written."""
+    """The text of a message that Compact created without results; it can hold only text and markers."""
     for part in message.parts:
         if not isinstance(part, Text | CompactionMarker):
             raise FormatError(

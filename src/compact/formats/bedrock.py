@@ -1,7 +1,7 @@
-"""Bedrock Converse messages, as Strands keeps them: blocks that are named by their one field.
+"""Bedrock Converse messages, as Strands stores them: each block has one field that names its type.
 
-A user message with tool results and other blocks is two messages: the results, then the rest.
-Volatile: cache points, `status` but for errors, nulls; and every field that is not named here.
+A user message with tool results and other blocks becomes two messages: the results, then the rest.
+Volatile: cache points, `status` except errors, nulls, and every field not named here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Bedrock(SourceFormat):
         for at, raw in enumerate(content):
             block = part_mapping(raw, index, f"content[{at}]")
             if "cachePoint" in block:
-                continue  # says nothing to the model
+                continue  # Not visible to the model.
             part = _block(block, index, f"content[{at}]")
             (results if isinstance(part, ToolResult) else rest).append((part, Place("content", at)))
         found = [fragment(Role.TOOL, results)] if results else []
@@ -74,7 +74,7 @@ class Bedrock(SourceFormat):
         return {**fields, "content": [*content, *points]}
 
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
-        # The system prompt is apart from the messages here; what we say in that role goes out as the user's.
+        # The system prompt is separate from the messages here, so our own are sent with the user role.
         return {"role": "assistant" if role is Role.ASSISTANT else "user", "content": [_text(text)]}
 
     def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Bedrock(SourceFormat):
         return {"role": "user", "content": [{"toolResult": block}]}
 
     def settle_results(self, encoded: list[Any], created: Sequence[int]) -> list[Any]:
-        """All results of one message's calls stand in one user message, right after it."""
+        """Put all results of one message's calls into one user message, right after it."""
         ours, out = set(created), list[Any]()
         for position, message in enumerate(encoded):
             if (

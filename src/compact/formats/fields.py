@@ -1,4 +1,4 @@
-"""Reading callers' objects: mappings of any kind, what they say about themselves, canonical text."""
+"""Reading callers' objects: mappings of any kind, their metadata, canonical text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CACHE_MARKS = frozenset({"cache_control", "cacheControl", "prompt_cache_breakpoi
 _CREATED = ("created_at", "createdAt", "timestamp", "created")
 _FINISH = ("finish_reason", "stop_reason", "finishReason")
 _DESCRIBED = frozenset({"id", "model", "error", "usage", "meta", *_CREATED, *_FINISH})
-# Epoch values past this are milliseconds, as JavaScript writes them (seconds reach it in the year 5138).
+# Larger epoch values are milliseconds, as JavaScript writes them (seconds reach this in the year 5138).
 _MILLISECONDS = 1e11
 
 
 def as_mapping(item: Any, index: int) -> Mapping[str, Any]:
     """The caller's object as a mapping: itself, or the dump of an SDK object."""
-    # `type() is dict` first, here and below: an abstract class check costs as much as the rest of decoding.
+    # `type() is dict` comes first, here and below: an abstract class check costs as much as the rest.
     if type(item) is dict or isinstance(item, Mapping):
         return item
     if (fields := _dumped(item)) is not None:
@@ -30,7 +30,7 @@ def as_mapping(item: Any, index: int) -> Mapping[str, Any]:
 
 
 def part_mapping(part: Any, index: int, where: str) -> Mapping[str, Any]:
-    """One entry of a part array, with its position in the error when it is not a mapping."""
+    """One entry of a part array; the error gives its position if it is not a mapping."""
     if type(part) is dict or isinstance(part, Mapping):
         return part
     if (fields := _dumped(part)) is not None:
@@ -58,7 +58,7 @@ def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def required_text(fields: Mapping[str, Any], key: str, index: int, where: str) -> str:
-    """A field that must be a string, empty or not."""
+    """A field that must be a string, possibly empty."""
     value = fields.get(key)
     if isinstance(value, str):
         return value
@@ -66,7 +66,7 @@ def required_text(fields: Mapping[str, Any], key: str, index: int, where: str) -
 
 
 def required_id(fields: Mapping[str, Any], key: str, index: int, where: str) -> str:
-    """A field that must be a string with something in it."""
+    """A field that must be a nonempty string."""
     value = required_text(fields, key, index, where)
     if not value:
         raise MalformedMessage(index, f"{where} has an empty {key}")
@@ -74,7 +74,7 @@ def required_id(fields: Mapping[str, Any], key: str, index: int, where: str) -> 
 
 
 def call_arguments(fields: Mapping[str, Any], key: str, index: int, where: str) -> Any:
-    """Arguments of a call: a JSON string or a JSON object, and nothing else."""
+    """The arguments of a call: a JSON string or a JSON object, nothing else."""
     value = fields.get(key)
     if isinstance(value, (str, dict, Mapping)):
         return value
@@ -93,7 +93,7 @@ def wrong_content(index: int, value: Any, expected: str) -> MalformedMessage:
 
 
 def opaque(fields: Mapping[str, Any], kind: str, volatile: frozenset[str] = frozenset()) -> Opaque:
-    """A part kept as it is; `volatile` names top-level fields that are no part of what it says."""
+    """A part kept as it is; `volatile` names top-level fields that are not part of its content."""
     kept = {key: value for key, value in fields.items() if key not in volatile}
     return Opaque(kind, canonical_json(_without_marks(kept)))
 
@@ -106,7 +106,7 @@ def plain_text(value: Any) -> str:
 def text_and_media(
     found: Sequence[Text | Image | File | Opaque],
 ) -> tuple[str, tuple[Image | File | Opaque, ...]]:
-    """What a tool result given as an array says, and what else it holds."""
+    """The text of a tool result given as an array, and its other parts."""
     texts = [part.text for part in found if isinstance(part, Text)]
     return joined(texts), tuple(part for part in found if not isinstance(part, Text))
 
@@ -116,13 +116,13 @@ def joined(texts: list[str]) -> str:
 
 
 def is_protected(fields: Mapping[str, Any]) -> bool:
-    """By any value that is true, as a database may spell it: to keep too much is the lesser mistake."""
+    """Whether the flag is set, in any spelling a database may use; keeping too much is the lesser mistake."""
     meta = fields.get("meta")
     return isinstance(meta, Mapping) and bool(meta.get("protected"))
 
 
 def strip_meta(obj: Any) -> Any:
-    """The object itself when it carries no `meta`, else a copy without it."""
+    """The object itself if it has no `meta`, else a copy without it."""
     if isinstance(obj, Mapping):
         return {key: value for key, value in obj.items() if key != "meta"} if "meta" in obj else obj
     if callable(getattr(obj, "model_dump", None)) and getattr(obj, "meta", None) is not None:
@@ -131,7 +131,7 @@ def strip_meta(obj: Any) -> Any:
 
 
 def described(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What a message says about itself beside its content, as fields of `Message`."""
+    """A message's metadata, apart from its content, as fields of `Message`."""
     if _DESCRIBED.isdisjoint(fields):
         return {}
     found: dict[str, Any] = {}
@@ -157,7 +157,7 @@ def described(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def epoch(value: Any) -> float | None:
-    """Seconds since 1970 from a number, an ISO date or a datetime; None when it is none of these."""
+    """Seconds since 1970 from a number, an ISO date or a datetime; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -168,7 +168,7 @@ def epoch(value: Any) -> float | None:
         except ValueError:
             return None
     if isinstance(value, datetime):
-        # A date without a zone is read as UTC, so that one history decodes alike on every machine.
+        # A date without a time zone is read as UTC, so that a history decodes the same on every machine.
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return None
 
@@ -176,7 +176,8 @@ def epoch(value: Any) -> float | None:
 def read_usage(usage: Mapping[str, Any]) -> Usage:
     """A provider's usage report in any of the known spellings.
 
-    Anthropic counts cached tokens apart from `input_tokens`, the others within; `input` is the whole here.
+    Anthropic reports cached tokens separately from `input_tokens`, the others include them. `input` is the
+    total.
     """
     anthropic = _number(usage, "cache_read_input_tokens") + _number(usage, "cache_creation_input_tokens")
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")

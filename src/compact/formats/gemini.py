@@ -1,9 +1,9 @@
-"""Gemini `contents`: a user, a model, and parts that are named by their one field.
+"""Gemini `contents`: a user role, a model role, and parts with one field that names their type.
 
-Calls may come without an id; those pair by name within their step, as `function:<name>`, the second of one
-name as `function:<name>#2`. Both spellings of field names (`functionCall`, `function_call`) are read, and
-what is rebuilt keeps the spelling it came in. Objects of the google-genai package come back as such.
-Volatile: thought signatures' place, `id`, nulls; and every field that is not named here.
+Calls may have no id. Those are paired by name within their step, as `function:<name>`, and the second call of
+the same name as `function:<name>#2`. Both spellings of field names (`functionCall`, `function_call`) are
+read, and rebuilt objects keep their spelling. Objects of the google-genai package are returned as such.
+Volatile: the place of thought signatures, `id`, nulls, and every field not named here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROLES = {
     "system": Role.SYSTEM,
 }
 _UNNAMED = "function:"
-# The one key of a response that holds nothing but text.
+# The only key of a response that holds just text.
 _TEXT_KEYS = ("output", "result", "error")
 
 
@@ -65,7 +65,7 @@ class Gemini(SourceFormat):
         return {**fields, "parts": rebuilt_array(fields["parts"], "parts", kept, _edited, _text_part)}
 
     def create(self, role: Role, text: str, message: Message) -> dict[str, Any]:
-        # Instructions are apart from the contents here; what we say in that role goes out as the user's.
+        # Instructions are separate from the contents here, so our own are sent with the user role.
         return {"role": "model" if role is Role.ASSISTANT else "user", "parts": [_text_part(text)]}
 
     def create_result(self, result: ToolResult, call: Message) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Gemini(SourceFormat):
         return {"role": "user", "parts": [{"functionResponse": response}]}
 
     def settle_results(self, encoded: list[Any], created: Sequence[int]) -> list[Any]:
-        """All answers to the calls of one message stand in one content, right after it."""
+        """Put all answers to the calls of one message into one content, right after it."""
         ours, out = set(created), list[Any]()
         for position, content in enumerate(encoded):
             if out and _is_answers(content) and _is_answers(out[-1]) and ({position, position - 1} & ours):
@@ -164,7 +164,7 @@ def _edited(entry: Any, kept: list[Kept]) -> Any:
     if (new := kept[0].new_result) is not None:
         changed["response"] = _answer(new)
     if result.call_id.startswith(_UNNAMED) and "#" in result.call_id:
-        # The answers before it may be gone: it is no longer found by counting.
+        # The answers before it may be gone, so counting no longer finds it.
         changed["id"] = result.call_id
     return {**part, key: {**part_mapping(part[key], 0, key), **changed}} if changed else entry
 

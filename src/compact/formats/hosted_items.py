@@ -1,6 +1,6 @@
-"""Responses items of tools that the provider runs: one item is the call and its result.
+"""Responses items of tools that the provider runs: one item holds both the call and its result.
 
-Any item without a call id that carries output counts, also of a type that came after this was written.
+Any item with output and without a call id counts, including types added to the API later.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ABOUT = ("type", "filename", "file_id", "score")
 
 
 def hosted(item: Mapping[str, Any], kind: str) -> tuple[ToolCall, ToolResult] | None:
-    """The call and its result; None where the item carries no output."""
+    """The call and its result; None if the item has no output."""
     if not kind.endswith("_call") or item.get("call_id") is not None:
         return None
     key = next((key for key in _OUTPUTS if item.get(key)), None)
@@ -43,7 +43,7 @@ def hosted(item: Mapping[str, Any], kind: str) -> tuple[ToolCall, ToolResult] | 
 
 
 def with_hosted_output(item: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The item with this text in place of its output, in the shape that its type demands."""
+    """The item with this text in place of its output, in the shape that its type requires."""
     kept = without_output(item)
     match item.get("type"):
         case "code_interpreter_call":
@@ -82,7 +82,7 @@ def _said(output: Any, kind: str) -> tuple[str, tuple[Image, ...]]:
 def _entry_text(entry: Mapping[str, Any]) -> str:
     key = next((key for key in _TEXTS if isinstance(entry.get(key), str)), None)
     if key is None:
-        # An error of an MCP server holds its texts in a list, as a result does.
+        # Like a result, an error of an MCP server holds its texts in a list.
         return _said(entry["content"], "")[0] if is_array(entry.get("content")) else canonical_json(entry)
     more = {name: value for name, value in entry.items() if value and name not in (key, *_ABOUT)}
     source = entry.get("filename")

@@ -1,7 +1,7 @@
 """LangChain messages: its classes, and its three dumps (flat, `data`, and `lc` constructors).
 
-A message of one class is one message here. Content is text or blocks; the calls of an assistant message are
-its `tool_calls`, and blocks that repeat them (Anthropic's `tool_use`, OpenAI's `function_call`) go with them.
+Each LangChain message becomes one message. Content is text or blocks. The calls of an assistant message are
+its `tool_calls`; blocks that repeat them (Anthropic's `tool_use`, OpenAI's `function_call`) belong to them.
 Volatile: `id`, `response_metadata`, `usage_metadata`, `additional_kwargs`, nulls; `additional_kwargs["meta"]`
 is read as `meta`.
 """
@@ -68,7 +68,7 @@ class LangChain(SourceFormat):
         kind = getattr(item, "type", None)
         if isinstance(item, Mapping) or not isinstance(kind, str):
             return as_mapping(item, index)
-        # `type` is a default there, so a dump of what was set leaves it out.
+        # `type` is a default there, so a dump of the set fields omits it.
         return {"type": kind, **item.model_dump()}
 
     def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,13 +145,13 @@ class LangChain(SourceFormat):
             }
             if "id" in fields or fields["type"] == "tool":
                 return like.model_copy(update=changed)
-        # The caller's objects are of this package, so it is there.
+        # The caller's objects come from this package, so it is installed.
         messages = import_module("langchain_core.messages")
         return getattr(messages, _CLASSES[fields["type"]])(**fields)
 
 
 def _inner(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of the message itself, whatever it is wrapped in."""
+    """The fields of the message itself, without its wrappers."""
     for key in ("kwargs", "data"):
         if isinstance(inner := fields.get(key), Mapping) and "content" not in fields:
             return inner

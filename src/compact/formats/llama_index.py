@@ -1,7 +1,7 @@
-"""LlamaIndex chat messages: a role, blocks, and `additional_kwargs` with what its providers need back.
+"""LlamaIndex chat messages: a role, blocks, and `additional_kwargs` with what its providers need returned.
 
-Calls are `tool_call` blocks, or in older integrations entries of `additional_kwargs["tool_calls"]`; those
-that repeat a block go with it. A tool's message is one result, named by `additional_kwargs["tool_call_id"]`.
+Calls are `tool_call` blocks or, in older integrations, entries of `additional_kwargs["tool_calls"]`; entries
+that repeat a block belong to it. A tool message is one result, for `additional_kwargs["tool_call_id"]`.
 Volatile: everything else in `additional_kwargs`, cache points, nulls; `additional_kwargs["meta"]` is `meta`.
 """
 
@@ -50,7 +50,7 @@ _ROLES = {
     "tool": Role.TOOL,
     "function": Role.TOOL,
 }
-# Where a block of this type keeps its bytes, beside `url` and `path`.
+# Where a block of this type keeps its bytes, besides `url` and `path`.
 _DATA = {"image": "image", "audio": "audio", "video": "video", "document": "data"}
 _UNNAMED = "function:"
 _KWARGS, _CALLS = "additional_kwargs", "tool_calls"
@@ -66,7 +66,7 @@ class LlamaIndex(SourceFormat):
     def fields_of(self, item: Any, index: int) -> Mapping[str, Any]:
         if isinstance(item, Mapping) or not hasattr(item, "blocks"):
             return as_mapping(item, index)
-        # Its blocks stay the objects they are: a dump of an image is another image.
+        # Keep its block objects: the dump of an image is a different image.
         return {"role": str(item.role.value), "blocks": list(item.blocks), _KWARGS: item.additional_kwargs}
 
     def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class LlamaIndex(SourceFormat):
     def restore(self, fields: dict[str, Any], like: Any) -> Any:
         if like is None or isinstance(like, Mapping):
             return fields
-        # The caller's objects are of this package, so it is there.
+        # The caller's objects come from this package, so it is installed.
         classes = import_module("llama_index.core.base.llms.types")
         blocks = [
             classes.TextBlock(text=block["text"]) if isinstance(block, Mapping) else block

@@ -1,4 +1,4 @@
-"""Images and files inside messages: what they are and how large, read from their first bytes only."""
+"""Images and files inside messages: their type and size, read from their first bytes only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compact.model.message import File, Image
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _NOTE_KEY = b"Comment"
-# Frame headers that carry a size; C4, C8 and CC in the same range are tables.
+# Frame headers that give a size; C4, C8 and CC in the same range are tables.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_SEGMENTS = 64
 
@@ -22,7 +22,7 @@ ReadAt = Callable[[int, int], bytes]
 
 
 def image(source: Any, media_type: str | None = None, detail: str | None = None) -> Image:
-    """An image from a url, data url, bare base64 or bytes; its size when a header inside has it."""
+    """An image from a URL, data URL, bare base64 or bytes, with its size if its header gives one."""
     if isinstance(source, bytes | bytearray):
         data = bytes(source)
         width, height = _size(lambda start, count: data[start : start + count]) or (None, None)
@@ -40,7 +40,7 @@ def image(source: Any, media_type: str | None = None, detail: str | None = None)
 
 
 def file_or_image(source: Any, media_type: Any, name: Any = None) -> File | Image:
-    """A file part; one whose media type says image is an image."""
+    """A file part, or an image if the media type says so."""
     kind = media_type if isinstance(media_type, str) else None
     if kind and kind.startswith("image"):
         return image(source, kind)
@@ -51,7 +51,7 @@ def file_or_image(source: Any, media_type: Any, name: Any = None) -> File | Imag
 
 
 def note_image(note: str) -> str:
-    """A data url of a one-pixel PNG that carries a note, for results that must be an image."""
+    """A data URL of a one-pixel PNG that carries a note, for results that must be an image."""
     chunks = (
         _chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
         + _chunk(b"iTXt", _NOTE_KEY + b"\0\0\0\0\0" + note.encode("utf-8", "replace"))
@@ -68,7 +68,7 @@ def read_note(source: Any) -> str | None:
     read = _base64_reader(source, len("data:image/png;base64,"))
     head = read(0, 41)
     mark = _NOTE_KEY + b"\0\0\0\0\0"
-    # Signature 8, IHDR 25, then our chunk; a picture of another size is nobody's note.
+    # Signature 8, IHDR 25, then our chunk; a picture of another size cannot be a note.
     if head[:8] != _PNG or head[16:24] != b"\0\0\0\1\0\0\0\1" or head[37:41] != b"iTXt":
         return None
     length = int.from_bytes(head[33:37], "big")
@@ -81,7 +81,7 @@ def _chunk(kind: bytes, body: bytes) -> bytes:
 
 
 def _base64_reader(text: str, start: int) -> ReadAt:
-    """Random access into base64 text: four characters are three bytes, so little is ever decoded."""
+    """Random access into base64 text: four characters encode three bytes, so only a little is decoded."""
 
     def read(offset: int, count: int) -> bytes:
         first = offset // 3

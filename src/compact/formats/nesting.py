@@ -1,4 +1,4 @@
-"""What a value that JSON cannot hold is answered with: too deep, holding itself, odd keys, huge numbers."""
+"""Errors for values that JSON cannot hold: too deep, self-referencing, odd keys, huge numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNREADABLE = (RecursionError, TypeError, ValueError)
 
 @contextmanager
 def refusing_deep_nesting(messages: Any, tools: Any = None, system: Any = None) -> Iterator[None]:
-    """Where reading these fails for what they hold, say which of them it is."""
+    """If reading these fails because of a value that JSON cannot hold, say which one."""
     try:
         yield
     except UNREADABLE:
@@ -28,7 +28,7 @@ def refusing_deep_nesting(messages: Any, tools: Any = None, system: Any = None) 
 
 
 def nesting_refusal(messages: Any, tools: Any = None, system: Any = None) -> FormatError | None:
-    """The refusal of the first that JSON cannot hold; None where there is none."""
+    """The error for the first value that JSON cannot hold; None if there is none."""
     for index, message in enumerate(messages if isinstance(messages, list | tuple) else ()):
         if problem := _problem(message):
             return MalformedMessage(index, f"it {problem}")
@@ -39,7 +39,7 @@ def nesting_refusal(messages: Any, tools: Any = None, system: Any = None) -> For
 
 
 def unreadable(item: Any, index: int, format: str, error: Exception) -> MalformedMessage:
-    """The refusal of a message that a format failed to read with this error."""
+    """The error for a message that a format failed to read."""
     if isinstance(item, Mapping) and (problem := _problem(item)):
         return MalformedMessage(index, f"it {problem}")
     said = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else str(error)
@@ -52,7 +52,7 @@ def _problem(value: Any) -> str:
     try:
         canonical_json(value)
     except UNREADABLE as error:
-        # Keys of several kinds, or a number of more digits than Python writes.
+        # Keys of several types, or a number with more digits than Python writes.
         return f"cannot be written as JSON: {error}"
     return ""
 
@@ -63,7 +63,7 @@ def is_too_deep(value: Any) -> bool:
         level = [inner for outer in level for inner in _inside(outer)]
         if not level:
             return False
-        # A container met again on its level says nothing new; one that holds itself goes on and on.
+        # A container seen twice on one level adds nothing; one that contains itself would never end.
         level = list({id(one): one for one in level}.values())
     return True
 

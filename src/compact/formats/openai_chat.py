@@ -1,7 +1,7 @@
 """OpenAI Chat Completions messages.
 
-Legacy `function_call` and role `function` carry no call id: they pair by name, as `function:<name>`.
-Volatile: `id`, timestamps, cache marks, nulls; and every field that is not named here.
+Legacy `function_call` and role `function` have no call id: they are paired by name, as `function:<name>`.
+Volatile: `id`, timestamps, cache marks, nulls, and every field not named here.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class OpenAIChat(SourceFormat):
         return fits(messages, self.name)
 
     def decode(self, item: Any, index: int) -> tuple[Message, ...]:
-        # Nearly every message has one of these three shapes, and every new one passes here.
+        # Nearly every message has one of these three shapes, and every new message passes through here.
         if type(item) is dict and (size := len(item)) <= 3:
             raw_role, content = item.get("role"), item.get("content")
             if type(content) is str and type(raw_role) is str:
@@ -129,7 +129,7 @@ class OpenAIChat(SourceFormat):
             if fields.get(key) and Place(key) not in there:
                 del copy[key]
         if not copy.get("content") and not copy.keys() & {"tool_calls", "function_call"}:
-            # Null and an empty array are allowed beside calls only.
+            # Null and an empty array are allowed only next to calls.
             copy["content"] = ""
         return copy
 
@@ -148,7 +148,7 @@ def _text_part(text: str) -> dict[str, Any]:
 
 def _read_content(content: Any, role: Role, index: int, parts: list[Part], places: list[Place]) -> None:
     if isinstance(content, str):
-        # An empty string beside tool calls says nothing; null says the same.
+        # An empty string next to tool calls has no content, the same as null.
         if content or role is not Role.ASSISTANT:
             parts.append(Text(content))
             places.append(_WHOLE)
@@ -215,7 +215,7 @@ def _read_assistant_fields(
 
 
 def _plain_call(raw: Any) -> ToolCall | None:
-    """A function call just as it should be; None where there is anything to say about it."""
+    """A well-formed function call; None if it needs a closer check."""
     if type(raw) is not dict or raw.get("type") != "function" or type(raw.get("function")) is not dict:
         return None
     call_id, function = raw.get("id"), raw["function"]

@@ -1,8 +1,8 @@
 """OpenAI Responses items, as the Agents SDK passes them.
 
-One item is one message: a reply of the model may be several (reasoning, text, each call). Items that are
-paired by a call id become calls and results; an item of a hosted tool that carries its output is two
-messages, the call and the result. What else there is stays opaque.
+One item is one message: a reply of the model may be several items (reasoning, text, each call). Items paired
+by a call id become calls and results. An item of a hosted tool with its output becomes two messages, the call
+and the result. All other items stay opaque.
 Volatile: `id` (unless it is all there is), `status`, `created_by`, annotations, log probabilities, nulls.
 """
 
@@ -139,7 +139,7 @@ def _item(fields: Mapping[str, Any], kind: str, index: int) -> tuple[Role, Part]
         return Role.TOOL, result
     if (call := call_of(fields, kind, index)) is not None:
         return Role.ASSISTANT, call
-    # A reference is its id; its type may be left out.
+    # A reference consists of its id; its type may be omitted.
     volatile = frozenset({"type", "meta"}) if kind == "item_reference" else _VOLATILE
     raw_role = fields.get("role")
     role = _ROLES.get(raw_role) if isinstance(raw_role, str) else None

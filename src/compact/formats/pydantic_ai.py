@@ -1,9 +1,9 @@
-"""Pydantic AI messages: requests and responses made of parts, as its classes or as their dump.
+"""Pydantic AI messages: requests and responses made of parts, as its classes or as their dumps.
 
-A request may hold system prompts, tool returns and what the user said: those are three messages, in that
-order. A tool's retry prompt is its failed result, any other the user's text. Tools that the provider ran stay
-opaque.
-Volatile: timestamps, ids, usage, metadata, provider details, nulls; and every field that is not named here.
+A request may hold system prompts, tool returns and user prompts: they become three messages, in that order.
+A tool's retry prompt is its failed result; any other retry prompt is user text. Tools that the provider ran
+stay opaque.
+Volatile: timestamps, ids, usage, metadata, provider details, nulls, and every field not named here.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class PydanticAI(SourceFormat):
     def restore(self, fields: dict[str, Any], like: Any) -> Any:
         if like is None or isinstance(like, Mapping):
             return fields
-        # The caller's objects are of this package, so it is there.
+        # The caller's objects come from this package, so it is installed.
         classes = import_module("pydantic_ai.messages")
         parts = [
             getattr(classes, _WRAPPED[part["part_kind"]])(**part) if isinstance(part, Mapping) else part
@@ -141,7 +141,7 @@ def _said(part: Mapping[str, Any], which: str, index: int, where: str) -> Part:
 
 
 def _is_cache_point(entry: Any) -> bool:
-    """A mark for the provider between the parts; it says nothing to the model."""
+    """Whether this is a mark for the provider between the parts; the model does not see it."""
     kind = entry.get("kind") if isinstance(entry, Mapping) else getattr(entry, "kind", None)
     return kind == "cache-point"
 
@@ -161,7 +161,7 @@ def _content(entry: Any) -> Part:
 
 
 def _json(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A part without what says nothing to the model."""
+    """A part without the fields that the model does not see."""
     silent = ("timestamp", "id", "provider_name", "provider_details", "metadata")
     return {key: value for key, value in part.items() if key not in silent and value is not None}
 

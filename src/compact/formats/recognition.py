@@ -1,8 +1,7 @@
-"""Which format a list of messages is in, from what only one format writes.
+"""Recognizes the format of a list of messages by what only one format writes.
 
-Each message leaves the formats it could be in; what all of them allow is the answer. Plain
-`{"role", "content": "text"}` fits four formats alike: it is read as OpenAI chat, or as Anthropic's where the
-messages go to a Claude.
+Each message allows some formats; the answer is what all of them allow. Plain `{"role", "content": "text"}`
+fits four formats: it is read as OpenAI chat, or as Anthropic's if the messages are sent to a Claude model.
 """
 
 from __future__ import annotations
@@ -97,12 +96,12 @@ _CLASS_FORMATS = {
 
 
 def _package(item: Any) -> str:
-    """The first two names of the module that the object's class is from."""
+    """The first two names of the module that defines the object's class."""
     return ".".join(type(item).__module__.split(".")[:2])
 
 
 def langchain_type(fields: Mapping[str, Any]) -> str | None:
-    """What kind of LangChain message this is a dump of; None where it is none."""
+    """The type of the LangChain message that this is a dump of; None if it is not one."""
     kind, name = fields.get("type"), fields.get("id")
     if kind == "constructor" and is_array(name) and name and isinstance(fields.get("kwargs"), Mapping):
         return _CLASSES.get(str(name[-1]).removesuffix("Chunk"))
@@ -118,7 +117,7 @@ def preferred(possible: frozenset[str], favored: str = "") -> str:
 
 
 def narrow(possible: frozenset[str], messages: Sequence[Any], first_index: int) -> frozenset[str]:
-    """The formats that are still possible after these messages, of those that were before."""
+    """Those of the possible formats that also allow these messages."""
     if first_index == 0 and messages:
         _refuse_other_programs(messages)
     for index, item in enumerate(messages, first_index):
@@ -139,7 +138,7 @@ def narrow(possible: frozenset[str], messages: Sequence[Any], first_index: int) 
 
 
 def _refuse_other_programs(messages: Sequence[Any]) -> None:
-    """Refuse a list in which every object has a `type` that nobody knows: it is no conversation."""
+    """Reject a list in which every object has an unknown `type`: it is not a conversation."""
     first: Mapping[str, Any] | None = None
     for index, item in enumerate(messages):
         if type(item) is dict and "role" in item:
@@ -163,7 +162,7 @@ def _unknown(index: int, fields: Mapping[str, Any]) -> FormatError:
 
 
 def list_to_pass(fields: Mapping[str, Any]) -> str:
-    """A sentence that names what in this object could be the conversation; empty where nothing could."""
+    """A sentence that names the field that could be the conversation; empty if there is none."""
     lists = [
         key
         for key, held in fields.items()
@@ -180,7 +179,7 @@ def _may_be_message(value: Any) -> bool:
 
 
 def _common(item: Any) -> frozenset[str] | None:
-    """The answer for the commonest messages, found quickly because every new one passes here."""
+    """The answer for the most common messages, kept fast because every new message passes through here."""
     if type(item) is not dict:
         return None
     role, content = item.get("role"), item.get("content")
@@ -190,7 +189,7 @@ def _common(item: Any) -> frozenset[str] | None:
         if role == "tool" and "tool_call_id" in item:
             return _CHAT_ONLY
     if len(item) == 3 and role == "assistant" and (content is None or type(content) is str):
-        # The third field is the calls: nobody else has such a one beside the content.
+        # The third field is the calls; no other format has such a field next to the content.
         return _CHAT_ONLY if type(item.get("tool_calls")) is list and item["tool_calls"] else None
     return None
 
@@ -204,7 +203,7 @@ def fits(messages: Sequence[Any], name: str) -> bool:
 
 
 def candidates_for(item: Any, index: int) -> frozenset[str]:
-    """The formats this one object could be in; empty when it fits none."""
+    """The formats that this object could be in; empty if it fits none."""
     if type(item) is not dict and (own := _CLASS_FORMATS.get(_package(item))) is not None:
         return frozenset({own})
     fields = as_mapping(item, index)
@@ -224,7 +223,7 @@ def candidates_for(item: Any, index: int) -> frozenset[str]:
         return possible & {BEDROCK}
     possible &= _PLAIN
     if kind == "message":
-        # Anthropic's own response objects say `type: message` too.
+        # Anthropic's own response objects have `type: message` too.
         possible &= {RESPONSES, ANTHROPIC}
     if "tool_call_id" in fields or fields.get("tool_calls") or fields.get("function_call"):
         possible &= {CHAT}
@@ -240,7 +239,7 @@ def candidates_for(item: Any, index: int) -> frozenset[str]:
 
 
 def _whose_parts(parts: Sequence[Any]) -> frozenset[str]:
-    """The AI SDK's parts have a type, Gemini's have one field that says what they are."""
+    """AI SDK parts have a type; Gemini parts have one field that names their type."""
     typed = [isinstance(part, Mapping) and "type" in part for part in parts]
     return frozenset({UI} if all(typed) else _NONE) | ({GEMINI} if not any(typed) else _NONE)
 

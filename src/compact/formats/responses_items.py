@@ -1,4 +1,4 @@
-"""Items of the Responses API: which are calls, which are their outputs, and where each keeps its text."""
+"""Items of the Responses API: which are calls, which are outputs, and where each keeps its text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compact.formats.openai_chat import content_part
 from compact.model.message import File, Image, Opaque, Text, ToolCall, ToolResult, json_kind
 
 _VOLATILE = frozenset({"id", "status", "created_by", "meta", "call_id", "type"})
-# Type of a call → the name it goes by and the fields that may hold what it asks for.
+# Type of a call → its tool name and the fields that may hold its arguments.
 _CALLS: dict[str, tuple[str, tuple[str, ...]]] = {
     "computer_call": ("computer", ("actions", "action")),
     "local_shell_call": ("local_shell", ("action",)),
@@ -58,7 +58,7 @@ def message_part(raw: Any, index: int, where: str) -> Text | Image | File | Opaq
 
 
 def call_of(item: Mapping[str, Any], kind: str, index: int) -> ToolCall | None:
-    """The call that an item makes; None when nothing has to answer it by its id."""
+    """The call that an item makes; None if no output has to refer to its id."""
     if kind in ("function_call", "custom_tool_call"):
         return ToolCall(
             required_id(item, "call_id", index, kind),
@@ -77,14 +77,14 @@ def call_of(item: Mapping[str, Any], kind: str, index: int) -> ToolCall | None:
         asked = next((item[key] for key in keys if item.get(key) is not None), None)
         return ToolCall(required_id(item, "call_id", index, kind), name, asked)
     if kind.endswith("_call") and isinstance(call_id, str) and call_id:
-        # A call of a kind that came after this was written: its id must still find its output.
+        # A call of a type added to the API later: its id must still match its output.
         asked = {key: value for key, value in item.items() if key not in _VOLATILE}
         return ToolCall(call_id, kind.removesuffix("_call"), asked)
     return None
 
 
 def result_of(item: Mapping[str, Any], kind: str, index: int) -> ToolResult | None:
-    """The result that an item brings; None when it answers no call by its id."""
+    """The result that an item holds; None if it does not refer to a call by id."""
     name = item.get("name")
     name = name if isinstance(name, str) else None
     if kind in ("function_call_output", "custom_tool_call_output"):
@@ -96,7 +96,7 @@ def result_of(item: Mapping[str, Any], kind: str, index: int) -> ToolResult | No
     if kind == "shell_call_output":
         return _shell(item, index, kind)
     if kind == "local_shell_call_output":
-        # The API calls the field `id`, the Agents SDK writes `call_id`.
+        # The API names the field `id`, the Agents SDK writes `call_id`.
         key = "call_id" if item.get("call_id") is not None else "id"
         return ToolResult(required_id(item, key, index, kind), required_text(item, "output", index, kind))
     if kind == "apply_patch_call_output":
@@ -126,9 +126,9 @@ def result_of(item: Mapping[str, Any], kind: str, index: int) -> ToolResult | No
 
 
 def with_output(item: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
-    """The item with this text as its output, in the shape that its type demands.
+    """The item with this text as its output, in the shape that its type requires.
 
-    Outputs that can hold no text (a tool_search_output holds tool definitions) stay as they are.
+    Outputs that cannot hold text (a tool_search_output holds tool definitions) stay as they are.
     """
     kind = item.get("type")
     if kind == "computer_call_output":
@@ -145,7 +145,7 @@ def with_output(item: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
 
 
 def answer_to(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
-    """The item that answers a Responses call, in the shape that the call's type demands."""
+    """The item that answers a Responses call, in the shape that the call's type requires."""
     kind, by_id = call.get("type"), {"call_id": result.call_id}
     if kind == "local_shell_call":
         return {"type": "local_shell_call_output", "id": result.call_id, "output": result.text}
@@ -222,7 +222,7 @@ def _failed(chunk: Mapping[str, Any]) -> bool:
 
 
 def _shell_chunk(item: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """One chunk for all, with the outcome that shows whether the command failed."""
+    """One chunk for the whole output, with an outcome that shows whether the command failed."""
     output = item.get("output")
     chunks = [part_mapping(raw, 0, "chunk") for raw in output] if is_array(output) else []
     first = next((chunk for chunk in chunks if _failed(chunk)), chunks[0] if chunks else {})

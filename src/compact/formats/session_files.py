@@ -1,8 +1,8 @@
-"""Session files of coding agents, read as the conversation they hold.
+"""Reads the conversation in session files of coding agents.
 
-Claude Code writes one line for each block of a reply, with the message inside `message`; Codex writes
+Claude Code writes one line for each block of a reply, with the message inside `message`. Codex writes
 Responses items inside `payload`. Lines that were never part of a prompt (snapshots, events, side chains of
-subagents) are skipped. What comes out is in the provider's own format.
+subagents) are skipped. The result is in the provider's own format.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SessionFile(NamedTuple):
 
 
 def read_session_file(lines: Sequence[Any]) -> SessionFile | None:
-    """The conversation of a session file; None where the lines are something else."""
+    """The conversation of a session file; None if the lines are something else."""
     if not lines or not all(isinstance(line, Mapping) and "role" not in line for line in lines):
         return None
     if any(_is_claude_code(line) for line in lines):
@@ -64,10 +64,10 @@ def _claude_code(lines: Sequence[Mapping[str, Any]]) -> SessionFile:
         reply = replies.get(str(entry.get("id")))
         content = entry.get("content")
         if reply is not None and isinstance(content, list):
-            # The blocks of one reply stand on several lines; the results of its calls may come in between.
+            # The blocks of one reply are on several lines, possibly with results of its calls in between.
             reply["content"] = [*reply["content"], *content]
             continue
-        # Id, model and usage are the reply's; sent back they would be refused.
+        # Id, model and usage describe the reply; the API rejects them in a request.
         message = {"role": entry["role"], "content": content}
         if isinstance(entry.get("id"), str) and isinstance(content, list):
             replies[entry["id"]] = message

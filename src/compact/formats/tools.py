@@ -1,4 +1,4 @@
-"""Tool definitions in every spelling, read for their names and for counting."""
+"""Tool definitions in any spelling, read for their names and for counting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SCHEMAS = ("parameters", "input_schema", "inputSchema", "params_json_schema")
 
 
 class ToolParts(NamedTuple):
-    """What a model sees of a tool; `name` is None only when the definition has no name and no type."""
+    """What a model sees of a tool; `name` is None only if the definition has neither a name nor a type."""
 
     name: str | None
     description: str
@@ -32,7 +32,7 @@ def tool_names(tools: Sequence[Any] | Mapping[str, Any] | None) -> list[str | No
 
 
 def tool_parts(tool: Any) -> ToolParts:
-    """Name, description and JSON schema of one tool; a hosted tool goes by its type and has no schema."""
+    """Name, description and JSON schema of one tool; a hosted tool is named by its type and has no schema."""
     fields = _fields(tool)
     inner = fields.get("function") or fields.get("custom")
     if isinstance(inner, Mapping):
@@ -62,6 +62,6 @@ def _fields(tool: Any) -> Mapping[str, Any]:
     if callable(dump):
         dumped = dump(by_alias=True, exclude_unset=True)
         return dumped if isinstance(dumped, Mapping) else {}
-    # Framework objects, such as the Agents SDK's FunctionTool, are read by attribute.
+    # Objects of frameworks, such as the Agents SDK's FunctionTool, are read by attribute.
     names = ("type", "name", "description", *_SCHEMAS)
     return {key: getattr(tool, key) for key in names if getattr(tool, key, None) is not None}
