@@ -25,7 +25,7 @@ from compact.ports import TokenCounter
 
 KINDS = ("auto", "tiktoken", "estimate", "chars4")
 
-# Weights fitted to the vendor's tokenizer, and what they still need on top.
+# Weights fitted to the vendor's tokenizer, and the margin they still need.
 _ESTIMATES: dict[Vendor, tuple[str, Weights, float]] = {
     Vendor.OPENAI: ("o200k", O200K, 1.0),
     Vendor.CLAUDE_TO_4_6: ("claude-to-4.6", CLAUDE_TO_4_6, 1.15),
@@ -35,7 +35,7 @@ _ESTIMATES: dict[Vendor, tuple[str, Weights, float]] = {
     Vendor.OTHER: ("o200k", O200K, 1.2),
 }
 _BEFORE_O200K = re.compile(r"gpt-?(?:2|3|4(?:$|-))|davinci|babbage|text-")
-# How many of the vendor's tokens an OpenAI token, or four characters, can be: the 99th percentile measured
+# How many of the vendor's tokens one OpenAI token, or four characters, can be: the 99th percentile, measured
 # on agent text.
 _FOREIGN_MARGINS: dict[Vendor, float] = {
     Vendor.OPENAI: 1.0,
@@ -45,8 +45,8 @@ _FOREIGN_MARGINS: dict[Vendor, float] = {
     Vendor.SMOLLM2: 2.0,
     Vendor.OTHER: 1.2,
 }
-# Text is counted exactly, but its chat template spends up to 2.5 tokens more on a message than is added for
-# one. With this and the usual reserve even a window full of one-word messages fits.
+# Text is counted exactly, but the chat template spends up to 2.5 tokens per message more than we add. With
+# this margin and the usual reserve, even a window full of one-word messages fits.
 _SMOLLM2_MARGIN = 1.1
 
 
@@ -60,10 +60,10 @@ def counter_for(
 ) -> TokenCounter:
     """The counter for a model id. `count()` is the raw count; multiply by `margin` before comparing.
 
-    "auto" counts OpenAI models and the local one exactly and estimates all others with their vendor's
-    weights. `cache_dir` is a folder in tiktoken's cache layout (its TIKTOKEN_CACHE_DIR); without
-    `allow_download` nothing touches the network. Where exact counts cannot be had, the counter estimates and
-    `on_warning` is called once (default: a RuntimeWarning). Vocabularies are loaded by the first count.
+    "auto" counts OpenAI models and the local model exactly and estimates all others with their vendor's
+    weights. `cache_dir` is a folder in tiktoken's cache layout (its TIKTOKEN_CACHE_DIR). Without
+    `allow_download` nothing uses the network. If exact counts are not available, the counter estimates and
+    calls `on_warning` once (default: a RuntimeWarning). The first count loads the vocabulary.
     """
     if not isinstance(model, str):
         raise ConfigError(f"model must be the id of a model, not {shown(model)}", "model")
@@ -71,7 +71,7 @@ def counter_for(
         raise ConfigError(f"counter must be one of {', '.join(KINDS)}, not {shown(kind)}", "counter")
     vendor = vendor_of(model)
     if vendor is Vendor.SMOLLM2 and kind == "auto" and _tiktoken_installed():
-        # The vocabulary is in the weights; who runs them on another machine has not got it here.
+        # The vocabulary is part of the weights, so it is missing here if the model runs on another machine.
         own_source = vocabulary.find("smollm2")
         if own_source is not None:
             return TiktokenCounter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CharsCounter:
-    """A quarter of the characters, rounded up. Poor on code, JSON and CJK; kept for those who ask for it."""
+    """A quarter of the characters, rounded up. Poor on code, JSON and CJK; available on request."""
 
     name = "chars4"
     exact = False

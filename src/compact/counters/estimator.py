@@ -1,6 +1,6 @@
-"""Estimate tokens from the kinds of bytes in a text, with weights fitted for each vendor's tokenizer.
+"""Estimates tokens from the kinds of bytes in a text, with weights fitted to each vendor's tokenizer.
 
-A tokenizer spends about one token on a word, on a few digits, on a run of punctuation, and a share of a
+A tokenizer spends about one token on a word, on a few digits, on a run of punctuation, and a fraction of a
 token on a character of a larger script. Counting those kinds is several times faster than tokenizing and
 needs no vocabulary.
 """
@@ -56,9 +56,9 @@ for _index, _members in enumerate(_SCRIPTS):
 _CONTROLS = bytes(b for b in range(0x20) if b not in _NEWLINES + _BLANKS) + b"\x7f"
 _NOT_CONTROLS = bytes(b for b in range(0x100) if b not in _CONTROLS)
 
-# Rulers such as "========" are a token or two however long they are; counted as pairs they would be many.
+# Rulers such as "========" are one or two tokens at any length; counted as pairs they would be many.
 _RULERS = tuple(character * 8 for character in (b"=", b"-", b"*", b"#", b"_", b"~", b"."))
-# Small in any real text, but a megabyte of rulers, newlines or NULs must not count as nothing.
+# Negligible in real text, but a megabyte of rulers, newlines or NULs must not count as nothing.
 _RULER_TOKENS = 1 / 8
 _FURTHER_NEWLINE_TOKENS = 1 / 16
 _CONTROL_TOKENS = 1 / 2
@@ -66,7 +66,7 @@ _CONTROL_TOKENS = 1 / 2
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Tokens for one of each kind; fitted against the vendor's tokenizer."""
+    """Tokens per item of each kind, fitted to the vendor's tokenizer."""
 
     letter: float
     letter_run: float
@@ -90,7 +90,7 @@ O200K = Weights(
     (0.45, 1.0, 0.38, 0.30, 0.36, 0.39, 0.32, 0.50, 0.69, 0.78, 0.67, 1.5, 2.4),
     border_share=0.15,
 )  # fmt: skip
-# The vocabulary before o200k: the same on ASCII, far dearer on most other scripts.
+# The vocabulary before o200k: the same on ASCII, far more expensive on most other scripts.
 CL100K = replace(O200K, scripts=(1.9, 1.9, 1.02, 0.55, 0.94, 1.05, 1.1, 0.55, 0.98, 1.15, 1.15, 1.6, 2.6))
 CLAUDE_TO_4_6 = Weights(
     0.13, 0.71, 1.04, 0.35, 0.63, 2.01, 0.86, 0.21, 1.82, 0.02,
@@ -104,7 +104,7 @@ GEMINI = Weights(
     0.15, 0.32, 0.26, 1.01, 0.22, 2.03, 0.99, 0.22, 2.01, 0.0,
     (0.84, 0.86, 0.45, 0.27, 0.37, 0.30, 0.42, 0.22, 0.42, 0.62, 0.63, 2.13, 2.01),
 )  # fmt: skip
-# A small vocabulary of mostly English: every digit is a token, and other scripts come in bytes.
+# A small, mostly English vocabulary: every digit is a token, and other scripts are split into bytes.
 SMOLLM2 = Weights(
     0.084, 0.66, 1.68, 1.04, 0.12, 0.72, 1.03, 0.30, 1.25, 0.0,
     (3.71, 3.80, 0.99, 0.89, 1.21, 1.55, 0.74, 1.41, 1.77, 1.91, 2.74, 2.74, 3.04),
@@ -126,7 +126,7 @@ def estimate(text: str, weights: Weights) -> int:
             total += _RULER_TOKENS * data.count(ruler)
             data = data.replace(ruler, b"")
     total += _CONTROL_TOKENS * len(data.translate(None, _NOT_CONTROLS))
-    # A leading separator gives every run a border on its left, so that runs are counted by their start.
+    # A leading separator gives every run a left border, so that runs can be counted by their starts.
     data = b"\0" + data
     words = data.translate(_WORDS)
     letters, digits = words.count(b"a"), words.count(b"d")
@@ -151,7 +151,7 @@ def _words(words: bytes, letters: int, digits: int, weights: Weights) -> float:
     if digits:
         total += weights.digit_run * (words.count(b" d") + after_letter)
     borders = min(after_digit + after_letter, weights.border_share * (letters + digits))
-    # No tokenizer spends more than one token on a byte, whatever the weights add up to.
+    # No tokenizer spends more than one token per byte, whatever the weights add up to.
     return min(total + weights.letter_digit_border * borders, letters + digits)
 
 

@@ -1,4 +1,4 @@
-"""Whose tokenizer a model id means: vendor, and for Claude the version."""
+"""Which tokenizer a model id implies: the vendor and, for Claude, the version."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def bare_name(model: str) -> str:
     if name.startswith("ft:"):
         return name.split(":")[1]
     head, _, tail = name.partition(":")
-    # "openai:gpt-4o" names a provider first, "claude-…-v2:0" and "llama3:8b" end in a version or size.
+    # "openai:gpt-4o" begins with a provider; "claude-…-v2:0" and "llama3:8b" end with a version or size.
     return tail if head.isalpha() and not tail[:1].isdigit() and tail else head
 
 
 def provider_of(model: str) -> str:
-    """Whose message format a model is usually asked in: "openai", "anthropic", or "" where nobody knows."""
+    """The provider whose message format a model usually takes: "openai", "anthropic", or "" if unknown."""
     vendor = vendor_of(model)
     if vendor in (Vendor.CLAUDE_TO_4_6, Vendor.CLAUDE_FROM_4_7):
         return "anthropic"
@@ -42,7 +42,7 @@ def provider_of(model: str) -> str:
 
 
 def vendor_of(model: str) -> Vendor:
-    """The vendor by name, else by provider prefix; a Claude without a version is taken for a new one."""
+    """The vendor by name, else by provider prefix; a Claude without a version counts as a new one."""
     lowered = model.strip().lower()
     name = bare_name(model)
     if "claude" in lowered:

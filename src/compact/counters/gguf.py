@@ -27,8 +27,8 @@ _NUMBERS = {
 _STRING, _ARRAY = 8, 9
 _TOKENS, _TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 _ORDINARY = 1
-# How each kind of vocabulary splits text before merging, by the name that the file gives it. Digits stand
-# alone, so blanks before one are not held back for it.
+# How each kind of vocabulary splits text before merging, by the name that the file gives it. Each digit is
+# a piece of its own, so the spaces before it are not kept for it.
 _SPLITS = {
     "smollm": r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+",
 }
@@ -43,7 +43,7 @@ def encoding_of(path: Path) -> Encoding:
     split = _SPLITS.get(found.get("tokenizer.ggml.pre", ""))
     if split is None:
         raise ValueError(f"{path.name} has no vocabulary of a known kind")
-    # Ids grow in the order in which pairs were merged, and that is what a rank is.
+    # Ids increase in the order in which pairs were merged, which is exactly what ranks are.
     ranks = {
         _bytes(token): rank
         for rank, (token, kind) in enumerate(zip(found[_TOKENS], found[_TYPES], strict=True))
@@ -92,7 +92,7 @@ def _bytes(token: str) -> bytes:
 
 @cache
 def _byte_names() -> dict[str, int]:
-    """Such vocabularies write bytes as printable characters: themselves, or from U+0100 on."""
+    """These vocabularies write bytes as printable characters: themselves, or from U+0100 on."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     names = {chr(byte): byte for byte in plain}
     others = [byte for byte in range(0x100) if byte not in set(plain)]

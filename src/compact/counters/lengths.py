@@ -1,6 +1,6 @@
-"""How many tokens a text has, by the quickest means that is installed: gigatoken, else tiktoken itself.
+"""The number of tokens in a text, by the fastest installed means: gigatoken, else tiktoken itself.
 
-gigatoken gives tiktoken's own tokens from tiktoken's own ranks, some fifteen times as fast.
+gigatoken computes tiktoken's own tokens from tiktoken's own ranks, about fifteen times as fast.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Length = Callable[[str], int]
 _NO_SPECIAL: set[str] = set()
 _TOKEN_BYTES = 4
 
-# What gigatoken calls the split of an encoding, and the tokens of a text on which all splits differ. It is
-# asked for them once: a version that counts otherwise is not used.
+# gigatoken's name for the split of an encoding, and the tokens of a text on which all splits differ. The text
+# is counted once as a check: a version with a different result is not used.
 _PROBE = (
     "We'LL'VE doN'T parseXMLHttpRequest don'ts 1234567 //\n\n\r\n  x ½ǅ 漢字かな🙂\u0301"
     " </s>\n__init__\u3000./\n "
@@ -39,7 +39,7 @@ _loading = threading.Lock()
 
 
 def length_of(source: vocabulary.Source) -> Length:
-    """Loaded once a process (about half a second); raises VocabularyUnavailable."""
+    """Loaded once per process (about half a second); raises VocabularyUnavailable."""
     with _loading:
         length = _lengths.get(source.encoding)
         if length is None:
@@ -53,19 +53,19 @@ def of_encoding(encoding: Encoding) -> Length:
 
     def length(text: str) -> int:
         try:
-            # The buffer that `encode_to_numpy` reads: as long as the list that `encode` would make of it. Not
+            # The buffer that `encode_to_numpy` reads is as long as the list that `encode` would return. Not
             # `encode_ordinary`: it panics, past `except Exception`, where these raise ValueError.
             buffer = encoding._core_bpe.encode_to_tiktoken_buffer(text, _NO_SPECIAL)
             return memoryview(buffer).nbytes // _TOKEN_BYTES
         except (AttributeError, UnicodeEncodeError):
-            # A version without that buffer, or a lone surrogate, which only `encode` replaces.
+            # This version has no such buffer, or the text has a lone surrogate, which only `encode` replaces.
             return len(encoding.encode(text, disallowed_special=()))
 
     return length
 
 
 def _quick(source: vocabulary.Source) -> Length | None:
-    """gigatoken's count; None where it is not installed or cannot do it."""
+    """gigatoken's count; None if it is not installed or does not support the encoding."""
     split, expected = _QUICK.get(source.encoding, ("", 0))
     if not split:
         return None
@@ -76,7 +76,7 @@ def _quick(source: vocabulary.Source) -> Length | None:
     from tempfile import NamedTemporaryFile
 
     def build() -> Any:
-        # It reads plain files only; ours is packed, or was just downloaded.
+        # It reads only plain files; ours is compressed or was just downloaded.
         with NamedTemporaryFile(suffix=".tiktoken") as file:
             file.write(vocabulary.read(source))
             file.flush()
@@ -85,7 +85,7 @@ def _quick(source: vocabulary.Source) -> Length | None:
     try:
         encode = build()
     except Exception:
-        # Whatever it is, tiktoken reports it better or has no such trouble.
+        # Whatever the error is, tiktoken either reports it better or does not have it.
         return None
     counted, resident = 0, _resident()
     renewing = threading.Lock()
@@ -93,14 +93,14 @@ def _quick(source: vocabulary.Source) -> Length | None:
     def renew() -> None:
         nonlocal encode, counted, resident
         if not renewing.acquire(blocking=False):
-            return  # another thread is at it; the old one counts as well
+            return  # Another thread is replacing it; the old one still counts.
         try:
             counted = 0
             if resident is None or (_resident() or 0) - resident > _GROWN:
                 encode = build()
                 resident = _resident()
         except Exception:
-            pass  # the old one goes on, and it is tried again after as much text
+            pass  # Keep the old one, and try again after as much text.
         finally:
             renewing.release()
 
@@ -112,14 +112,14 @@ def _quick(source: vocabulary.Source) -> Length | None:
         try:
             return len(encode(text))
         except TypeError:
-            # A lone surrogate; replaced just as tiktoken does.
+            # A lone surrogate, replaced as tiktoken does.
             return len(encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")))
 
     return length if length(_PROBE) == expected else None
 
 
 def _resident() -> int | None:
-    """Bytes of memory that the process has; None where the system does not say."""
+    """Bytes of memory that the process uses; None if the system does not report it."""
     import os
 
     try:

@@ -8,7 +8,7 @@ from compact.ports import TokenCounter
 
 
 def with_margin(tokens: int, counter: TokenCounter) -> int:
-    """Raw tokens with what the counter adds where its tokenizer is not the model's own."""
+    """Raw tokens plus what the counter adds if its tokenizer is not the model's own."""
     return tokens if counter.margin == 1.0 else ceil(tokens * counter.margin)
 
 

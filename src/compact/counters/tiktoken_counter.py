@@ -10,14 +10,14 @@ from compact.counters import vocabulary
 from compact.counters.estimator import CL100K, O200K, SMOLLM2, estimate
 from compact.counters.lengths import Length, length_of
 
-# Half a million blanks in a row overflow the tokenizer's regex stack, and long unbroken runs merge slowly.
-# Text is therefore counted in blocks, cut where a token ends in any case.
+# Half a million spaces in a row overflow the tokenizer's regex stack, and long unbroken runs merge slowly. So
+# text is counted in blocks, cut where a token always ends.
 BLOCK = 65_536
 _SLACK = 8_192
 _SMALL_BLOCK = 4_096
-# No token holds a letter or digit and then one of these, and a cut there changes no match before it.
+# No token has a letter or digit followed by one of these, and a cut there changes no match before it.
 _TOKEN_END = re.compile(r"(?<=[^\W_])(?=[ \n\t.,;:)\]}\"。、，])")
-# Larger than any window: the size matters to about a percent, the time to count it exactly does not.
+# Larger than any window: an estimate within about a percent is enough, and an exact count takes too long.
 SAMPLE_ABOVE = 8_000_000
 _SAMPLES = 64
 _STAND_INS = {"o200k_base": O200K, "o200k_harmony": O200K, "smollm2": SMOLLM2}
@@ -26,8 +26,8 @@ _STAND_INS = {"o200k_base": O200K, "o200k_harmony": O200K, "smollm2": SMOLLM2}
 class TiktokenCounter:
     """Counts with one encoding, loaded at the first count and shared by the process.
 
-    If the vocabulary turns out to be unusable, the counter estimates from then on, `exact` becomes False
-    and `on_warning` is called once.
+    If the vocabulary turns out to be unusable, the counter estimates from then on, sets `exact` to False
+    and calls `on_warning` once.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class TiktokenCounter:
         return _count_sample(length, text)
 
     def warm(self) -> bool:
-        """Load the vocabulary now (about half a second), from any thread; False if it cannot be had."""
+        """Load the vocabulary now (about half a second), from any thread; False if it is not available."""
         return (self._length or self._load()) is not None
 
     def _load(self) -> Length | None:
@@ -99,7 +99,7 @@ def _count_blocks(length: Length, text: str) -> int:
         cut = _TOKEN_END.search(text, earliest, start + BLOCK)
         end = cut.start() if cut else start + BLOCK
         block = text[start:end]
-        # Megabytes of one character are the slowest text there is, and the same block again and again.
+        # Megabytes of one character are the slowest text there is, and they repeat the same block.
         if block != previous:
             tokens = _count_block(length, block)
             previous = block
@@ -109,7 +109,7 @@ def _count_blocks(length: Length, text: str) -> int:
 
 
 def _count_sample(length: Length, text: str) -> int:
-    """Evenly spaced blocks stand for the whole."""
+    """Extrapolate from evenly spaced blocks."""
     step = len(text) // _SAMPLES
     counted = sum(
         _count_block(length, text[start : start + BLOCK]) for start in range(0, step * _SAMPLES, step)

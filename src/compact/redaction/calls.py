@@ -1,6 +1,6 @@
-"""Secrets that stand as arguments of a call: `setPassword("...")`, `login("me", "...")`.
+"""Secrets as arguments of a call: `setPassword("...")`, `login("me", "...")`.
 
-These rules read the decoded text (`decode.py`): there are no escapes to mind.
+These rules read the decoded text (`decode.py`), so they need not handle escapes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from compact.redaction import plausible
 from compact.redaction.grammar import Check, Rule
 
-# Not `get`, `read`, `ask`: what such a call is given is where the secret is, or what the prompt says.
+# Not `get`, `read`, `ask`: their argument says where the secret is, or is the prompt.
 _VERBS = (
     r"(?:set|with|use|put|add|change|update|reset|check|verify|validate|hash|encrypt|decrypt|compare|create|store|save|"
     r"assert|expect|make|new|from|configure|enter|type|fill|send|login|log_?in|auth|match|test|is|unlock|protect)\w{0,16}?"

@@ -1,6 +1,6 @@
-"""Secrets on command lines and in lines of appliances: the tables of `data/commands.toml` as rules.
+"""Secrets on command lines and in configurations of appliances: `data/commands.toml` as rules.
 
-These rules read the decoded text (`decode.py`): there are no escapes to mind.
+These rules read the decoded text (`decode.py`), so they need not handle escapes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _OPEN = r"[\"'`]?"
 _WORD = r"[^\s\"'`|;&]+"
 _LINE = r"[^\n|;&]*?"
 _VALUE = r"[^\s\"'`|;&-][^\s\"'`]*"
-# What looks typed has one of these, so that `user=bob` is passed over on the way to it.
+# A typed password has one of these, so `user=bob` is skipped on the way to it.
 _TYPED_VALUE = r"(?:[^\s\"'`|;&-][^\s\"'`]*)?[0-9!@#%^*+~][^\s\"'`]*"
-# A number or a word that says how the password of an appliance is written down.
+# A number or a word that says how an appliance encodes the password.
 _KIND = (
     r"(?:(?:[0-9]{1,2}|plain|plaintext|cipher|simple|clear|encrypted|hash|sha\d*|md5|ENC|ro|rw|read|write)"
     r"[ \t]+)?"
@@ -32,7 +32,7 @@ _STRONG_OPTION = (
 _WEAK_OPTION = r"token|access[_-]?key|auth|auth[_-]?key|key|bearer|credentials?|community|license"
 _OPTION = r"(?:^|[\s\"'`(\[,])--?[a-z0-9_.-]{0,40}?"
 _OPTION_END = r"(?:[ \t]+|[ \t]*[\"'`][ \t]*,\s*|=)[\"'`]?"
-# "pass --password and go on": the sentence goes on where a value could stand.
+# "pass --password and go on": the sentence continues where a value could be.
 _PROSE = re.compile(
     rb"(?i)(?:a|an|and|are|as|at|be|but|by|can|command|does|entry|field|file|flag|flags|for|from|has|if|in|instead|"
     rb"into|is|it|line|must|name|not|of|off|on|only|option|options|or|param|parameter|parameters|argument|arguments|"
@@ -48,7 +48,7 @@ def _argument(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _short(value: bytes, before: bytes, after: bytes) -> bool:
-    """Behind a short option, where a port or a count may stand as well."""
+    """After a short option, where a port or a count is also possible."""
     return _argument(value, before, after) and not (value.isdigit() and len(value) < 6)
 
 
@@ -69,7 +69,7 @@ def _random(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _words(text: str) -> str:
-    """`use * X` of the table as a pattern."""
+    """`use * X` from the table as a pattern."""
     return _BLANK.join(_WORD if word == "*" else word for word in text.split(" "))
 
 
@@ -108,13 +108,13 @@ def _client(entry: dict[str, Any]) -> list[Rule]:
 
 
 def _literal(line: str) -> str:
-    """The longest stretch of a line of the table that is plain words, which every text it matches holds."""
+    """The longest run of plain words in a line of the table; every text that the line matches contains it."""
     runs = re.split(r"[ ]?[*#][ ]?|[ ]?\S*[\\(\[]\S*[ ]?", line)
     return _BLANK.join(max(runs, key=len).split(" "))
 
 
 def _gap(line: str) -> str:
-    """What may stand between the words of a line of the table and the password."""
+    """What may come between the words of a line of the table and the password."""
     if line.endswith(" #"):
         return rf"{_BLANK}{_KIND}"
     return r"[ \t]*" if line.endswith((":", "=")) else _BLANK
@@ -133,7 +133,7 @@ def _appliances() -> tuple[Rule, ...]:
     line_start = r"(?:^|[#>$%;\"'`])[ \t]*(?:[0-9]+[ \t]+)?"
     return (
         _appliance(listed["anywhere"], r"\b", _option),
-        # What goes on behind a blank is a sentence, unless the value looks like a password.
+        # Text that continues after a space is a sentence, unless the value looks like a password.
         _appliance(listed["line_start"], line_start, _option, r"[ \t]*(?:$|[\r\n\"'`])"),
         _appliance(listed["line_start"], line_start, _typed),
     )

@@ -1,8 +1,8 @@
-"""A text as its reader sees it: escapes and disguises undone, with the way back.
+"""A text as its reader sees it, without escapes and disguises, and a map back to the original.
 
 `pass\\u0077ord`, a full-width or Cyrillic letter, a color code or a zero-width space inside a name hide it
-from every pattern. So the rules also read a decoded copy, and what they find there is mapped back to where it
-stands in the text.
+from every pattern. So the rules also read a decoded copy, and their findings are mapped back to positions in
+the original text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compact.core import seeming
 from compact.redaction.engine import Span, matcher, unanchored
 
 _UNIT = "u[0-9A-Fa-f]{4}"
-# Runs of equal depth only, so that all characters of a run have the same width in the text.
+# Only runs of equal depth, so that all characters of a run have the same width in the text.
 _ESCAPED = (
     rf"(?:\\{_UNIT})+|(?:\\{{2}}{_UNIT})+|(?:\\{{3}}{_UNIT})+|\\{{4,8}}{_UNIT}|"
     r"\\{1,8}(?:x1[Bb]|033|e\[)"
@@ -28,18 +28,19 @@ _HIDDEN = (
     r"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad|\xcd\x8f|\xe1\xa0\x8e|"
     r"\xef\xb8[\x80-\x8f]|\xe1\x85[\x9f\xa0]|\xe3\x85\xa4)+"
 )
-# Latin letters and digits in other forms: full-width, of mathematics, in circles.
+# Latin letters and digits in other forms: full-width, mathematical, circled.
 _FORMS = (
     r"(?:\xef(?:\xbc[\x90-\x99\xa1-\xba\xbf]|\xbd[\x81-\x9a]))+|(?:\xf0\x9d[\x90-\x9f][\x80-\xbf])+|"
     r"(?:\xe2\x92[\xb6-\xbf]|\xe2\x93[\x80-\xa9])+|(?:\xed\xa0\xb5\xed[\xb0-\xbf][\x80-\xbf])+"
 )
 _LETTERS = seeming.LETTERS + seeming.LETTERS.upper()
 _ALIKE = f"(?:{'|'.join(letter.encode().decode('latin-1') for letter in _LETTERS)})+"
-# Another script's letters count inside a Latin word only: "пароль" is a word of its own.
+# Letters of another script count only inside a Latin word: "пароль" is a word of its own.
 _MIXED = rf"[A-Za-z_]{_ALIKE}|{_ALIKE}[A-Za-z_]"
 _DEPTH = re.compile(rb"\\+u")
 _CONTINUATION = bytes(range(0x80, 0xC0))
-# Same length, so no map is needed: the backslash becomes a blank, which every rule allows there.
+# The length stays the same, so no map is needed: the backslash becomes a space, which every rule allows
+# there.
 _LAYOUT = ((b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"), (b'\\"', b' "'), (b"\\'", b" '"))
 _DEEPEST = 8
 _SHORT_RUN = 64
@@ -47,12 +48,12 @@ _BRACKET = ord("[")
 
 
 def characters(data: bytes) -> int:
-    """How many characters begin in UTF-8 `data`."""
+    """The number of characters that begin in UTF-8 `data`."""
     return len(data.translate(None, _CONTINUATION))
 
 
 class _Edits:
-    """What was replaced, in order: its place in the text, its place in the copy, its number of characters."""
+    """The replacements, in order: position in the text, position in the copy, number of characters."""
 
     __slots__ = ("_counts", "_ends", "_places", "_starts", "_stops", "copy")
 
@@ -82,7 +83,7 @@ class _Edits:
         pieces.append(data[last:])
         self.copy = b"".join(pieces)
         self._starts, self._stops, self._places, self._counts = starts, stops, places, counts
-        self._ends = ends or places  # What was only taken out has no length.
+        self._ends = ends or places  # Removed text has no length.
 
     def __bool__(self) -> bool:
         return bool(self._starts)
@@ -96,9 +97,9 @@ class _Edits:
         return result
 
     def _place(self, at: int, last: tuple[int, int, int]) -> tuple[int, int, tuple[int, int, int]]:
-        """Where the byte `at` of the copy stands in the text, from and to.
+        """The range in the text that the byte `at` of the copy comes from.
 
-        `last` (edit, place, characters before it) makes ascending questions about one run linear together.
+        `last` (edit, place, characters before it) keeps ascending lookups in one run linear in total.
         """
         index = bisect_right(self._places, at) - 1
         if index < 0:
@@ -140,7 +141,7 @@ class Decoded:
 
     @property
     def had_hidden(self) -> bool:
-        """Whether letters were decoded or invisible characters taken out."""
+        """Whether letters were decoded or invisible characters removed."""
         return bool(self._stages)
 
     def _edited(self, data: bytes, edits: _Edits) -> bytes:
@@ -175,7 +176,7 @@ def _disguised(data: bytes) -> Iterator[Span]:
 
 
 def _every(pattern: str, data: bytes, listed: str = "") -> Iterator[Span]:
-    """re2 says faster that there is nothing, the standard engine lists many faster, and may look around."""
+    """re2 is faster if nothing matches; the standard engine lists many matches faster and may look around."""
     first = _matcher(pattern)(unanchored(), data, 0, len(data))[0][0]
     if first < 0:
         return iter(())
@@ -184,9 +185,9 @@ def _every(pattern: str, data: bytes, listed: str = "") -> Iterator[Span]:
 
 @functools.lru_cache(maxsize=1024)
 def _folded(run: bytes) -> bytes:
-    """As many characters as before, so that each has its place; a sign that is none of ours stays.
+    """As many characters as before, so that each keeps its position; unknown characters stay.
 
-    JSON escapes a letter of mathematics as two halves.
+    JSON escapes a mathematical letter as two halves.
     """
     letters = seeming.whole(run.decode("utf-8", "surrogatepass"))
     folded = seeming.plain(letters)
@@ -204,7 +205,7 @@ def _unescaped(run: bytes) -> bytes:
 
 @functools.lru_cache(maxsize=1024)
 def _short_unescaped(run: bytes) -> bytes:
-    """Kept, because a text escapes the same few letters again and again."""
+    """Cached, because a text escapes the same few letters again and again."""
     return _unescaped_now(run)
 
 
@@ -215,7 +216,7 @@ def _unescaped_now(run: bytes) -> bytes:
 
 
 def _laid_out(data: bytes) -> bytes:
-    """Escaped line breaks, tabs and quotes as what they stand for."""
+    """Escaped line breaks, tabs and quotes as the characters they represent."""
     for escaped, plain in _LAYOUT:
         data = data.replace(escaped, plain)
     for _ in range(_DEEPEST):

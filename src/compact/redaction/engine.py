@@ -8,14 +8,14 @@ from typing import Any
 
 Span = tuple[int, int]
 
-_MEMORY = 64 << 20  # With re2's default a large alternation drops from its fast engine to a slow one.
+_MEMORY = 64 << 20  # With re2's default, a large alternation falls back to a slow engine.
 
 
 def matcher(pattern: str) -> Callable[[Any, bytes, int, int], Sequence[Span]]:
-    """The pattern's first match between two positions, as a list with its span; (-1, -1) where there is none.
+    """The pattern's first match between two positions, as a list with its span; (-1, -1) if there is none.
 
-    Hostile texts make matches by the ten thousand, and re2's own match objects cost thrice the search; this
-    is what they are made from.
+    Hostile texts produce tens of thousands of matches, and re2's own match objects cost three times as much
+    as the search. This is the call that they are built on.
     """
     match: Callable[[Any, bytes, int, int], Sequence[Span]] = compile_bytes(pattern)._regexp.Match
     return match
@@ -36,7 +36,7 @@ def compile_pattern(pattern: bytes, *, latin: bool) -> Any:
 
 
 def re2_module() -> Any:
-    import re2  # Takes a while to load, so only when a redactor is made.
+    import re2  # Slow to load, so only when a redactor is created.
 
     return re2
 
@@ -47,6 +47,6 @@ def options(latin: bool) -> Any:
     options.max_mem = _MEMORY
     options.log_errors = False
     if latin:
-        # Bytes one by one: lone surrogates and broken UTF-8 can't hide a secret from a negated class.
+        # Byte by byte, so that lone surrogates and broken UTF-8 cannot hide a secret from a negated class.
         options.encoding = re2.Options.Encoding.LATIN1
     return options

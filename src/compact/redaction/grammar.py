@@ -1,9 +1,9 @@
-"""What a rule is, and the pieces of pattern that rules share.
+"""What a rule is, and the pattern pieces that rules share.
 
-Laws that keep a pass linear, also over hostile text (re2 alone only makes each single search linear):
-a pattern either matches as soon as its prefix stands, or what it waits for is also what would have to
-start its next match; and a refused candidate is left behind at its end, or at a value that cannot
-itself hold the start of another candidate beyond its separator.
+Two laws keep a pass linear even on hostile text (re2 alone makes only each single search linear). A pattern
+either matches as soon as its prefix is found, or what it waits for must also start its next match. And after
+a rejected candidate the search continues at its end, or at a value that cannot contain the start of another
+candidate beyond its separator.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Check = Callable[[bytes, bytes, bytes], bool]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Patterns are bytes written as Latin-1, without groups, so that re2 stays in its fastest engine."""
+    """Patterns are bytes written as Latin-1, without groups, so that re2 can use its fastest engine."""
 
     kind: str
     head: str
@@ -65,12 +65,12 @@ COLON = r"(?:[:=]|(?-i:\xef\xbc[\x9a\x9d])|\\+uff1[ad])"  # Also the full-width 
 _QUOTED_AND_REST = (
     r"(?:\"(?:[^\"\\\n]|\\[^\n])*\"\S*|'(?:[^'\\\n]|\\[^\n])*'\S*|\\+\"[^\"\n]*\"\S*|\\+'[^'\n]*'\S*)"
 )
-# A lone ":=", "=>", "|", "**", an escaped line break or the backslash of a line that goes on below would
-# otherwise be taken for the value.
+# Otherwise a lone ":=", "=>", "|", "**", an escaped line break or the backslash of a continued line would be
+# taken for the value.
 _NOT_YET = rf"(?:(?:[=>|*~`]{{1,3}}[0-9+-]{{0,2}}(?:\\+[nrt])*|(?:\\+[nrt])+|\\){WS}+)?"
 SEED_VALUE = rf"{_NOT_YET}(?:{_QUOTED_AND_REST}|\S+)"
 
-# Opening quotes and what they hold: plain, and in quotes that are themselves escaped.
+# Opening quotes and their content: plain, and in quotes that are themselves escaped.
 _OPEN = r"[bfru]{0,2}\\*[\"'`]"
 _QUOTED = (
     r"(?:[bfru]{0,2}\"(?:[^\"\\\n]|\\[^\n])+|[bfru]{0,2}'(?:[^'\\\n]|\\[^\n])+|\\+\"(?:[^\"\\\n]|\\[^\"\n])+|"
@@ -83,7 +83,7 @@ GAP = r"(?:[ \t]|(?-i:\xc2\xa0))*"
 SEP = rf"{GAP}(?::=|=>|={{1,3}}|:|(?-i:\xef\xbc[\x9a\x9d]))[`*]{{0,2}}{GAP}"
 ANNOTATED = rf"{GAP}\??:[ \t]*[A-Za-z_][A-Za-z_.|\[\] ]{{0,32}}={GAP}"
 
-# Before a short prefix: not inside a word, but behind an escape, a percent code or a color code.
+# Before a short prefix: not inside a word, but allowed after an escape, a percent code or a color code.
 BORDER = r"(?:[^A-Za-z0-9]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,12}m|^)"
 
 
@@ -98,7 +98,7 @@ def quoted(
 ) -> Rule:
     """A rule for `name` (with its separator) and a quoted value; the quotes stay.
 
-    `least` keeps values that the check would refuse for their length from becoming candidates at all.
+    `least` keeps values that the check would reject for their length from becoming candidates at all.
     """
     value = _QUOTED if least == 1 else re.sub(r"(?<=[)\]])\+(?=[|)])", f"{{{least},}}", _QUOTED)
     whole = rf"{name}{value}"

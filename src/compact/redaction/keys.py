@@ -1,4 +1,4 @@
-"""Which field names promise a secret, whatever their value looks like."""
+"""Field names that indicate a secret, whatever their value looks like."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PIN = 3
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s._:/-]+")
 
-# Any value goes.
+# Any value is redacted.
 _STRONG = re.compile(
     r"(?:^|_)(?:api_?keys?|x_api_key|passwords?|passwd|passphrase|passcode|pwd|secrets?|secret_value|"
     r"client_secret|secret_(?:access_)?key|access_key|(?:access|refresh|auth|bearer|id|session|security|oauth|csrf|"
@@ -23,7 +23,7 @@ _STRONG = re.compile(
     r"(?:proxy_)?authorization|(?:set_)?cookies?|credentials?|connection_string|client_key_data|"
     rf"auth_key|webhook_secret|signing_secret|psk|(?:{PASS_OWNERS})_?pass)(?:_?\d+)?$"
 )
-# Only a value that looks random goes: "token" is also a unit of text.
+# Only a value that looks random is redacted: "token" is also a unit of text.
 _WEAK = re.compile(r"(?:^|_)(?:token|auth|jwt|bearer|sid|sessid|key|[a-z]*pass|dsn|database_url)$")
 _ENDS_IN_PASS = re.compile(r"(?:^|_)(?:(?:en)?com|by|tres|sur|over|under)pass$")
 _PIN = re.compile(r"(?:^|_)pin(?:_?(?:code|number|no))?$")

@@ -1,4 +1,4 @@
-"""Secrets that a name gives away: assignments, fields, command-line flags, prose."""
+"""Secrets with a name: assignments, fields, command-line flags, prose."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NEEDS_WEAK = "pass|pwd|secret|token|credential|key"
 _WEAK_HOLDS = "[0-9]|[A-Za-z]{16}"
 _SAME_LINE = rf"{WS}*{COLON}{SAME_LINE_WS}*"
 _NEXT_LINE = rf"{WS}*{COLON}{SAME_LINE_WS}*[\r\n]{WS}*"
-# Deeper than its name, as in YAML, and alone on its line.
+# More deeply indented than its name, as in YAML, and alone on its line.
 _BELOW = r"[ \t]*:[ \t]*\r?\n[ \t]+"
 _UNDERLINED = r"[ \t]*\r?\n[ \t]*[=~-]{3,}[ \t]*(?:\r?\n[ \t]*){1,2}"
 _ALONE = r"[^\s\"'`:,;<>(){}\[\]\\|#-][^\s]*"
@@ -49,7 +49,7 @@ _NOT_SECRET_KEYS = (b"PUBLIC", b"PRIMAR", b"FOREIG", b"CACH", b"SOR", b"PARTITIO
 
 
 def _given(value: bytes, before: bytes, after: bytes) -> bool:
-    """Whatever follows, but for the place of a secret and what a reader should put there."""
+    """Any value, except a reference to a secret or a placeholder."""
     if len(value) < 2:
         return True
     stripped = value.strip(b"\"'`,;)")
@@ -65,7 +65,7 @@ def _given_below(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _strong_below(value: bytes, before: bytes, after: bytes) -> bool:
-    """On the line below a name, where the body of a statement or a mapping may stand as well."""
+    """On the line below a name, where the body of a statement or a mapping is also possible."""
     return after in (b"", b"\r", b"\n") and _strong(value, before, after) and plausible.looks_typed(value)
 
 
@@ -103,7 +103,7 @@ def _flag(value: bytes, before: bytes, after: bytes) -> bool:
 _key_run = value_only(plausible.has_key_run)
 
 NAMED: tuple[Rule, ...] = (
-    # The two patterns of the requirement, and what they would leave half standing.
+    # The two patterns of the requirement, and cases that they would redact only in part.
     Rule("api-key", rf"(?i){API_KEY}{_SAME_LINE}", SEED_VALUE, r"ap.{1,2}[_-]?.{1,3}ey", _given),
     Rule("password", rf"(?i){PASSWORD}{_SAME_LINE}", SEED_VALUE, r"pa.{2,4}word", _given),
     Rule("api-key", rf"(?i){API_KEY}{_NEXT_LINE}", SEED_VALUE, r"ap.{1,2}[_-]?.{1,3}ey", _given_below),

@@ -1,4 +1,4 @@
-"""What of a text may become a secret when more arrives."""
+"""Which parts of a text may become a secret when more arrives."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from compact.redaction.shapes import KEY_BEGIN, KEY_BODY, KEY_LINES
 
 
 def waits_from(text: bytes, pii: frozenset[str]) -> tuple[int, bytes]:
-    """Where the part of `text` begins that must wait for more, its length when nothing must; and the header,
-    with its line break, of the table that goes on at the end, if one does."""
+    """Where the part of `text` begins that must wait for more, or its length if nothing must wait; and the
+    header, with its line break, of the table that is still open at the end, if any."""
     waiting = _waiting(pii).search(text)
     raw = len(text) if waiting is None else waiting.start()
     decoded = Decoded(text)
@@ -29,7 +29,7 @@ def waits_from(text: bytes, pii: frozenset[str]) -> tuple[int, bytes]:
         begin, stop = decoded.back([(table[0], table[1] + 1)])[0]
         header = text[begin:stop]
         row = data.rfind(b"\n") + 1
-        # Between rows only, and only where the line break is not escaped, a stream can stop.
+        # A stream can stop only between rows, and only if the line break is not escaped.
         start = min(start, row if decoded.back([(row - 1, row)])[0][1] == _last_break(text) else table[0])
     return (
         raw if start >= len(data) else min(raw, decoded.back([(start, start + 1)])[0][0]),
@@ -42,7 +42,7 @@ def _last_break(text: bytes) -> int:
 
 
 def _line_from(data: bytes) -> int:
-    """The start of an unfinished line that has what a rule needs, or of the name that it is the value of."""
+    """The start of an unfinished line that may match a rule, or of the name that the line is the value of."""
     line = data.rfind(b"\n") + 1
     above = data[:line].rstrip()
     if above.endswith((b":", b"=", b"\xef\xbc\x9a")):
@@ -56,7 +56,7 @@ def _block_from(data: bytes) -> int:
 
 
 def _open_table(data: bytes) -> Span | None:
-    """Where the header stands of a table that the finished lines of `data` end in."""
+    """The header of a table that is still open after the finished lines of `data`."""
     return line_finders()[1].find_open(data[: data.rfind(b"\n") + 1], None)
 
 
@@ -69,7 +69,7 @@ def _call() -> Any:
 
 @functools.cache
 def _waiting(pii: frozenset[str]) -> Any:
-    """Matches at the end of a text whatever may become a secret when more arrives."""
+    """Matches, at the end of a text, anything that may become a secret when more arrives."""
     names = "pass|pwd|secret|token|credential|key|auth|session|psw|psk|pw|_pat|_salt|_dsn"
     name = rf"(?:{API_KEY}|{PASSWORD}|{foreign_passwords()}|mot|mot de|{names})[a-z0-9_-]*"
     quote = r"(?:\\*[\"'`*\]]?){0,4}"

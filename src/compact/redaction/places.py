@@ -1,4 +1,4 @@
-"""Secrets that a known file, command or call gives away."""
+"""Secrets in a known file, command or call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _not_empty(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _environment(value: bytes, before: bytes, after: bytes) -> bool:
-    """`DB_PASS=correcthorse`: letters alone will do where the name is in capitals and no blank follows it."""
+    """`DB_PASS=correcthorse`: letters alone are enough if the name is in capitals and no space follows it."""
     if not (before[-1:].isupper() or before[-1:].isdigit()) or after in (b"(", b"["):
         return False
     if len(value) < 6 or value.startswith((b"/", b"~", b"./", b"http")) or plausible.is_code(value):
@@ -31,7 +31,7 @@ def _environment(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _password_with_signs(value: bytes, before: bytes, after: bytes) -> bool:
-    """With both @ and / in it; where a host follows the first @, the rest is a path that has an @ too."""
+    """A password with both @ and /; if a host follows the first @, the rest is a path that contains an @."""
     first, _, rest = value.partition(b"@")
     if b"://" in value or b"/" not in value or first.partition(b"/")[0].isdigit():
         return False

@@ -8,7 +8,7 @@ from compact.redaction import plausible
 from compact.redaction.grammar import SEP, Rule, quoted, value_only
 
 _QUOTE = r"\\*[\"']"
-# Not every "pass" is a password: there is a render pass, a first pass, an encompass.
+# Not every "pass" is a password: a render pass, a first pass, "encompass".
 PASS_OWNERS = (
     "db|database|smtp|mail|email|imap|ftp|sftp|ssh|become|sudo|user|admin|root|auth|login|ldap|redis|mysql|"
     "postgres|pg|mongo|rabbit|rabbitmq|proxy|http|basic|vpn|wifi|store|keystore|truststore|cert|rpc|svc|account"
@@ -19,7 +19,7 @@ _NAME = (
 )
 _NEEDS = "pass|secret"
 _BARE = r"[^\s\"'`=,;&<>(){}\[\]\\|$][^\s\"'`=,;&<>(){}\[\]\\|]{3,}"
-# What a type, a state or a name of the setting itself would be.
+# The name of the setting itself, a type, or a state.
 _NAMED = re.compile(rb"(?i)pass|secret|token|key|cred")
 _DIGIT = re.compile(rb"[0-9]")
 _NO_VALUE = re.compile(
@@ -31,7 +31,7 @@ _NO_VALUE = re.compile(
 
 def _says_more(value: bytes) -> bool:
     if len(value) < 24 and _DIGIT.search(value) is None and _NAMED.search(value):
-        return False  # The most frequent answer first: hostile texts ask by the ten thousand.
+        return False  # The most frequent answer first: hostile texts ask tens of thousands of times.
     if plausible.is_placeholder(value) or plausible.is_code(value):
         return False
     return plausible.has_key_run(value) or not (_NAMED.search(value) or _NO_VALUE.fullmatch(value))
@@ -40,7 +40,7 @@ def _says_more(value: bytes) -> bool:
 def _setting(value: bytes, before: bytes, after: bytes) -> bool:
     if before.endswith(b"/") or value.startswith((b"/", b"~", b"./")):
         return False
-    # f(client_secret=secret): an argument of a call, as against a form's or a file's value.
+    # f(client_secret=secret): an argument of a call, not a value in a form or a file.
     return after not in (b"(", b")", b"[", b",") and _says_more(value)
 
 
@@ -55,7 +55,7 @@ def _long(value: bytes) -> bool:
 PLAIN: tuple[Rule, ...] = (
     quoted("setting", rf"(?i){_NAME}{_QUOTE}?{SEP}", _NEEDS, lambda value, before, after: _says_more(value)),
     Rule("setting", rf"(?i){_NAME}=", _BARE, _NEEDS, _setting, until="="),
-    # To the end of the line: what goes on after a blank is prose or code.
+    # To the end of the line: text that continues after a space is prose or code.
     Rule("setting", rf"(?i){_NAME}:[ \t]+", _BARE, _NEEDS, _setting, tail=r"[\r\n\\\"']"),
     Rule("setting", rf"(?i){_NAME}:[ \t]+", rf"{_BARE}$", _NEEDS, _setting),
     quoted("setting", r"(?i)\bpsk=", "psk=", _not_empty),

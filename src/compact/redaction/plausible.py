@@ -1,4 +1,4 @@
-"""Is this value a secret, or only where one could stand? Used on the few candidates the patterns find."""
+"""Decides whether a value is a secret or only in a place for one, for the few candidates of the patterns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PART_OF_A_PROGRAM = re.compile(
     rb"(?i)(?:re)?(?:set|new|policy|change|manager|recovery|rotation|update|field|form|flow|page|rules?|prompt|"
     rb"validat(?:or|ion)|check(?:er)?|hash(?:er)?|input|generator|strength|test)[a-z]{0,12}\d{0,4}"
 )
-# Where a secret is, not what it is: a variable, a template, a setting of the environment, a path of a vault.
+# Where a secret is, not what it is: a variable, a template, an environment setting, a vault path.
 _REFERENCE = re.compile(
     rb"!(?:vault|secret|env|env_var|Ref|Sub|GetAtt|ImportValue)|\$\{\{?[^{}\n]*\}?\}?|\$\([^()\n]*\)?|\$[A-Za-z_]\w*|\$env:\w+|%[A-Za-z_]\w*%|\{\{.*|<%.*|"
     rb"[!&(]*(?:[A-Za-z_]\w*(?:\.|::|->))*(?:environ|env|secrets|ENV|GetEnvironmentVariable|getpass|keyring|config|settings|"
@@ -39,12 +39,12 @@ _PLACEHOLDER = re.compile(
     rb"(?:pass\w*|key|token|secret|pwd|here|value|me)[-_a-z]*[\]}>]?|x{3,}|\*{3,}|\.{3,}|_{3,}"
 )
 _ADDRESS = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@]+(?:[/?#]\S*)?")
-# What begins the line below `if not password:`.
+# The start of the line below `if not password:`.
 _STATEMENT = re.compile(
     rb"(?:raise|return|pass|break|continue|if|elif|else:?|for|while|try:?|with|def|class|import|from|print|assert|del|yield|"
     rb"await|throw|exit|echo|case|switch|const|let|var|then|fi|do|done)|[A-Za-z_][\w.]*\(.*"
 )
-# The most frequent answer first: hostile texts ask by the ten thousand.
+# The most frequent answer first: hostile texts ask tens of thousands of times.
 _REFERENCE_STARTS = frozenset(bytes([byte]) for byte in b"$%{<!&(abcdefgikoprstvADEGPS/")
 _PLACEHOLDER_FIRST = frozenset(bytes([byte]) for byte in b"<[{yYmMiIeErRxX*._")
 _ALGORITHM = re.compile(
@@ -56,12 +56,12 @@ _FILE = re.compile(
     rb"(?:id|src|env|type)=.*"
 )
 _SIGN = re.compile(rb"[!@#$%^&*+~]")
-# Words and numbers in one; a version or an encoding is mostly numbers.
+# Words and numbers joined together; a version or an encoding is mostly numbers.
 _PARTED = re.compile(
     rb"[A-Za-z]*[A-Za-z]{4}[A-Za-z]*(?:[-_.][A-Za-z0-9]+)*[-_.](?:[0-9]{2,}|[0-9]+[A-Za-z]+|[A-Za-z]+[0-9]+)"
 )
 _EMPTY_WORDS = {b"null", b"none", b"nil", b"true", b"false", b"undefined", b"redacted"}
-# The type of a field, where its value could stand.
+# The type of a field, in place of its value.
 _TYPE = re.compile(
     rb"(?i)(?:[a-z_]+\.)?(?:str(?:ing)?|bytes|bytearray|int(?:eger)?|bool(?:ean)?|any|object|text|secretstr|securestring|"
     rb"(?:var)?char(?:\(\d+\))?)|(?:[a-z_]+\.)?(?:optional|union|annotated|list|sequence|array|option)[\[<(].*"
@@ -70,9 +70,9 @@ PLACEHOLDER_STARTS = (b"$", b"<", b"{", b"%", b"[", b"(", b"&")
 
 
 def has_key_run(value: bytes) -> bool:
-    """True when some alphanumeric run looks random: six or more, letters and digits mixed.
+    """True if some alphanumeric run looks random: six or more characters, letters and digits mixed.
 
-    What this refuses holds no such run at all, so nothing secret can hide inside a refused match.
+    A rejected match has no such run at all, so nothing secret can hide inside it.
     """
     for run in _RUNS.findall(value):
         if len(run) >= 6 and _DIGIT.search(run) and _LETTER.search(run):
@@ -83,7 +83,7 @@ def has_key_run(value: bytes) -> bool:
 
 
 def is_surely_random(value: bytes) -> bool:
-    """Twenty or more in one run, capitals, small letters and digits: no name and no hash looks so."""
+    """A run of twenty or more with upper case, lower case and digits: no name or hash looks like that."""
     for run in _RUNS.findall(value):
         if len(run) >= 20 and not run.islower() and not run.isupper() and _DIGIT.search(run):
             return True
@@ -91,7 +91,7 @@ def is_surely_random(value: bytes) -> bool:
 
 
 def is_typed_password(value: bytes) -> bool:
-    """What people type as a password, as against the words that follow "password" in prose."""
+    """A password as people type it, unlike the words that follow "password" in prose."""
     if len(value) < 8 or (len(value) < 24 and _DIGIT.search(value) is None) or not has_key_run(value):
         return False
     if _PART_OF_A_PROGRAM.fullmatch(value) or _ALGORITHM.match(value) or names_file(value):
@@ -102,7 +102,7 @@ def is_typed_password(value: bytes) -> bool:
 
 
 def mixes_letters_and_digits(value: bytes) -> bool:
-    """Several digits, or one among the letters; a single one at the end numbers a thing ("step2")."""
+    """Several digits, or one among the letters; a single digit at the end numbers a thing ("step2")."""
     if _LETTER.search(value) is None or names_file(value):
         return False
     return len(_DIGIT.findall(value)) > 1 or _DIGIT.search(value[:-1]) is not None
@@ -113,9 +113,9 @@ def names_file(value: bytes) -> bool:
 
 
 def looks_typed(value: bytes) -> bool:
-    """A value where one is expected: letters and digits, joined or parted by a sign, or a sign among them.
+    """A value where one is expected: letters and digits, or letters and a symbol.
 
-    Less than `is_typed_password` asks, which is for values that nothing announces.
+    Less strict than `is_typed_password`, which is for values that no name announces.
     """
     if _ALGORITHM.match(value):
         return False
@@ -133,12 +133,12 @@ def is_code(value: bytes) -> bool:
 
 
 def is_reference(value: bytes) -> bool:
-    """`os.environ["X"]`, `${X}`, `vault:secret/db#password`: it names the place of a secret."""
+    """`os.environ["X"]`, `${X}`, `vault:secret/db#password`: it says where a secret is."""
     return value[:1] in _REFERENCE_STARTS and len(value) <= 300 and _REFERENCE.fullmatch(value) is not None
 
 
 def is_template(value: bytes) -> bool:
-    """`<your-password>`, `YOUR_API_KEY`: what a reader should put there."""
+    """`<your-password>`, `YOUR_API_KEY`: a placeholder for the reader to fill in."""
     return value[:1] in _PLACEHOLDER_FIRST and len(value) <= 80 and _PLACEHOLDER.fullmatch(value) is not None
 
 
@@ -148,12 +148,12 @@ def is_statement(word: bytes) -> bool:
 
 
 def is_no_value(value: bytes) -> bool:
-    """`None`, `str`: that there is none, or of which type it will be."""
+    """`None`, `str`: no value, or the type of the value."""
     return value.lower() in _EMPTY_WORDS or (len(value) <= 80 and _TYPE.fullmatch(value) is not None)
 
 
 def is_address(value: bytes) -> bool:
-    """Where a secret is set or asked for: a URL that names no user."""
+    """Where a secret is set or requested: a URL without a user name."""
     return b"://" in value and _ADDRESS.fullmatch(value) is not None
 
 
@@ -170,30 +170,30 @@ def is_placeholder(value: bytes) -> bool:
 
 
 def is_random(value: bytes) -> bool:
-    """A bare or weakly named value: long enough and mixed, and neither code nor a placeholder."""
+    """A bare or weakly named value that is long and mixed enough, and neither code nor a placeholder."""
     has_digit = _DIGIT.search(value) is not None
     if len(value) < 8 or (not has_digit and (len(value) < 20 or not value.isalnum())):
-        return False  # The most frequent answer first: hostile texts ask by the ten thousand.
+        return False  # The most frequent answer first: hostile texts ask tens of thousands of times.
     if is_placeholder(value) or b"(" in value or b"[" in value:
         return False
     if (b"." in value or b">" in value or b":" in value) and is_code(value):
         return False
     if has_digit and value.lower() != value.upper():
         return True
-    # Letters only: names in camel case have an upper-case letter here and there, keys have many.
+    # Letters only: camel-case names have a few upper-case letters, keys have many.
     capitals = sum(65 <= byte <= 90 for byte in value)
     return len(value) >= 20 and value.isalnum() and 0.25 * len(value) < capitals < 0.75 * len(value)
 
 
 def names_no_secret(before: bytes) -> bool:
-    """True when what stands before "token" makes it a unit of text or a cursor, not a credential."""
+    """True if the text before "token" makes it a unit of text or a cursor, not a credential."""
     if not (before[-1:].isalpha() or before.endswith((b"_", b"-"))):
         return False
     return _NOT_TOKENS.search(before) is not None or _ENDS_IN_PASS.search(before) is not None
 
 
 def holds_key_material(value: bytes) -> bool:
-    """A PEM body, as against prose that merely names the BEGIN line."""
+    """A PEM body, unlike prose that only quotes the BEGIN line."""
     return _BASE64_RUN.search(value) is not None
 
 

@@ -1,6 +1,6 @@
-"""Secrets that a sentence gives away, in the languages of `data/words.toml`, and PINs.
+"""Secrets stated in a sentence, in the languages of `data/words.toml`, and PINs.
 
-These rules read the decoded text (`decode.py`): there are no escapes to mind.
+These rules read the decoded text (`decode.py`), so they need not handle escapes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from compact.redaction.grammar import COLON, GAP, SEED_VALUE, Rule
 from compact.redaction.separators import BLANK, CLOSE, MARK, SUFFIX, TRAILING, is_typed
 from compact.redaction.words import either, words
 
-# A word between the name and its value, also in parentheses: "the password *for the staging database* is".
+# A word between the name and its value, possibly in parentheses: "the password *for the staging database*
+# is".
 _WORD = r"[^\s:=,;.!?\"'`()\[\]{}<>|]{1,24}"
 _FILLER = rf"{BLANK}{{1,4}}(?:{_WORD}|[(\[]{_WORD}[)\]])"
 _OPENING = rf"{MARK}?"
 _VALUE = r"[^\s\"'`,;\xe3\xef]+"
-# A value on the line below its name, behind one empty line at most.
+# A value on the line below its name, after at most one empty line.
 _BREAK = r"[ \t]*(?:\r?\n[ \t]*){1,2}"
 _ASCII = r"[!#-&(-+.-:<-_a-~-]{4,}"
 _NO_SENTENCE = re.compile(rb"[a-z]+(?:[-./][a-z]+)*|[A-Z][a-z]+")
@@ -30,13 +31,13 @@ def _typed(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _read_out(value: bytes, before: bytes, after: bytes) -> bool:
-    """A plain word that a verb announces as the very words; "as follows:" is none."""
+    """A plain word that a verb announces literally; "as follows:" does not count."""
     word = value.rstrip(b".,!?)\"'`")
     return len(word) >= 5 and not word.endswith(b":") and not plausible.is_placeholder(word)
 
 
 def _read_on(value: bytes, before: bytes, after: bytes) -> bool:
-    """The same where neither a colon nor a quotation mark parts it from the sentence ("lautet anders")."""
+    """The same if neither a colon nor a quotation mark separates it from the sentence ("lautet anders")."""
     if not _read_out(value, before, after):
         return False
     return value.rstrip(b".,!?)\"'`").decode("utf-8", "replace").lower() not in _adverbs()
@@ -55,7 +56,7 @@ def _random(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _stated(value: bytes, before: bytes, after: bytes) -> bool:
-    """Latin letters in a script without blanks, right behind "the password is"."""
+    """Latin letters in a script without spaces, right after "the password is"."""
     if plausible.is_placeholder(value) or plausible.is_code(value) or after == b"(":
         return False
     return len(value) >= 8 or _NO_SENTENCE.fullmatch(value) is None
@@ -76,12 +77,12 @@ def _only_foreign(kind: str) -> list[str]:
 
 @functools.cache
 def foreign_passwords() -> str:
-    """Words for password that the requirement's own patterns don't know."""
+    """Words for password that the requirement's own patterns do not cover."""
     return either([*_only_foreign("password"), *words("password", True)])
 
 
 def _sentences() -> tuple[Rule, ...]:
-    """Languages that put blanks between words."""
+    """Languages with spaces between words."""
     password, key, foreign_key = (
         either(words("password", False)),
         either(words("key", False)),
@@ -93,7 +94,7 @@ def _sentences() -> tuple[Rule, ...]:
     announced = rf"(?:(?:{said})?{GAP}{COLON}|,?{BLANK}+(?:{either(words('is', False))}))"
     some, fillers = rf"(?:{_FILLER}){{0,6}}?", rf"(?:{_FILLER}){{1,4}}?"
     named = rf"(?i)(?:{password}){SUFFIX}{CLOSE}"
-    # Simple patterns: what finds the rules that a text needs reads every text.
+    # Simple patterns, because the search for the rules that a text needs reads every text.
     goes_on = r"[\"'`* ]*,?[ \t]+[a-z0-9([#\x80-\xff]"
     english, english_key = either(words("password", False, "en")), either(words("key", False, "en"))
     needs = rf"(?:{english})s?(?:{goes_on}|[\"'`* ]*[:=\xef])|{either(_only_foreign('password'))}"
@@ -147,7 +148,7 @@ def _sentences() -> tuple[Rule, ...]:
 
 
 def _joined() -> tuple[Rule, ...]:
-    """Languages without blanks between words: what is ASCII behind the word is the value."""
+    """Languages without spaces between words: the ASCII text after the word is the value."""
     password, key = either(words("password", True)), either(words("key", True))
     said = either(words("is", True))
     return (

@@ -1,4 +1,4 @@
-"""Redaction on every way out: copies with secrets replaced, originals untouched."""
+"""Redaction of everything that leaves the process: copies with secrets replaced, originals untouched."""
 
 from __future__ import annotations
 
@@ -33,19 +33,18 @@ if TYPE_CHECKING:
 REDACTED = "<REDACTED>"
 _REDACTED_BYTES = REDACTED.encode()
 _MAX_DEPTH = 64
-# A long list of these is a measurement or a picture: asking each of them takes seconds.
+# A long list of these is a measurement or a picture; checking each one would take seconds.
 _NUMBERS = frozenset({int, float, bool, type(None)})
 _JSON_SCHEMA_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 _PRIVATE_JWK = ("d", "p", "q", "dp", "dq", "qi", "k")
 
 
 class Redactor:
-    """Replaces secrets by `<REDACTED>` in copies of what leaves the process.
+    """Replaces secrets with `<REDACTED>` in copies of what leaves the process.
 
-    `patterns` are users' own regular expressions, on the same linear-time engine. `pii` names the
-    kinds of personal data that go too ("email", "phone", "card"; True: all of them). With `enabled=False`
-    everything passes, `is_secret` still works, and whoever exports must first say so: see
-    `warning_when_disabled`.
+    `patterns` are users' own regular expressions, on the same linear-time engine. `pii` names the kinds
+    of personal data to redact too ("email", "phone", "card"; True: all of them). With `enabled=False` nothing
+    is redacted, `is_secret` still works, and exporters must warn first: see `warning_when_disabled`.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class Redactor:
         self._scanner = Scanner(self.pii, compile_user(patterns))
 
     def warning_when_disabled(self) -> str | None:
-        """The high-severity warning that goes out before the first unredacted export, or None."""
+        """The high-severity warning to emit before the first unredacted export, or None."""
         if self.enabled:
             return None
         return (
@@ -66,13 +65,13 @@ class Redactor:
         )
 
     def is_secret(self, text: str) -> bool:
-        """True when `text` holds a secret, also while redaction is switched off."""
+        """True if `text` contains a secret, even while redaction is disabled."""
         return bool(self._scanner.spans(_encode(text)))
 
     def secret_spans(self, text: str) -> list[Span]:
-        """Where secrets stand in `text`, by character, in order, not overlapping; also while switched off.
+        """Where secrets are in `text`, by character, in order, not overlapping; works while disabled, too.
 
-        One pass over the text: look here once and compare places, instead of asking `is_secret` of each
+        One pass over the text: call this once and compare positions instead of calling `is_secret` for each
         value.
         """
         data = _encode(text)
@@ -80,7 +79,7 @@ class Redactor:
         return spans if text.isascii() else by_character(data, spans)
 
     def text(self, text: str) -> str:
-        """`text` with its secrets replaced; the same object when it holds none."""
+        """`text` with its secrets replaced; the same object if it has none."""
         if not self.enabled or not text:
             return text
         data = _encode(text)
@@ -88,7 +87,7 @@ class Redactor:
         return decoded(replaced(data, spans)) if spans else text
 
     def spans(self, data: bytes) -> list[Span]:
-        """Where secrets stand in UTF-8 `data`, in order, not overlapping."""
+        """The byte ranges of secrets in UTF-8 `data`, in order, not overlapping."""
         return self._scanner.spans(data) if self.enabled else []
 
     def stream(self) -> StreamRedactor:
@@ -102,7 +101,7 @@ class Redactor:
         return self._value(value, 0, frozenset()) if self.enabled else value
 
     def message(self, message: Message) -> Message:
-        """A redacted copy of a message, its source object included; the digest stays the original's."""
+        """A redacted copy of a message, including its source object; the digest stays the original's."""
         if not self.enabled:
             return message
         origin = message.origin
@@ -150,7 +149,7 @@ class Redactor:
             spans = self.spans(bytes(value))
             return replaced(bytes(value), spans) if spans else bytes(value)
         if id(value) in above or depth >= _MAX_DEPTH:
-            return REDACTED  # A cycle, or deeper than any honest message: nothing of it may slip by.
+            return REDACTED  # A cycle, or deeper than any honest message: nothing in it may leak.
         above = above | {id(value)}
         if isinstance(value, Mapping):
             return self._mapping(value, depth, above)
@@ -163,7 +162,7 @@ class Redactor:
         return self._value(plain, depth + 1, above) if plain is not None else self.text(str(value))
 
     def _mapping(self, mapping: Mapping[Any, Any], depth: int, above: frozenset[int]) -> dict[Any, Any]:
-        # {"name": "Authorization", "value": "..."}, as header lists have it.
+        # {"name": "Authorization", "value": "..."}, as in header lists.
         label = mapping.get("name", mapping.get("key"))
         named = strength(label) if isinstance(label, str) else 0
         is_jwk = "kty" in mapping
@@ -192,7 +191,7 @@ class Redactor:
         return f"{clean}#{len(taken)}"
 
     def _hidden(self, value: Any, depth: int, above: frozenset[int]) -> Any:
-        """What stands under a secret's name: every text and number in it goes, its shape stays."""
+        """The value under a secret's name: every text and number in it is redacted, its shape stays."""
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
@@ -209,7 +208,7 @@ class Redactor:
         return REDACTED
 
     def _string(self, text: str, depth: int = 0) -> str:
-        """Text, or JSON in text (tool arguments, results): then field names count as well."""
+        """Text, or JSON in text (tool arguments, results), where field names count as well."""
         if not self.enabled or len(text) < 6:
             return self.text(text)
         head = text.lstrip()[:1] if text[0].isspace() else text[0]
@@ -238,7 +237,7 @@ def replaced(data: bytes, spans: Sequence[Span]) -> bytes:
 
 
 def by_character(data: bytes, spans: Sequence[Span]) -> list[Span]:
-    """Places in UTF-8 `data` as places in its text; a character that is cut belongs to the secret."""
+    """Byte ranges of UTF-8 `data` as character ranges; a split character belongs to the secret."""
     result, seen, last = [], 0, 0
     for start, end in spans:
         seen += characters(data[last:start])

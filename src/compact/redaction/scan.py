@@ -1,4 +1,4 @@
-"""Finds the stretches of a text that must not leave the process."""
+"""Finds the parts of a text that must not leave the process."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ _MAY_LEAD_ON = b" \t\"'`*]\\"
 _BLANK = ord(" ")
 _GAP = b" \t\xc2\xa0"
 _LETTERS = string.ascii_letters.encode()
-# Whatever may stand in the head of a quoted value, from its opening quote back to its name; rather too much.
+# Everything that may be in the head of a quoted value, from its opening quote back to its name; rather too
+# much.
 _HEAD_FROM_ITS_END = (
     b"bfruBFRU",
     _GAP,
     b":=>`*\xef\xbc\x9a\x9d",
-    _LETTERS + b"_.|[]" + _GAP,  # a type, `token: str = "..."`
+    _LETTERS + b"_.|[]" + _GAP,  # A type: `token: str = "..."`.
     b":?",
     _GAP,
     b"\"'`*]",
@@ -61,7 +62,7 @@ class CompiledRule:
         self._quoted = bool(rule.whole)
 
     def find(self, data: bytes, found: list[Span]) -> None:
-        """Adds what the rule finds, in order and without overlap."""
+        """Adds the rule's findings, in order and without overlap."""
         if self._until and self._check is None:
             self._find_unchecked(data, found)
             return
@@ -76,7 +77,7 @@ class CompiledRule:
             start, end = begin, stop - tail
             if holds is not None:
                 if held < begin:
-                    # What the next secret must hold; one that is on a later line can't be on this one.
+                    # What the next secret must contain; if that is on a later line, no secret is on this one.
                     sign = holds(anchor, data, begin, length)[0][0]
                     if sign < 0:
                         return
@@ -84,7 +85,7 @@ class CompiledRule:
                     if quoted and held >= end:
                         line = max(line, _earliest(data, begin, held))
                 if held >= end:
-                    # No name is shorter than three, and a value may hold another name.
+                    # No name is shorter than three characters, and a value may contain another name.
                     position = line if line > begin + 3 else begin + 3
                     continue
             if until:
@@ -94,7 +95,7 @@ class CompiledRule:
                 start = kept.end() if kept is not None else begin
             if secret is not None and (value := secret.match(data, start, end)) is not None:
                 end = value.end()
-            # Blanks before a closing quote; in a decoded text one of them is the backslash that escaped it.
+            # Spaces before a closing quote; in a decoded text one of them is the backslash that escaped it.
             while end > start and data[end - 1] == _BLANK:
                 end -= 1
             position = stop
@@ -106,7 +107,7 @@ class CompiledRule:
                 position = max(start, begin + 1)
 
     def _find_unchecked(self, data: bytes, found: list[Span]) -> None:
-        """The same where every match counts and its head ends at a known character: the shortest loop."""
+        """The same if every match counts and its head ends at a known character: the shortest loop."""
         match, until, tail, anchor = self._match, self._until, self._tail, unanchored()
         length, position = len(data), 0
         while True:
@@ -117,11 +118,11 @@ class CompiledRule:
 
 
 def _earliest(data: bytes, begin: int, held: int) -> int:
-    """Nothing that begins in between `begin` and this has `held` inside its quotes.
+    """Nothing that begins between `begin` and this position has `held` inside its quotes.
 
-    A value without escapes ends at the next quote of its own kind, so it opens at the last one of some kind
-    before `held`, behind what may be its head. Whoever asks comes with a `begin` behind the last `held`, so
-    that all looks together are one.
+    A value without escapes ends at the next quote of its own kind, so it opens at the last quote of some kind
+    before `held`, after what may be its head. Each call has a `begin` after the previous `held`, so all calls
+    together read the text once.
     """
     if data.find(b"\\", begin, held) >= 0:
         return begin
@@ -138,7 +139,7 @@ def _leads_on(data: bytes, end: int) -> bool:
 
 
 class LazyRule:
-    """A rule that is compiled when the first text needs it: most texts need few, and there are many."""
+    """A rule that is compiled when the first text needs it: there are many, and most texts need few."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
@@ -164,12 +165,12 @@ class RuleSet:
         needs = [rule.pattern if rule.needs is None else f"(?i:{rule.needs})" for rule in rules]
         for pattern in (*needs, *(f"(?i:{finder.needs})" for finder in finders)):
             self._needed.Add(pattern.encode("latin-1"))
-        # Matches every text: when it is not among the answers the set ran out of memory, and all rules run.
+        # Matches every text: if it is missing from the matches, the set ran out of memory, and all rules run.
         self._canary = self._needed.Add(b"")
         self._needed.Compile()
 
     def find(self, data: bytes, found: list[Span]) -> bool:
-        """Adds what all rules find; says whether several did, so that it is out of order and may overlap."""
+        """Adds the findings of all rules; returns whether several rules matched, so that they may overlap."""
         of_several = False
         for index in self._indexes(data):
             if index != self._canary:
@@ -183,12 +184,12 @@ class RuleSet:
         return needed if self._canary in needed else range(len(self._rules))
 
     def may_find(self, data: bytes) -> bool:
-        """Whether any rule has what it needs in `data`."""
+        """Whether `data` contains what any rule needs."""
         return len(self._indexes(data)) > 1
 
 
 class Scanner:
-    """All rules over one text; what they find is merged, so that rules never see each other's output."""
+    """Runs all rules over one text and merges their findings, so that no rule sees another's output."""
 
     def __init__(self, pii: frozenset[str], user: Sequence[Any]) -> None:
         self._rules = plain_rules(pii)
@@ -212,7 +213,7 @@ class Scanner:
         decoded_rules().find(decoded.data, seen)
         if decoded.had_hidden:
             self._rules.find(decoded.plain, seen)
-        # A blank at the end is the backslash of an escaped quote or line break.
+        # A space at the end is the backslash of an escaped quote or line break.
         ends = [(start, start + len(decoded.data[start:end].rstrip())) for start, end in merged(seen)]
         found += decoded.back([(start, end) for start, end in ends if start < end])
 
@@ -220,7 +221,7 @@ class Scanner:
 def find_user(pattern: Any, data: bytes, found: list[Span]) -> None:
     """A user's pattern replaces its whole match, or its group named "secret" if it has one.
 
-    The seed's own patterns, given by a user, must still leave `api_key=` standing: so the name and
+    The seed's own patterns, passed by a user, must still leave `api_key=` in place. So the name and the
     separator of a named secret at the start of a match stay.
     """
     group = pattern.groupindex.get(b"secret", 0)
@@ -262,9 +263,9 @@ def builtin_rules(pii: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
 
 @functools.cache
 def decoded_rules() -> RuleSet:
-    """The rules that leave it to the decoded text to undo escapes.
+    """The rules that rely on the decoded text for escapes.
 
-    A set of its own: in one set with the others re2 has many times the states to build.
+    They are a separate set: combined with the others, re2 would have to build many times as many states.
     """
     return RuleSet(_decoded_rules(), line_finders())
 
@@ -275,7 +276,7 @@ def plain_rules(pii: frozenset[str]) -> RuleSet:
 
 
 def pii_kinds(wanted: bool | Collection[str]) -> frozenset[str]:
-    """The kinds of personal data to redact; True means all, a kind that doesn't exist is a ConfigError."""
+    """The kinds of personal data to redact; True means all, an unknown kind raises ConfigError."""
     known = frozenset(rule.kind for rule in PII)
     if isinstance(wanted, bool):
         return known if wanted else frozenset()

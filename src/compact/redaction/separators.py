@@ -1,7 +1,8 @@
-"""Secrets that a weak separator parts from their name: a blank, a comma, an arrow, a dash, a bar.
+"""Secrets with a weak separator after their name: a space, a comma, an arrow, a dash, a bar.
 
 The weaker the separator, the more the value itself must look like a secret: "the password rotates weekly" and
-"password - 8 characters" stay. These rules read the decoded text (`decode.py`): there are no escapes to mind.
+"password - 8 characters" stay. These rules read the decoded text (`decode.py`), so they need not handle
+escapes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _DASH = r"(?-i:\xe2\x80[\x90-\x95])"
 _POINTER = rf"(?:{BLANK}+(?:[-=]{{1,2}}>|>{{1,2}}|-{{1,2}}|\||{_DASH}){BLANK}+|{BLANK}*{_ARROW}{BLANK}*)"
 _NOTE = rf"(?:{BLANK}{{0,2}}[(\[][^()\[\]\n]{{1,32}}[)\]])?"
 _PART = r"[^\s\"'`,;|<>(){}\xe3\xef]"
-# No digit, and not long either: a word of the sentence.
+# No digit, and not long: a word of the sentence.
 _VALUE = rf"(?:{_PART}*[0-9]{_PART}*|{_PART}{{24,}})"
 _OWNERS = (
     r"(?:api|secret|access|private|signing|encryption|master|account|auth|license|wpa2?|wifi|network|shared|"
@@ -37,7 +38,7 @@ CODES_LIST = rf"{_CODE}(?:[,;][ \t]*|\s{{1,4}})"
 
 
 def is_typed(value: bytes) -> bool:
-    """A password someone wrote into a sentence, as against the sentence going on."""
+    """A password that someone wrote into a sentence, not the next word of the sentence."""
     value = value.rstrip(TRAILING)
     if len(value) < 5 or plausible.is_placeholder(value) or plausible.is_code(value):
         return False
@@ -61,7 +62,7 @@ def _random(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _codes(value: bytes, before: bytes, after: bytes) -> bool:
-    """Several of them, or letters among the digits: one number alone may be a year or a count."""
+    """Several codes, or letters among the digits: a single number may be a year or a count."""
     return len(value.split()) > 1 or plausible.mixes_letters_and_digits(value)
 
 

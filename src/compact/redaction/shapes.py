@@ -1,4 +1,4 @@
-"""Secrets that their own shape or place gives away: tokens, key blocks, headers, URLs."""
+"""Secrets recognized by their shape or place: tokens, key blocks, headers, URLs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _credentials(value: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _basic(value: bytes, before: bytes, after: bytes) -> bool:
-    # A capital behind the first letter: "Basic understanding1" is prose.
+    # A capital after the first letter: "Basic understanding1" is prose.
     mixed = any(65 <= byte <= 90 for byte in value[1:])
     return len(value) >= 12 and (value.endswith(b"=") or (mixed and plausible.has_key_run(value)))
 
@@ -39,12 +39,12 @@ KEY_BEGIN = rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_FENCE_NAME}"
 _END = rf"-{{4,5}}{_SPACE}?END{_SPACE}{_FENCE_NAME}"
 _COLOR = r"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,12}[mK]"
 # Base64, escapes, indentation, headers, quotes of a source file or a diff; colors, percent codes, and the
-# arrows and bars that follow line numbers; at the start of a line any short mark that is no base64.
+# arrows and bars after line numbers; at the start of a line any short mark that is not base64.
 KEY_BODY = (
     rf"(?:[A-Za-z0-9+/=\s\\:,.\"'()<>&#|*;@_-]|{_COLOR}|%[0-9A-Fa-f]{{2}}|\xe2[\x80-\x9f][\x80-\xbf]|"
     r"\xc2[\xa0-\xbf]|\n[^A-Za-z0-9+/=\n{}\[\]]{0,16}|\n[ \t]*\[[^\[\]{}\n]{0,40}\])"
 )
-# A key whose first lines are cut off: lines of base64 up to END, each behind a short mark or a number.
+# A key whose first lines are cut off: lines of base64 up to END, each after a short mark or a number.
 _LINE_MARK = rf"(?:{_COLOR}|[^A-Za-z0-9+/=\n]){{0,16}}(?:\d{{1,6}}(?:{_COLOR}|[^A-Za-z0-9+/=\n]){{1,8}})?"
 _LINE_TEXT = r"(?:[A-Za-z0-9+/]|%2[BbFf])"
 _LINE_END = rf"(?:=|%3[Dd]){{0,2}}(?:{_COLOR}|[\"',;+ \t]){{0,8}}(?:\r?\n|(?:\\+[nr])+|(?:%0[AaDd])+)"
@@ -52,7 +52,7 @@ _KEY_TAIL = (
     rf"{_LINE_TEXT}{{8,}}{_LINE_END}(?:{_LINE_MARK}{_LINE_TEXT}{{8,}}{_LINE_END})*?"
     rf"(?:{_LINE_MARK}{_LINE_TEXT}{{1,8}}{_LINE_END})?{_LINE_MARK}\+?{_END}"
 )
-# The same while END has not come.
+# The same before END has arrived.
 KEY_LINES = (
     rf"{_LINE_TEXT}{{8,}}{_LINE_END}(?:{_LINE_MARK}{_LINE_TEXT}{{8,}}{_LINE_END})*"
     rf"(?:{_LINE_MARK}{_LINE_TEXT}{{1,8}}{_LINE_END})?"
@@ -65,7 +65,7 @@ SHAPES: tuple[Rule, ...] = (
     Rule("vendor-token", "", _either(DISTINCT), None),
     Rule("provider-key", BORDER, _either(SURE_AFTER_BORDER), "sk-"),
     Rule("vendor-token", BORDER, _either(BORDERED), None, _key_run),
-    # A rule of its own: it waits for a dot while others match inside it.
+    # A separate rule: it waits for a dot while others match inside it.
     Rule("jwt", "", r"eyJ[\w-]{6,}\.[\w-]{4,}(?:\.[\w-]*){0,3}", "eyj"),
     Rule("aws-pair", r"(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;|/\"'\\]{1,8}", r"[A-Za-z0-9/+]{40}", "akia|asia"),
     Rule(
@@ -116,10 +116,10 @@ SHAPES: tuple[Rule, ...] = (
         r"[^\s;,\"'&<>]{6,}",
         r"sess[a-z]*=|connect\.sid=|csrftoken=|xsrf-token=|__host-|__secure-|remember_[a-z_]*token=",
     ),
-    # What begins with $, { or * names a variable or hides the password already.
+    # What begins with $, { or * is a variable or an already hidden password.
     Rule("url-password", _URL_USER, r"[^\s/\"'<>\\`${*][^\s/\"'<>\\`]*", "://", tail="@", until=":"),
     Rule(
-        "url-password",  # With a slash in it; a port and a path look alike, but a port is digits only.
+        "url-password",  # With a slash in it; a port and a path look similar, but a port has only digits.
         _URL_USER,
         r"[^\s/\"'<>\\`@]*[^\s/\"'<>\\`@0-9][^\s/\"'<>\\`@]*/[^\s\"'<>\\`@]*",
         "://",

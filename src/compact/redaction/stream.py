@@ -1,14 +1,14 @@
-"""Redaction of text that arrives in chunks: a secret cut by a chunk border is still one secret.
+"""Redaction of text that arrives in chunks: a secret split across chunks is still one secret.
 
-Text goes out up to the last white space before which nothing is pending. Pending is a secret that
-reaches the end of what is there, or the start of one: a name that waits for its value, an open quote, a
-header's line, a private key without its end, lines of base64 that may turn out to be one, a line that names a
-command or a word for a secret, a row of a table, an open block. So memory stays
-bounded by the longest pending stretch, and a secret that goes on and on is forgotten as it comes.
+Text is released up to the last white space before which nothing is pending. Pending means a secret that
+reaches the end of the received text, or the start of one: a name without its value, an open quote, a header
+line, a private key without its end, lines of base64 that may turn out to be one, a line with a command or a
+word for a secret, a row of a table, an open block. So memory is bounded by the longest pending part, and the
+inside of an endless secret is dropped as it arrives.
 
-Time stays linear, also over hostile text: all looks together take in about a quarter more than arrived, and
-one look takes a fixed number of searches. So a short stream goes out word by word, a long one in larger
-pieces, and what is pending never passes 128 kB by more than a chunk.
+Time stays linear even on hostile text: all scans together read about a quarter more than what arrived, and
+each scan takes a fixed number of searches. So a short stream is released word by word and a long one in
+larger pieces, and the pending text never exceeds 128 kB by more than a chunk.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _MOST_MOVES = 3
 
 
 class StreamRedactor:
-    """`feed` chunks, send on what it returns, and `close` for the rest.
+    """Pass chunks to `feed`, send on what it returns, and call `close` for the rest.
 
-    Joined, the output is what `Redactor.text` makes of the whole, as long as no pending stretch passes
-    64 kB; beyond that, more may be redacted than there.
+    Joined, the output equals `Redactor.text` of the whole, as long as no pending part exceeds 64 kB; beyond
+    that, more may be redacted.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -55,19 +55,20 @@ class StreamRedactor:
 
     @property
     def held_back(self) -> int:
-        """How many bytes wait for what comes next."""
+        """The number of bytes that wait for more text."""
         return len(self._pending) + self._new
 
     def feed(self, chunk: str) -> str:
-        """Take the next chunk; returns what is safe to send on (may be empty)."""
+        """Add the next chunk; returns the text that is safe to send on (may be empty)."""
         if not self._redactor.enabled:
             return chunk
         data = chunk.encode("utf-8", "surrogatepass")
-        # A list, because adding each small chunk to a long text would copy the text each time.
+        # A list, because appending each small chunk to a long text would copy the text each time.
         self._arrived.append(data)
         self._new += len(data)
         has_border = b" " in data or b"\n" in data or b"\t" in data
-        # A pending stretch is looked at again only as more arrives, or every chunk would rescan it.
+        # The pending text is scanned again only after enough has arrived; otherwise every chunk would rescan
+        # it.
         if self._new < _STEP and not has_border:
             return ""
         left = self._allowance + self._new * _RESCAN - (len(self._pending) + self._new + _LOOK)
@@ -77,7 +78,7 @@ class StreamRedactor:
         return self._advance()
 
     def close(self) -> str:
-        """The rest of the text; the stream is empty and may be used again."""
+        """The rest of the text; the stream is then empty and can be reused."""
         self._take_arrived()
         rest = self._redacted(len(self._pending), self._spans())
         self._context, self._pending, self._allowance = b"", b"", _FIRST_LOOKS
@@ -102,7 +103,7 @@ class StreamRedactor:
         return sent
 
     def _spans(self) -> list[Span]:
-        """Secrets in what is pending, found with a little of what was sent before it."""
+        """Secrets in the pending text, found with a little of what was sent before it."""
         base = len(self._context)
         found = self._redactor.spans(self._context + self._pending)
         if base == 0:
@@ -119,9 +120,9 @@ class StreamRedactor:
         return decoded(replaced(self._pending[:cut], spans[:whole]))
 
     def _safe_cut(self, spans: list[Span]) -> tuple[int, bytes]:
-        """How far text may go out, and the header of the table that goes on there, if one does."""
+        """How much text may be released, and the header of the table that continues there, if any."""
         data = self._pending
-        # A user's pattern may span white space, so it gets room.
+        # A user's pattern may span white space, so it needs some room.
         cut = _last_space(data, max(0, len(data) - _ROOM) if self._redactor.has_user_patterns else len(data))
         if cut == 0 and len(data) > _LONGEST_WORD:
             cut = _character_start(data, len(data) - _ROOM)
@@ -130,7 +131,7 @@ class StreamRedactor:
             for start, stop in reversed(spans):
                 if stop < moved:
                     break
-                # One that ends at the cut may still be growing.
+                # A secret that ends at the cut may still be growing.
                 if start < moved:
                     moved = start
             context = len(self._context)
@@ -141,10 +142,10 @@ class StreamRedactor:
             cut = _last_space(data, moved)
             if cut == 0:
                 break
-        return 0, b""  # Wait for more: name upon name without a value would else be searched once for each.
+        return 0, b""  # Wait for more; else a series of names without values is searched once per name.
 
     def _forced_cut(self, spans: list[Span]) -> int:
-        """Bounded memory first: cut where no secret stands, or forget the inside of the one that does."""
+        """Keep memory bounded: cut outside any secret, or drop the inside of the one that is in the way."""
         data = self._pending
         cut = _character_start(data, len(data) - _LONGEST_WORD)
         for start, stop in spans:
@@ -160,7 +161,7 @@ class StreamRedactor:
 
 
 def _last_space(data: bytes, end: int) -> int:
-    """Where the word that reaches `end` begins; 0 when all is one word."""
+    """Where the word that reaches `end` begins; 0 if everything is one word."""
     return max(data.rfind(space, 0, end) for space in (b" ", b"\n", b"\t")) + 1
 
 
@@ -171,7 +172,7 @@ def _character_start(data: bytes, position: int) -> int:
 
 
 def _tail(data: bytes) -> bytes:
-    """The last words sent: what rules look back at (a border, half a name, a header's first cells)."""
+    """The last words sent, for rules that look back (a word border, half a name, a table header)."""
     line = max(data.rfind(b"\n"), data.rfind(b"\\n")) + 1
     if len(data) <= _CONTEXT or _CONTEXT <= len(data) - line <= LONGEST_HEADER:
         return data if len(data) <= _CONTEXT else data[line:]

@@ -1,13 +1,13 @@
-"""Public token prefixes, one line a vendor: the shapes that give a key away wherever it stands.
+"""Public token prefixes, one line per vendor: shapes that identify a key anywhere.
 
-Bodies are shorter than the real ones on purpose: a transcript cut in the middle of a key must not
+The patterns accept bodies shorter than real ones on purpose: a transcript cut in the middle of a key must not
 keep its first half.
 """
 
 from __future__ import annotations
 
-# Prefixes that nothing else uses: no word border needed before them, so escapes such as a literal
-# backslash-n in front of a key don't hide it.
+# Prefixes that nothing else uses. They need no word border before them, so an escape such as a literal
+# backslash-n before a key does not hide it.
 DISTINCT: tuple[tuple[str, str], ...] = (
     ("google-oauth", r"(?:ya29\.[\w.-]{10,}|GOCSPX-[\w-]{10,}|1//0[\w-]{20,})"),
     ("github", r"(?:gh[pousr]_[A-Za-z0-9_]{8,}|github_pat_[A-Za-z0-9_]{8,})"),
@@ -92,7 +92,7 @@ DISTINCT: tuple[tuple[str, str], ...] = (
     ("zuplo", r"zpka_[A-Za-z0-9]{32}_[0-9A-Za-z]{8}"),
     ("jetbrains", r"perm[:-][\w+/]{4,}={0,2}\.[\w+/]{2,}={0,2}\.[\w+/]{20,}"),
     ("bitcoin", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{40,}"),
-    # A private key's BEGIN line in base64, as Kubernetes manifests have it; wrapped lines go along.
+    # A private key's BEGIN line in base64, as in Kubernetes manifests, with its wrapped lines.
     (
         "private-key",
         r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BEU0EgUFJJVkFUR|BPUEVOU1NIIFBSSVZBVEU|"
@@ -102,12 +102,12 @@ DISTINCT: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# Sure after a word border only ("task-projects-overview" is no key).
+# Reliable only after a word border ("task-projects-overview" is not a key).
 SURE_AFTER_BORDER: tuple[tuple[str, str], ...] = (
     ("llm-provider", r"sk-(?:ant|proj|svcacct|lf|or-v1)-[\w-]{8,}"),
 )
 
-# Short prefixes that also begin or end ordinary words: a border before them, and the checks in
+# Short prefixes that also begin or end ordinary words: they need a border before them, and the checks in
 # `plausible.py` on what follows.
 BORDERED: tuple[tuple[str, str], ...] = (
     ("openai", r"sk-[A-Za-z0-9][\w-]{5,}"),

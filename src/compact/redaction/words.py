@@ -1,4 +1,4 @@
-"""The words of `data/words.toml` as pieces of pattern."""
+"""The words of `data/words.toml` as pattern pieces."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from importlib.resources import files
 from typing import Any
 
 _SHORT = 7
-# What Unicode doesn't take apart into a letter and its accent.
+# Letters that Unicode does not decompose into a letter and an accent.
 _PLAIN_LETTERS = str.maketrans({"ł": "l", "ı": "i", "ø": "o", "ß": "ss"})
 
 
 @functools.cache
 def table(name: str) -> dict[str, Any]:
-    """One of the data files of this room."""
+    """One of this package's data files."""
     return tomllib.loads((files("compact.redaction") / "data" / f"{name}.toml").read_text("utf-8"))
 
 
 @functools.cache
 def words(kind: str, joined: bool, only: str = "") -> tuple[str, ...]:
-    """All words of one kind, of the languages that join words or of those that put blanks between them."""
+    """All words of one kind, either from languages that join words or from those that use spaces."""
     listed = (
         word
         for name, language in table("words").items()
@@ -39,9 +39,9 @@ def words(kind: str, joined: bool, only: str = "") -> tuple[str, ...]:
 
 
 def _forms(word: str, may_lose_accents: bool) -> set[str]:
-    """Also in capitals where the engine, which reads bytes, would not fold them.
+    """Also in capitals if the engine, which reads bytes, would not fold them.
 
-    Short words turn into others without their accents ("là" into "la").
+    Short words can turn into others without their accents ("là" into "la").
     """
     plain = "".join(
         letter
@@ -59,9 +59,9 @@ def _forms(word: str, may_lose_accents: bool) -> set[str]:
 
 
 def either(listed: Iterable[str]) -> str:
-    """An alternation over UTF-8 bytes, written as Latin-1; a blank also stands for a hyphen.
+    """An alternation over UTF-8 bytes, written as Latin-1; a space also matches a hyphen.
 
-    Short words must not be the end of another one ("article").
+    Short words must not match at the end of another word ("article").
     """
     return "|".join(
         (r"\b" if word.isascii() and len(word) < _SHORT else "")
