@@ -296,6 +296,18 @@ def test_a_prune_runs_at_the_end_of_a_turn_whatever_the_usage() -> None:
     assert desk.preflight([*history, user("next", 6)])[:-1] == out
 
 
+@pytest.mark.spec("S2.10")
+def test_a_summary_is_made_from_outputs_that_were_cleared_before() -> None:
+    desk = Desk("agent", window=20_000, output_reserve=100)
+    history = run_of_turns([600] * 18, [user("the last", 6), assistant("done", 6)])
+    cleared = results_of(desk.manager.end_turn("s", history))
+    assert any(text.startswith(CLEARED_TEXT) for text in cleared.values())
+    desk.manager.manual_compact("s", history)
+    request = desk.summarizer.requests[-1]
+    seen = {result.call_id: result.text for message in request.messages for result in message.results}
+    assert seen and seen.items() <= results_of(history).items()
+
+
 @pytest.mark.spec("S2.9", part="engine")
 @pytest.mark.parametrize("ending", ["failed", "aborted"])
 def test_also_after_a_turn_that_failed(ending: str) -> None:
