@@ -1,4 +1,4 @@
-"""`python -m compact.cli`, for where the command is not on the path."""
+"""`python -m compact.cli`, for when the command is not on the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses the command line, runs one command, turns errors into messages and exit codes."""
+"""Parses the command line, runs one command, and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main(
     stderr: TextIO | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> int:
-    """Run one command and return its exit code; streams and environment default to the process's own."""
+    """Run one command and return its exit code; streams and environment default to those of the process."""
     argv = list(sys.argv[1:] if argv is None else argv)
     # Commands report warnings themselves; Python would print them a second time.
     logging.getLogger("compact").addHandler(logging.NullHandler())
@@ -66,7 +66,8 @@ def main(
         err.write("\n")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough. What is left unwritten must not complain at exit.
+        # The reader (`head`, a pager) has closed the pipe. The unwritten rest must not cause an error at
+        # exit.
         _discard_rest(out)
         return ExitCode.OK
     except OSError as problem:
@@ -85,7 +86,7 @@ def main(
 
 
 def _discard_rest(out: TextIO) -> None:
-    """What could not be written must not be tried again, and fail again, when the process ends."""
+    """Keep the process from writing the rest again, and failing again, when it ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
     except (OSError, ValueError):
@@ -93,7 +94,7 @@ def _discard_rest(out: TextIO) -> None:
 
 
 class _Parser(ArgumentParser):
-    """Reports a wrong command line on `json_to` as well, for callers that read JSON."""
+    """Also reports a wrong command line on `json_to`, for callers that read JSON."""
 
     json_to: TextIO | None = None
     commands: Mapping[str, ArgumentParser] = MappingProxyType({})
@@ -105,7 +106,7 @@ class _Parser(ArgumentParser):
 
 
 def _parsed(parser: _Parser, argv: Sequence[str]) -> Namespace:
-    """The arguments; a slip is answered with what was meant, and the usage is that of its command."""
+    """The arguments; an error suggests what was meant and shows the usage of its command."""
     name = argv[0]
     if not name.startswith("-") and name not in parser.commands:
         meant = _meant(name, parser.commands) or "; `compact` alone shows them all"
@@ -147,7 +148,7 @@ def _parser(argv: Sequence[str], out: TextIO) -> _Parser:
 
 
 class _ShowVersion(Action):
-    """Reading the version costs a look at the installed packages, so it waits until it is asked for."""
+    """Reads the version only on request, because that searches the installed packages."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
         from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""What `compact doctor` looks at. Each check says what it found and, where needed, what to do."""
+"""The checks of `compact doctor`. Each one says what it found and, if needed, what to do."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Check:
 
 
 def checks_of(config: CompactConfig, environ: Mapping[str, str], online: bool = True) -> Iterator[Check]:
-    """Everything that the settings and this machine show; `online` also tries the summarizer's address."""
+    """All checks of the settings and this machine; `online` also tries the summarizer's address."""
     if not config.enabled:
         yield Check(Level.WARNING, "enabled", "compaction is switched off", "Set enabled: true.")
     yield _model(config)
@@ -101,7 +101,7 @@ def _counting(config: CompactConfig, environ: Mapping[str, str]) -> Check:
 
 
 def _arithmetic(config: CompactConfig) -> Iterator[Check]:
-    """The policy's own sums: is there a budget, does a compaction have room, can it loop?"""
+    """The policy's arithmetic: is there a budget, does a compaction have room, can it loop?"""
     policy, window = config.policy, _window(config)
     reserve = policy.reserve(window)
     budget, trigger = window - reserve, int(window * policy.trigger_pct)
@@ -123,7 +123,7 @@ def _arithmetic(config: CompactConfig) -> Iterator[Check]:
 
 
 def _refusals(config: CompactConfig) -> Iterator[Check]:
-    """Settings that are well-formed, and yet no manager could be made with them."""
+    """Settings that are well-formed but that no manager could be created with."""
     trials: list[tuple[str, Callable[[], object]]] = [
         ("policy", partial(check_strategy, config.policy.strategy)),
         ("redaction", partial(compile_user, config.redaction.patterns)),
@@ -134,7 +134,7 @@ def _refusals(config: CompactConfig) -> Iterator[Check]:
         try:
             trial()
         except MissingExtra:
-            continue  # reported with the other extras
+            continue  # Reported with the other extras.
         except ConfigError as error:
             yield from (Check(Level.PROBLEM, name, line) for line in str(error).splitlines())
 
@@ -176,7 +176,7 @@ def _described(link: SummarizerSettings, config: CompactConfig, environ: Mapping
 
 
 def _addresses(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Whether each summarizer that is a model answers; the request holds nothing of a conversation."""
+    """Whether each summarizer that is a model responds; the request contains nothing of a conversation."""
     for link in (config.summarizer, *config.summarizer.fallbacks):
         vendor = vendor_of(link, config.preset, environ)
         if vendor == EMBEDDED:
@@ -193,7 +193,7 @@ def _addresses(config: CompactConfig, environ: Mapping[str, str]) -> Iterator[Ch
 
 
 def trouble_at(address: str) -> str | None:
-    """Why no summary can come from this address; None where a server answers, if only that it wants a key."""
+    """Why no summary can come from this address; None if a server responds, even if it requires a key."""
     if not address.startswith(("http://", "https://")):
         return "is not an http:// or https:// address"
     request = urllib.request.Request(f"{address}/models", method="GET")
@@ -202,7 +202,7 @@ def trouble_at(address: str) -> str | None:
     except urllib.error.HTTPError as answer:
         answer.close()
         if answer.code < 500 or answer.code == http.HTTPStatus.NOT_IMPLEMENTED:
-            return None  # it wants a key, or has no list of models
+            return None  # It requires a key, or has no list of models.
         return f"answers, but with an error of its own (status {answer.code})"
     except (OSError, ValueError) as error:
         return f"cannot be reached: {getattr(error, 'reason', error)}"
@@ -212,7 +212,7 @@ def trouble_at(address: str) -> str | None:
 
 
 def _chat_models(environ: Mapping[str, str]) -> Check:
-    """Which models `compact chat` could talk to now; no server is asked."""
+    """Which models `compact chat` could use now; this contacts no server."""
     found = sources(environ)
     usable = [source.name for source in found if source.problem is None]
     unusable = [f"{source.name}: {source.problem}" for source in found if source.problem is not None]
@@ -243,7 +243,7 @@ def _archive(config: CompactConfig) -> Iterator[Check]:
 
 
 def _extras(config: CompactConfig) -> Iterator[Check]:
-    """Which extras are installed; a missing one matters only where the settings ask for it."""
+    """Which extras are installed; a missing one matters only if the settings need it."""
     links = (config.summarizer, *config.summarizer.fallbacks)
     needed: dict[str, bool] = {link.name: True for link in links}
     needed["s3"] = config.archive.adapter == "s3"
@@ -264,7 +264,7 @@ def _extras(config: CompactConfig) -> Iterator[Check]:
 
 
 def extras() -> dict[str, list[str]]:
-    """Every extra with its packages, read off the installed distribution so that there is no second list."""
+    """Every extra with its packages, read from the installed distribution to avoid a second list."""
     found: dict[str, list[str]] = {}
     for requirement in metadata.requires(DISTRIBUTION) or []:
         name = re.match(r"[\w.-]+", requirement)
@@ -283,7 +283,7 @@ def _installed(package: str) -> bool:
 
 
 def conversation_checks(context: Context, config: CompactConfig) -> Iterator[Check]:
-    """What the given conversations leave room for: the floor is what no compaction can remove."""
+    """How much room the given conversations leave: the floor is what no compaction can remove."""
     manager, meter = manager_for(context), Meter(config, context)
     for number, conversation in enumerate(context.transcript().conversations):
         plan = manager.plan(str(number), conversation.messages, conversation.tools, conversation.system)

@@ -20,14 +20,14 @@ EXACT, ASSUMED, ESTIMATED = "exact", "assumed", "estimated"
 
 
 def certainty_of(counter: TokenCounter, model: str) -> str:
-    """How far its counts can be trusted: a name that nobody knows may have any tokenizer."""
+    """How far its counts can be trusted: an unknown model may have any tokenizer."""
     if not counter.exact:
         return ESTIMATED
     return ASSUMED if limits_for(model).source is LimitsSource.DEFAULT else EXACT
 
 
 class Meter:
-    """Counts with the model's counter, its safety margin included."""
+    """Counts with the model's counter, including its safety margin."""
 
     def __init__(self, config: CompactConfig, context: Context) -> None:
         self.warnings: list[str] = []

@@ -1,4 +1,4 @@
-"""Progress on standard error: a counter that a terminal redraws, and nothing where nobody watches."""
+"""Progress on standard error: a counter on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from compact.console.terminal import Screen
 
 Item = TypeVar("Item")
 
-# Shorter work is over before a bar could be read.
+# Shorter work ends before anyone could read a bar.
 _WORTH_SHOWING = 20
 
 
 def tracked(
     items: Iterable[Item], total: int, screen: Screen, label: str, quiet: bool = False
 ) -> Iterator[Item]:
-    """The items, one by one, with a bar on a terminal while they are worked on."""
+    """The items, one by one, with a progress bar on a terminal."""
     shown = screen.terminal and not quiet and total >= _WORTH_SHOWING
     for done, item in enumerate(items):
         if shown:

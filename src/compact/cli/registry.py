@@ -1,4 +1,4 @@
-"""Which commands there are. A command's own file is imported only when it is the one that is asked for."""
+"""The list of commands. A command's file is imported only when that command is called."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SUMMARIES: Mapping[str, str] = {
 
 
 class Command(Protocol):
-    """What a file in `commands` offers."""
+    """What a file in `commands` provides."""
 
     def add_arguments(self, parser: ArgumentParser) -> None: ...
 
@@ -43,6 +43,6 @@ class Command(Protocol):
 
 
 def command(name: str) -> Command:
-    # `import` is no name for a module.
+    # `import` is not a valid module name.
     file = "import_" if name == "import" else name
     return cast(Command, import_module(f"compact.cli.commands.{file}"))

@@ -1,4 +1,4 @@
-"""A manager for one run of a file command: nothing is stored, nothing is archived, warnings are shown."""
+"""A manager for one run of a file command: it stores and archives nothing, and shows warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def manager_for(context: Context, transcript: Transcript | None = None) -> CompactManager:
-    """The manager of these settings, with everything in memory: the file itself is the original."""
+    """The manager for these settings, with everything in memory: the file itself is the original."""
     from compact.archives.memory import MemoryArchive
     from compact.manager import CompactManager
     from compact.stores.memory import MemoryStore

@@ -1,4 +1,4 @@
-"""Reads settings from a file and from `COMPACT_*` variables, as plain data that the models then check."""
+"""Reads settings from a file and from `COMPACT_*` variables, as plain data that the models then validate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT_FILES = ("compact.yaml", "compact.yml", "compact.json")
 
 
 class ConfigWarning(UserWarning):
-    """A setting was given that has no effect."""
+    """A setting that has no effect."""
 
 
 Config = TypeVar("Config", bound=BaseModel)
@@ -38,15 +38,15 @@ def load(
     overrides: Mapping[str, Any],
     named: Mapping[str, str] | None = None,
 ) -> Config:
-    """File, then variables, then `overrides`; each later one wins, setting by setting.
+    """Merge the file, then variables, then `overrides`; later ones win, setting by setting.
 
-    `named` says of overrides, by their dotted paths, where they come from, as in "from --window".
+    `named` gives the origin of overrides by their dotted paths, as in "from --window".
     """
     variables = os.environ if environ is None else environ
     file = Path(path) if path is not None else default_file(variables)
     data: dict[str, Any] = read_file(file) if file is not None else {}
     if "summarizer" in data:
-        # A variable for one setting of a list is for the first of it.
+        # A variable for one setting of a list applies to its first entry.
         data = {**data, "summarizer": first_with_fallbacks(data["summarizer"])}
     origins = {"": f"in {file}"} if file is not None else {}
     settings, unknown = from_environ(model, variables)
@@ -60,14 +60,15 @@ def load(
     try:
         return model.model_validate(data)
     except ConfigError as error:
-        # Say the same again, now with where each value came from.
+        # Report the same errors again, now with the origin of each value.
         if isinstance(error.__context__, ValidationError):
             raise config_error(error.__context__, model, origins) from None
         raise
 
 
 def first_with_fallbacks(value: Any) -> Any:
-    """Summarizers as a list, some of them by their names alone, as settings: the first, with the others."""
+    """A list of summarizers, some given only by name, as settings: the first, with the others as
+    fallbacks."""
     if not isinstance(value, list | tuple) or not value:
         return value
     links = [{"name": link} if isinstance(link, str) else link for link in value]
@@ -84,7 +85,7 @@ def default_file(environ: Mapping[str, str]) -> Path | None:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """A configuration file as a mapping; raises ConfigError that names the file and the place."""
+    """A configuration file as a mapping; raises ConfigError with the file and the position."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -116,7 +117,7 @@ def _parse_yaml(text: str) -> Any:
     import yaml
 
     class UniqueKeys(yaml.SafeLoader):
-        """PyYAML keeps the last of two equal keys without a word; a setting must not vanish like that."""
+        """PyYAML silently keeps the last of two equal keys; a setting must not vanish like that."""
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             seen = set()
@@ -141,8 +142,8 @@ def from_environ(
 ) -> tuple[list[tuple[str, str, Any]], list[str]]:
     """Settings as (dotted path, variable, value), and a warning for each variable that sets nothing.
 
-    `COMPACT_SUMMARIZER__MODEL` is `summarizer.model`. A name that is no setting of the top level is looked
-    for in the policy: `COMPACT_TRIGGER_PCT` is `policy.trigger_pct`.
+    `COMPACT_SUMMARIZER__MODEL` is `summarizer.model`. A name that is not a top-level setting is looked up in
+    the policy: `COMPACT_TRIGGER_PCT` is `policy.trigger_pct`.
     """
     settings, unknown = [], []
     names = sorted(name for name in environ if name.startswith(PREFIX) and name != FILE_VARIABLE)
@@ -158,20 +159,20 @@ def from_environ(
 
 
 def _did_you_mean(name: str, model: type[BaseModel]) -> str:
-    # Without the prefix, which every variable has: with it any short name would be near any other.
+    # Compared without the prefix: with it, all short names would look similar.
     known = (variable.removeprefix(PREFIX) for variable in variable_names(model))
     near = nearest(name.removeprefix(PREFIX), known)
     return f" Did you mean {PREFIX}{near}?" if near else " It is not a known setting."
 
 
 def variable_names(model: type[BaseModel]) -> Iterator[str]:
-    """Every variable that would set something, policy settings in their short form."""
+    """Every variable that would set something, with policy settings in their short form."""
     for dotted in dotted_paths(model):
         yield PREFIX + dotted.removeprefix("policy.").replace(".", "__").upper()
 
 
 def _value(name: str, text: str, field: FieldInfo) -> Any:
-    """A variable's text as data of the field's shape; numbers and booleans are left for pydantic to read."""
+    """A variable's text as data of the field's shape; pydantic parses numbers and booleans."""
     kinds = variants(field.annotation)
     if submodel(field) is not None or any(get_origin(kind) is dict for kind in kinds):
         return _json_value(name, text)
@@ -211,7 +212,7 @@ def nested(steps: list[str], value: Any) -> dict[str, Any]:
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with `changes` on top, mapping by mapping; neither is altered."""
+    """`base` with `changes` on top, merged mapping by mapping; neither is modified."""
     result = dict(base)
     for key, value in changes.items():
         old = result.get(key)

@@ -153,7 +153,7 @@ class CompactConfig(_Settings):
     models: dict[str, ModelLimits] = Field(default_factory=dict, description="Limits by model id.")
 
     if not TYPE_CHECKING:
-        # Hidden from type checkers, which else would lose the signature that the fields give.
+        # Hidden from type checkers, which would otherwise lose the signature that the fields give.
         def __init__(self, **settings: Any) -> None:
             try:
                 super().__init__(**settings)
@@ -197,7 +197,7 @@ class CompactConfig(_Settings):
                 else value
             )
         except ConfigError as error:
-            # A policy reports its own findings; as pydantic's they join those of the other settings.
+            # A policy reports its own findings; as pydantic errors they join those of the other settings.
             if isinstance(error.__context__, ValidationError):
                 raise error.__context__ from None
             raise

@@ -1,4 +1,4 @@
-"""Opens the chat while the prompt is there already: what it takes to load is loaded meanwhile."""
+"""Opens the chat while the prompt is already shown: slow imports happen in the meantime."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Opening:
 
     def _run(self) -> None:
         try:
-            # Here, so that a Ctrl-C right after the first message strikes the exchange and no import.
+            # Imported here, so that a Ctrl-C right after the first message interrupts the exchange, not an
+            # import.
             import compact.repl.exchange  # noqa: F401
             from compact.repl.opening import open_chat
 
@@ -52,7 +53,7 @@ class Opening:
         return self._problem is not None
 
     def result(self) -> Chat:
-        """The chat; waits for it, and raises what prevented it."""
+        """The chat; waits for it, and raises the error that prevented it."""
         self.start()
         self._done.wait()
         if self._problem is not None:
@@ -61,7 +62,7 @@ class Opening:
         return self._chat
 
     def close(self) -> None:
-        """Stop what was started, also where it was just being opened."""
+        """Stop what was started, even while it is still opening."""
         if self._thread.is_alive():
             self._done.wait()
         if self._chat is not None:

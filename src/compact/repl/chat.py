@@ -1,4 +1,4 @@
-"""The terminal's end of a chat: which conversation is open, and errors as lines."""
+"""The terminal's side of a chat: which conversation is open, and errors as lines."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Chat:
         self.open(session_id, **wanted)
 
     def open(self, session_id: str, **wanted: Any) -> None:
-        """Go over to this session; `wanted` settings win over those that it remembers."""
+        """Switch to this session; `wanted` settings win over those that it remembers."""
         self.conversation: Conversation = self.chats.open(session_id, **wanted)
 
     def close(self) -> None:
-        """Leave: what waits to be exported goes, and what was started stops."""
+        """Leave: flush pending exports and stop what was started."""
         self.chats.close()
         close = getattr(self.store, "close", None)
         if close is not None:
@@ -45,7 +45,7 @@ def said(notice: Notice) -> Said:
 
 
 def failed(problem: CompactError) -> Said:
-    """An error as a line, with the exit code that it means."""
+    """An error as a line, with its exit code."""
     if isinstance(problem, InsufficientBudget):
         code = ExitCode.INSUFFICIENT_BUDGET
     else:

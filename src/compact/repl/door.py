@@ -1,4 +1,4 @@
-"""The way into the chat: at a terminal, or in a pipe."""
+"""The entry point of the chat: at a terminal, or in a pipe."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def enter(context: Context) -> int:
         with closing(open_chat(context)) as chat:
             return converse_plainly(chat, messages_of(context.stdin, args.json), voice)
     except CompactError as problem:
-        # As every other line: one object, where a program looks for it.
+        # Like every other line: one object, where programs look for it.
         voice.show(said := failed(problem))
         return said.exit_code

@@ -1,4 +1,4 @@
-"""Runs an exchange and shows what happens. Ctrl-C, wherever it strikes, is thrown into the exchange."""
+"""Runs an exchange and shows what happens. Ctrl-C, at any time, is thrown into the exchange."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compact.repl.saying import Happening
 
 
 def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) -> bool:
-    """Show everything; says whether it was interrupted. The exchange keeps what came before that."""
+    """Show everything; returns whether it was interrupted. The exchange keeps what came before that."""
     interrupted = struck = False
     with _one_interrupt(), no_echo():
         while True:
@@ -23,7 +23,7 @@ def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) ->
             except StopIteration:
                 return interrupted
             except KeyboardInterrupt:
-                # It was not within a reply: a command that is given up.
+                # Not during a reply: the user canceled a command.
                 return True
             try:
                 show(happening)
@@ -33,13 +33,13 @@ def drive(happenings: Iterator[Happening], show: Callable[[Happening], None]) ->
 
 @contextmanager
 def no_echo() -> Iterator[None]:
-    """What is typed meanwhile waits for the next prompt instead of being written into the reply."""
+    """Keep typed text for the next prompt instead of echoing it into the reply."""
     try:
         import termios
 
         before = termios.tcgetattr(0)
     except (ImportError, OSError, ValueError):
-        yield  # not a terminal
+        yield  # Not a terminal.
         return
     except termios.error:
         yield
@@ -54,7 +54,7 @@ def no_echo() -> Iterator[None]:
 
 
 def is_unread(terminal: int = 0) -> bool:
-    """Whether something was typed that no process has read yet, also a line without its end."""
+    """Whether typed text is still unread, even a line without its end."""
     try:
         import array
         import fcntl
@@ -63,7 +63,7 @@ def is_unread(terminal: int = 0) -> bool:
         return False
     try:
         before = termios.tcgetattr(terminal)
-        # The terminal hands out whole lines; what waits in a begun one shows only without that.
+        # The terminal delivers whole lines; an unfinished line is visible only with that turned off.
         by_character = [*before]
         by_character[3] &= ~(termios.ICANON | termios.ECHO)
         waiting = array.array("i", [0])
@@ -73,13 +73,13 @@ def is_unread(terminal: int = 0) -> bool:
         finally:
             termios.tcsetattr(terminal, termios.TCSANOW, before)
     except (OSError, ValueError, termios.error):
-        return False  # not a terminal
+        return False  # Not a terminal.
     return waiting[0] > 0
 
 
 @contextmanager
 def _one_interrupt() -> Iterator[None]:
-    """Only the first Ctrl-C counts: the impatient second one must not lose what the first one kept."""
+    """Only the first Ctrl-C counts: an impatient second one must not lose what the first one kept."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

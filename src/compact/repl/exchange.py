@@ -25,7 +25,7 @@ _FIELDS = ("role", "content", "finish_reason", "usage", "session_id", "agent", "
 
 
 def say(chat: Chat, text: str) -> Iterator[Happening]:
-    """Send a message and show what comes. An interrupt thrown in keeps what came."""
+    """Send a message and show what arrives. An interrupt thrown in keeps what has arrived."""
     events = cast("Generator[ChatEvent, None, None]", iter(chat.conversation.send(text)))
     struck = False
     while True:

@@ -1,4 +1,4 @@
-"""Exports and imports as files: a JSON array of turn objects, and others' histories."""
+"""Exports and imports as files: a JSON array of turn objects, and histories in other formats."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from compact.errors import FormatError, StoreError
 
 
 def exported(turns: Sequence[Turn], redact: Callable[[Any], Any]) -> str:
-    """The turns as the text of an export, redacted."""
+    """The turns as the redacted text of an export."""
     return to_json(transfer.exported(turns, redact), indent=2) + "\n"
 
 
 def path_of(name: str) -> Path:
-    """The file that a user names, `~` and all."""
+    """The path of the file that a user names, with `~` expanded."""
     try:
         path = Path(name).expanduser()
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        pass  # reading or writing it reports that
-    except (OSError, RuntimeError, ValueError) as error:  # nobody's home, a name too long, a zero byte
+        pass  # Reading or writing the file will report it.
+    except (OSError, RuntimeError, ValueError) as error:  # An unknown home, a name too long, a zero byte.
         problem = getattr(error, "strerror", None) or error
         raise FormatError(f"{name} cannot be opened: {str(problem).rstrip('.')}. Nothing was done.") from None
     return path
 
 
 def write(path: Path, text: str, replace: bool = False) -> None:
-    """The whole file or none: a full disk leaves what was there."""
+    """Write the whole file or nothing: a full disk leaves the previous file."""
     if path.exists() and not replace:
         raise StoreError(f"{path} already exists and is unchanged. `/export -f {path}` replaces it.")
     try:
@@ -57,7 +57,7 @@ def write(path: Path, text: str, replace: bool = False) -> None:
 
 
 def imported(path: str) -> tuple[list[Turn], list[Turn]]:
-    """System turns that lead the file's history, and the turns behind them; else FormatError."""
+    """The leading system turns of the file's history, and the turns after them; else FormatError."""
     conversations = read(path, io.StringIO()).conversations
     if len(conversations) != 1:
         raise FormatError(

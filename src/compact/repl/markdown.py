@@ -1,4 +1,4 @@
-"""Markdown for replies: headings at the left, no blank lines around a block."""
+"""Markdown for replies: headings left-aligned, no blank lines around a block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _LeftHeading(Heading):
 
 
 class Block(Markdown):
-    """A piece of a reply that can be drawn by itself."""
+    """A piece of a reply that can be drawn on its own."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
@@ -40,7 +40,7 @@ class Trimmed:
         while drawn and _is_blank(drawn[-1]):
             drawn.pop()
         for line in drawn:
-            # Markdown decodes what is percent-encoded in a link, so that a control character may be new.
+            # Markdown decodes percent-encoded links, so a control character may appear only now.
             yield from (Segment(clean(part.text), part.style, part.control) for part in line)
             yield Segment.line()
 

@@ -1,4 +1,4 @@
-"""Marks of open chats. One whose process died is left behind, unlocked: the next start offers to resume."""
+"""Marks of open chats. A process that dies leaves its mark unlocked: the next start offers to resume."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FOLDER = Path(".compact/chat")
 
 @dataclass(frozen=True)
 class Left:
-    """A session whose chat ended without leaving."""
+    """A session whose chat ended without a proper exit."""
 
     session_id: str
     title: str
 
 
 class Mark:
-    """The mark of this process: locked while it lives, removed when it leaves."""
+    """The mark of this process: locked while it runs, removed when it exits."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._path = folder / f"open-{os.getpid()}"
@@ -29,13 +29,13 @@ class Mark:
         self._written: tuple[str, str] | None = None
 
     def set(self, session_id: str, title: str) -> None:
-        """Say which session is open. A mark that cannot be made is missed by nobody but the next start."""
+        """Record which session is open. If the mark cannot be created, only the next start misses it."""
         if self._written == (session_id, title):
             return
         with suppress(OSError):
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._path.touch(mode=0o600)  # it holds the title
+                self._path.touch(mode=0o600)  # It contains the title.
                 self._file = self._path.open("w", encoding="utf-8")
                 _lock(self._file)
             self._file.seek(0)
@@ -53,7 +53,7 @@ class Mark:
 
 
 def left_behind(folder: Path = FOLDER) -> Left | None:
-    """The newest session whose process is gone; its mark and older ones are taken away."""
+    """The newest session whose process is gone; removes its mark and older ones."""
     found: list[tuple[float, Left]] = []
     with suppress(OSError):
         for path in folder.glob("open-*"):
@@ -71,7 +71,7 @@ def left_behind(folder: Path = FOLDER) -> Left | None:
 def _lock(file: IO[str]) -> bool:
     try:
         import fcntl
-    except ImportError:  # no such locks here: then no session is offered
+    except ImportError:  # No such locks on this system, so no session is offered.
         return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""From the command line's words to an open chat: settings, store, model, session."""
+"""From the command-line options to an open chat: settings, store, model, session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STEPS = 4
 
 
 def open_chat(context: Context) -> Chat:
-    """The chat that the options ask for. Raises what is wrong with them; nothing is stored yet."""
+    """The chat for these options. Raises an error if they are wrong; nothing is stored yet."""
     from compact.stores import open_store
 
     args = context.args
@@ -50,17 +50,17 @@ def open_chat(context: Context) -> Chat:
 
 
 def chat_config(context: Context) -> CompactConfig:
-    """The settings, with the terminal's own defaults where nothing else is said."""
+    """The settings, with the terminal's own defaults."""
     config = context.config()
     given = config.model_fields_set
     changes: dict[str, Any] = {}
     if "preset" not in given:
-        # Settings of a policy lie on top of the preset, so the preset has to come first.
+        # Policy settings are applied on top of the preset, so the preset has to come first.
         changes["preset"] = PRESET
     if "summarizer" not in given:
         changes["summarizer"] = {"name": "extractive"}
     elif context.args.base_url and config.summarizer.reuse_prefix == "auto":
-        # The conversation goes to a server of its own; what it says goes nowhere else unredacted.
+        # The conversation goes to the server at this URL; no other server may get it unredacted.
         changes["summarizer.reuse_prefix"] = "off"
     if not changes:
         return config
@@ -72,7 +72,7 @@ def chat_config(context: Context) -> CompactConfig:
 
 
 def _wanted(context: Context) -> dict[str, Any]:
-    """What the command line names for this session; the rest is as the session remembers it."""
+    """What the command line sets for this session; the session remembers the rest."""
     given = {"model": context.args.model, "preset": context.args.preset, **dict(context.args.set)}
     return {name: given[name] for name in ("model", "preset") if given[name]}
 
@@ -83,13 +83,13 @@ def _model_name(config: CompactConfig, context: Context) -> str:
     from compact.models.choose import available, default_model
 
     if context.args.base_url:
-        # A self-hosted server often has a single model, whatever its name.
+        # A self-hosted server often has a single model, under any name.
         return next(iter(available(context.environ)), "local")
     return default_model(context.environ)
 
 
 def chosen(name: str, context: Context) -> ChatModel:
-    """The model of that name, started if it runs here."""
+    """The model with this name, started if it runs locally."""
     from compact.models.choose import chat_model
 
     args = context.args
@@ -101,5 +101,5 @@ def chosen(name: str, context: Context) -> ChatModel:
 
 
 def _new_name() -> str:
-    # Two that begin in the same second are two sessions.
+    # Two sessions that begin in the same second must stay separate.
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"

@@ -1,4 +1,4 @@
-"""The chat without a terminal: no color; text for people, or one JSON object a line for programs."""
+"""The chat without a terminal: no color; text for people, or one JSON object per line for programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compact.repl.saying import Canvas, Happening, Kind, Leave, Piece, Reopened,
 
 
 class JsonVoice:
-    """One object a line: `type`, then what there is to say."""
+    """One object per line: `type`, then the content."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -28,7 +28,7 @@ class JsonVoice:
             text = {} if happening.kind is Kind.REPLY else {"text": happening.text}
             code = {"exit_code": happening.exit_code} if happening.exit_code else {}
             shown = {**text, **happening.data, **code}
-            # What an error is called must not hide that it is one.
+            # An error's own `type` must not replace the `type` of the line.
             if "type" in shown:
                 shown["error"] = shown.pop("type")
             self._write({"type": happening.kind.value, **shown})
@@ -41,7 +41,7 @@ class JsonVoice:
 
 
 class TextVoice:
-    """Replies and results on standard output, all else on standard error."""
+    """Replies and results on standard output, everything else on standard error."""
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
         self._out, self._err = out, err
@@ -66,10 +66,10 @@ class TextVoice:
 
 
 def messages_of(lines: Iterable[str], one_a_line: bool) -> Iterator[str | FormatError]:
-    """Messages and commands of what was piped in, and what is wrong with a line that is neither.
+    """The messages and commands in piped input, or an error for a line that is neither.
 
-    A line that begins with a slash and a word is a command; the lines between are one message. For programs
-    each line is one message, and a JSON object's `content` may hold several lines.
+    A line that begins with a slash and a word is a command; the lines between commands are one message. For
+    programs each line is one message, and a JSON object's `content` may hold several lines.
     """
     gathered: list[str] = []
     for line in lines:
@@ -112,7 +112,7 @@ def _happenings(chat: Chat, given: str | FormatError) -> Iterator[Happening]:
 
 
 def converse(chat: Chat, messages: Iterable[str | FormatError], voice: JsonVoice | TextVoice) -> int:
-    """Send all messages in turn; the exit code is that of the first that failed."""
+    """Send all messages in turn; returns the exit code of the first that failed."""
     code, asked = int(ExitCode.OK), False
     for given in messages:
         asked = True

@@ -1,4 +1,4 @@
-"""Where people write: several lines, history, completion, and the status line below."""
+"""The input prompt: several lines, history, completion, and the status line below."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STYLE = Style.from_dict(
 
 
 class PrivateHistory(FileHistory):
-    """What was typed, for this user alone; the file is made when there is something to keep."""
+    """What was typed, readable only by this user; the file is created when there is something to keep."""
 
     def store_string(self, string: str) -> None:
         path = Path(os.fsdecode(self.filename))
@@ -41,11 +41,11 @@ class PrivateHistory(FileHistory):
             path.touch(mode=0o600)
             super().store_string(string)
         except OSError:
-            pass  # a full disk must not end a conversation for want of a history
+            pass  # A full disk must not end a conversation just because the history cannot be saved.
 
 
 class SlashCompleter(Completer):
-    """Commands after a slash, then what the command takes."""
+    """Completes commands after a slash, then their arguments."""
 
     def __init__(self, sessions: Callable[[], Sequence[str]], models: Callable[[], Sequence[str]]) -> None:
         self._words: dict[str, Callable[[], Sequence[str]]] = {
@@ -122,7 +122,8 @@ class Prompt:
         return self._session.prompt(default=draft)
 
     def typed_ahead(self) -> bool:
-        """Whether keys wait for the next prompt: the last one may have read some together with its Enter."""
+        """Whether keys are waiting for the next prompt: the last one may have read some along with its
+        Enter."""
         keys = get_typeahead(self._session.app.input)
         store_typeahead(self._session.app.input, keys)
         return bool(keys) or is_unread()
@@ -133,11 +134,11 @@ class Prompt:
             self._session.history.append_string(draft)
 
     def refresh(self) -> None:
-        """Redraw the status line; any thread may ask for it."""
+        """Redraw the status line; may be called from any thread."""
         self._session.app.invalidate()
 
     def end(self) -> None:
-        """Give up asking, from another thread."""
+        """Stop asking, from another thread."""
         app = self._session.app
         if app.is_running and app.loop is not None:
             app.loop.call_soon_threadsafe(lambda: app.exit(exception=EOFError) if app.is_running else None)

@@ -1,4 +1,4 @@
-"""What the chat shows, as values; the screen, plain text and JSON lines each render them their way."""
+"""What the chat shows, as values; the screen, plain text and JSON lines each render them in their own way."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a reply as it comes; `thinking` is not part of the answer."""
+    """A piece of a reply as it arrives; `thinking` is not part of the answer."""
 
     text: str
     thinking: bool = False
@@ -52,14 +52,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Preparing:
-    """A message is on its way: `note` says what is being waited for."""
+    """A message is being sent: `note` says what it is waiting for."""
 
     note: str
 
 
 @dataclass(frozen=True)
 class Reopened:
-    """Another session is open now; `draft` is a message of it that was never answered."""
+    """Another session is open now; `draft` is a message in it that was never answered."""
 
     draft: str = ""
 
@@ -68,7 +68,7 @@ Happening = Said | Piece | Preparing | Reopened
 
 
 class Leave(Exception):
-    """The user wants to go."""
+    """The user wants to leave."""
 
 
 @dataclass(frozen=True)

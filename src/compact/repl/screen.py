@@ -37,7 +37,7 @@ def short(tokens: int) -> str:
 
 
 def settled(text: str) -> int:
-    """Up to where a growing markdown text can be drawn for good: the last blank line outside a code block."""
+    """How much of a growing markdown text is final: up to the last blank line outside a code block."""
     at = len(text)
     while (at := text.rfind("\n\n", 0, at)) >= 0:
         before = text[: at + 2]
@@ -47,7 +47,7 @@ def settled(text: str) -> int:
 
 
 class ReplyView:
-    """A reply as it comes: finished blocks are drawn for good, the last one again with each piece."""
+    """A reply as it arrives: finished blocks are drawn once, the last one again with each piece."""
 
     def __init__(self, stream: TextIO, waiting_for: str) -> None:
         from rich.console import Console
@@ -80,7 +80,7 @@ class ReplyView:
         lines = self._open.splitlines()
         room = max(4, self._console.height - 4)
         if len(lines) > room:
-            # Taller than the screen: markdown cut at its top would be drawn wrongly.
+            # Taller than the screen: markdown cut off at its top would be drawn wrong.
             from rich.text import Text
 
             return Text("\n".join(lines[-room:]))
@@ -134,11 +134,12 @@ class TerminalVoice:
                 self.settle()
 
     def line(self, said: Said) -> None:
-        # Results are drawings of ours, cleaned where they quote; all else may name titles and files.
+        # Results are our own drawings, sanitized where they quote; everything else may contain titles and
+        # file names.
         text = said.text if said.kind is Kind.RESULT else clean(said.text)
         for line in text.split("\n"):
             if said.kind is Kind.RESULT and ("\x1b" in line or cell_width(line) <= self.canvas.width):
-                self._screen.line(line)  # drawn to fit
+                self._screen.line(line)  # Already drawn to fit.
             else:
                 self._wrapped(line, *STYLES.get(said.kind, ()))
 
@@ -149,14 +150,14 @@ class TerminalVoice:
             self._screen.line(self._screen.styled(piece, *styles))
 
     def settle(self) -> None:
-        """Draw for good what is still open."""
+        """Draw the final version of what is still open."""
         if self._reply is not None:
             self._reply.close()
             self._reply = None
 
 
 def warm() -> None:
-    """Load what the first reply needs while the first message is being written."""
+    """Load what the first reply needs while the user writes the first message."""
     import rich.live
     import rich.spinner  # noqa: F401
 

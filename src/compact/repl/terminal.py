@@ -1,4 +1,4 @@
-"""The chat at a terminal: ask, answer, ask again."""
+"""The chat at a terminal: prompt, reply, prompt again."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def converse(context: Context) -> int:
             _reopened(chat, context)
         while True:
             if draft and prompt.typed_ahead():
-                # Both in one line would be a message that nobody wrote.
+                # Joined in one line they would be a message that nobody wrote.
                 prompt.set_aside(draft)
                 draft = ""
                 context.out.line(context.out.styled(_SET_ASIDE, "cyan"))
@@ -52,7 +52,7 @@ def converse(context: Context) -> int:
                 draft = ""
                 continue
             except EOFError:
-                opening.result()  # raises what ended it, if that was not the user
+                opening.result()  # Raises what ended it, unless the user did.
                 break
             draft = ""
             if not text.strip():
@@ -72,7 +72,7 @@ def converse(context: Context) -> int:
             if chat.conversation.turns:
                 mark.set(chat.conversation.id, chat.conversation.title)
         _farewell(opening.chat, context)
-        # Only who leaves takes it away: after a crash of ours the session is offered too.
+        # Only a regular exit removes it: after a crash the session is offered too.
         mark.remove()
         return ExitCode.OK
     finally:
@@ -88,7 +88,7 @@ def _opened(opening: Opening, context: Context) -> Chat:
 
 
 def _handle(chat: Chat, text: str, voice: TerminalVoice) -> str:
-    """One line of the user's; returns what stands in the next prompt."""
+    """Handle one line of the user's; returns the text for the next prompt."""
     from compact.repl.exchange import say
 
     commanded = is_command(text)
@@ -109,7 +109,7 @@ def _handle(chat: Chat, text: str, voice: TerminalVoice) -> str:
 def _greet(context: Context) -> None:
     out = context.out
     out.line(f"{out.styled('compact chat', 'bold')}{out.dot}/help lists the commands, Ctrl-D leaves")
-    # Who asks for a session gets that one, and the offer at another start.
+    # A user who names a session gets that one; the offer waits for another start.
     left = None if context.args.session or context.args.last else left_behind()
     if left is not None:
         title = f" “{one_line(left.title)}”" if left.title else ""

@@ -1,4 +1,4 @@
-"""Events as spans of the OpenAI Agents SDK, inside the trace that is under way there."""
+"""Events as spans of the OpenAI Agents SDK, inside its current trace."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _OPEN_KEPT = 1_000
 
 
 class AgentsSdkSpans:
-    """Custom spans `compact.*`, children of the SDK's current span; nothing where no trace is active.
+    """Custom spans `compact.*`, children of the SDK's current span; no spans if no trace is active.
 
-    Which trace that is, only the caller's context knows, so this exporter is called at once and not by the
-    queue. It is quick: the SDK hands spans to a queue of its own.
+    Only the caller's context knows the trace, so this exporter is called immediately and not by the queue. It
+    is fast: the SDK puts spans into a queue of its own.
     """
 
     immediate = True
@@ -33,7 +33,7 @@ class AgentsSdkSpans:
         self._lock = RLock()
 
     def export(self, event: Event) -> None:
-        # Who has not even loaded the SDK runs no trace of it.
+        # A program that has not loaded the SDK cannot have a trace there.
         sdk = sys.modules.get("agents.tracing")
         if sdk is None or (sdk.get_current_trace() is None and not self._open):
             return

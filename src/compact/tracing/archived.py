@@ -1,4 +1,4 @@
-"""The archive's event log: what led to each compaction and how it ended, beside its transcript (S4.14)."""
+"""The archive's event log: what led to each compaction and how it ended, next to its transcript (S4.14)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class EventLog(Protocol):
 
 
 class Noteworthy:
-    """Leaves out estimates and decisions that led to nothing: else every preflight would be a write."""
+    """Skips estimates and decisions that led to nothing; otherwise every preflight would cause a write."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, list[Event]] = OrderedDict()
 
     def add(self, event: Event) -> list[Event]:
-        """What is now worth keeping: nothing, or all since the last estimate before something happened."""
+        """The events now worth keeping: none, or all since the last estimate before something happened."""
         if not event.session_id:
             return []
         waiting = self._waiting.pop(event.session_id, [])
@@ -45,7 +45,7 @@ class Noteworthy:
 
 
 class ArchivedEvents:
-    """An exporter that writes what happened to the archive's log.
+    """An exporter that writes noteworthy events to the archive's log.
 
     `immediate` is for an archive on the local disk: its log is then complete as soon as the compaction is.
     """

@@ -26,10 +26,10 @@ _TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class AriadneExporter:
-    """Runs in the queue's thread. A service that is down, slow or wrong costs a line on stderr, no more.
+    """Runs in the queue's thread. A service that is down, slow or broken costs one line on stderr, no more.
 
-    What could not be sent waits, up to a bound, and goes out when the service is back: it knows spans by
-    their ids, so that nothing appears twice.
+    Unsent events wait, up to a bound, and are sent when the service is back. It identifies spans by their
+    ids, so nothing appears twice.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class AriadneExporter:
             self._add(_span_record(trace_id, span))
 
     def _add(self, record: dict[str, Any]) -> None:
-        # Made text at once: an open span changes later, and what waits should be small.
+        # Serialized immediately: an open span changes later, and pending data should be small.
         self._waiting.append(json.dumps(record, separators=(",", ":"), default=str))
         if len(self._waiting) > _MOST_WAITING:
             self._waiting.popleft()
@@ -93,12 +93,12 @@ class AriadneExporter:
         return batch
 
     def _send(self, batch: list[str]) -> bool:
-        """Whether the batch is done with, be it taken or refused for good."""
+        """Whether the batch is finished, either accepted or rejected for good."""
         body = f'{{"batch":[{",".join(batch)}]}}'.encode()
         try:
             status, answer = self._poster.post(body)
         except (OSError, ValueError, http.client.HTTPException) as error:
-            # ValueError: a host name or a token that cannot be written.
+            # ValueError: a host name or a token that cannot be encoded.
             return self._failed(f"{type(error).__name__}: {error}")
         if status in _TRY_AGAIN:
             return self._failed(f"it answered {status}")
@@ -122,7 +122,7 @@ class AriadneExporter:
         self._complaints.report(kind, line)
 
     def rest(self) -> float | None:
-        # Nobody may have a word to say for hours; what waits should not wait for that.
+        # The next event may be hours away; pending events should not wait for it.
         self.flush()
         self._poster.close()
         self._quiet_tries += 1
@@ -131,7 +131,7 @@ class AriadneExporter:
         return max(_PAUSES[0], self._not_before - self._clock())
 
     def close(self) -> None:
-        # The last chance, unless it failed this very moment: then leaving would only take longer.
+        # The last chance, unless sending failed just now: then a retry would only delay the exit.
         self._not_before = min(self._not_before, self._failed_at + _PAUSES[0])
         self.flush()
         self._poster.close()
@@ -139,7 +139,7 @@ class AriadneExporter:
             self._report("end", f"{len(self._waiting) + self._lost:,} records were not delivered")
 
     def after_fork(self) -> None:
-        # The parent sends what waits, and the connection is the parent's.
+        # The parent sends its pending events, and owns the connection.
         self._waiting.clear()
         self._spans.clear()
         self._traces.clear()
@@ -177,7 +177,7 @@ def _span_record(trace_id: str, span: Span) -> dict[str, Any]:
 
 
 def _problem(answer: bytes) -> str:
-    """What is wrong with the answer to a batch; empty when it was taken whole."""
+    """What is wrong with the response to a batch; empty if all of it was accepted."""
     try:
         said = json.loads(answer)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Events for people: a line each, on standard error."""
+"""Events for people: one line each, on standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Line = tuple[str, str]
 
 
 class ConsoleExporter:
-    """In color where the stream is a terminal and `rich` is installed, else plain."""
+    """In color if the stream is a terminal and `rich` is installed, else plain."""
 
     def __init__(self, stream: TextIO | None = None, clean: Callable[[str], str] = str) -> None:
         self._stream = stream
@@ -30,7 +30,7 @@ class ConsoleExporter:
         if stream is None:
             return  # A daemon has no standard error.
         style, said = line_of(event)
-        # Two fields may be harmless each and a secret side by side.
+        # Two fields may be harmless separately but form a secret side by side.
         said = self._clean(_printable(said))
         at = datetime.fromtimestamp(event.at).strftime("%H:%M:%S")
         who = self._clean(_printable(event.session_id))[:24] or "compact"
@@ -164,5 +164,5 @@ def _short(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without what would steer a terminal: texts come from tools and people."""
+    """Without terminal control characters: the text comes from tools and people."""
     return "".join(c if c.isprintable() else "�" for c in text)

@@ -1,4 +1,4 @@
-"""A POST of JSON on a kept connection, within one deadline for all of it."""
+"""A JSON POST on a persistent connection, with one deadline for the whole request."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _MOST_BYTES = 1 << 20
 
 
 class Poster:
-    """Timeouts of sockets hold for each read; a server that sends a byte now and then would never meet one.
+    """Socket timeouts apply to each read, so a server that sends a byte now and then would never time out.
 
-    So every read gets only what is left until the deadline.
+    Here every read gets only the time left until the deadline.
     """
 
     def __init__(self, url: str, timeout: float, headers: Mapping[str, str]) -> None:
@@ -39,7 +39,7 @@ class Poster:
         self._socket: socket.socket | None = None
 
     def post(self, body: bytes) -> tuple[int, bytes]:
-        """Status and body of the answer; raises OSError (TimeoutError among them) or HTTPException."""
+        """Status and body of the response; raises OSError (including TimeoutError) or HTTPException."""
         deadline = time.monotonic() + self._timeout
         kept = self._socket is not None
         try:
@@ -51,7 +51,7 @@ class Poster:
             self.close()
             if not kept:
                 raise
-        # The server had closed the kept connection meanwhile: once more on a new one.
+        # The server has closed the persistent connection in the meantime: try once more on a new one.
         try:
             return self._exchange(body, deadline)
         except BaseException:
@@ -93,7 +93,7 @@ class Poster:
 
 
 class _Reading(io.RawIOBase):
-    """The socket as `HTTPResponse` wants it: something with `makefile`."""
+    """The socket as `HTTPResponse` expects it: an object with `makefile`."""
 
     def __init__(self, connection: socket.socket, deadline: float) -> None:
         self._connection, self._deadline = connection, deadline
@@ -122,6 +122,6 @@ def _tls() -> ssl.SSLContext:
 
 
 def shown(url: str) -> str:
-    """An address that is safe to show: without user, password and query."""
+    """A URL that is safe to show: without user, password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

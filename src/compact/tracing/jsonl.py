@@ -10,9 +10,9 @@ from compact.model.event import Event
 
 
 class JsonlExporter:
-    """Appends each batch with one write, so that several processes may share a file and rotate it.
+    """Appends each batch with one write, so that several processes can share a file and rotate it.
 
-    The file is for its owner alone: summaries are redacted, but they are still what was talked about.
+    Only its owner can read the file: summaries are redacted, but they still reveal the conversation.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -20,7 +20,7 @@ class JsonlExporter:
         self._lines: list[str] = []
 
     def export(self, event: Event) -> None:
-        # ASCII only: lone surrogates, which some texts hold, survive as escapes.
+        # ASCII only: lone surrogates, which some texts contain, survive as escapes.
         self._lines.append(json.dumps(event.as_dict(), separators=(",", ":"), default=str) + "\n")
 
     def flush(self) -> None:

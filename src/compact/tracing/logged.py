@@ -1,4 +1,4 @@
-"""Failures as warnings of the logger `compact`, for programs that read no events."""
+"""Failures as warnings of the logger `compact`, for programs that do not read events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHAT_FOLLOWS = {
 
 
 class LoggedFailures:
-    """Each step down the summarizer's ladder is a warning; events come redacted."""
+    """Logs a warning each time the next summarizer of a chain takes over; events are already redacted."""
 
     immediate = True
     only_events = frozenset({EventName.ERROR})

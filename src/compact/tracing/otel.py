@@ -1,4 +1,4 @@
-"""Events as OpenTelemetry spans and metrics, in the words of the GenAI conventions where there are any."""
+"""Events as OpenTelemetry spans and metrics, named by the GenAI conventions where they apply."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _PROVIDERS = {"claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "o": 
 
 
 class OtelExporter:
-    """Through the providers given here, else those that the program has set, else ones of its own.
+    """Uses the providers given here, else those that the program has set, else its own.
 
-    Its own ones send to `endpoint`, as OTLP over HTTP. A compaction is a child of the span that was current
-    where it happened. Preflights that compact nothing show in the metrics only. What a summary says is left
-    out unless `capture_content` is set, as the conventions ask for.
+    Its own providers send to `endpoint`, as OTLP over HTTP. A compaction is a child of the span that was
+    current where it happened. Preflights that compact nothing appear only in the metrics. The text of a
+    summary is omitted unless `capture_content` is set, as the conventions require.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class OtelExporter:
 
     def export(self, event: Event) -> None:
         if self._metrics is None:
-            # Not before the first event: a program may set its providers after it made a manager.
+            # Not before the first event: a program may set its providers after it created a manager.
             self._connect()
         assert self._metrics is not None
         self._metrics.take(event)
@@ -126,7 +126,7 @@ _WITH_TEXT = (COMPACTION, SUMMARIZE, EventName.SUMMARY_CREATED.value, EventName.
 
 
 class _Own:
-    """Providers that send to an endpoint; made only if they are needed, from parts that are there at once.
+    """Providers that send to an endpoint; created only if needed, from modules that are already loaded.
 
     Loading the SDK in the queue's thread would be too late for a program that ends soon.
     """
@@ -141,12 +141,12 @@ class _Own:
             raise MissingExtra("opentelemetry-exporter-otlp-proto-http", "otel") from None
         base = endpoint.rstrip("/").removesuffix("/v1/traces").removesuffix("/v1/metrics")
         found = resources.Resource.create()
-        # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over our name.
+        # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override our name.
         if str(found.attributes["service.name"]).startswith("unknown_service"):
             found = found.merge(resources.Resource({"service.name": _NAME}))
         self._made: list[Any] = []
 
-        # They are not shut down at exit by themselves: that could take as long as it likes.
+        # Turn off their own shutdown at exit: it could take any amount of time.
         def tracers() -> Any:
             made = trace.TracerProvider(resource=found, shutdown_on_exit=False)
             exporter = trace_exporter.OTLPSpanExporter(endpoint=f"{base}/v1/traces", timeout=2)
@@ -174,7 +174,7 @@ class _Own:
 
 
 def _of_model_call(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary that a model wrote is a call of that model."""
+    """The attributes of a model call, for a summary that a model wrote."""
     model, usage = data.get("model", ""), data.get("usage")
     if model in ("", "extractive", "custom"):
         return {}

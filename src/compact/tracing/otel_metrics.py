@@ -1,4 +1,4 @@
-"""What the events add up to: counters and histograms."""
+"""Totals over the events: counters and histograms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 
 
 class Metrics:
-    """Sessions are no attribute of these: there are too many of them."""
+    """Sessions are not an attribute here: there are too many of them."""
 
     def __init__(self, meter: Any) -> None:
         def histogram(name: str, unit: str, bounds: tuple[float, ...], description: str) -> Any:
@@ -60,10 +60,10 @@ class Metrics:
 
 
 class CacheEstimate:
-    """What share of each prompt a provider's cache can have: all that the prompt before it held, too.
+    """The share of each prompt that a provider's cache can serve: what the previous prompt also contained.
 
     A compaction keeps system prompt and tools; a changed system prompt or tool list keeps nothing. Providers'
-    smallest prefixes, blocks and times of keeping are not known here.
+    minimum prefixes, block sizes and cache lifetimes are not known here.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,8 @@ class CacheEstimate:
         """Tokens, and those before the conversation, of the prompt that is being prepared."""
 
     def take(self, event: Event) -> float | None:
-        """The share, where the event settles what is sent; None for others and for a session's first."""
+        """The share, if the event decides what is sent; None for other events and a session's first
+        prompt."""
         session, data = event.session_id, event.data
         match event.name:
             case EventName.TOKEN_ESTIMATE:

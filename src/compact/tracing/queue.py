@@ -1,4 +1,4 @@
-"""The bounded queue between a conversation and its exporters, and the one thread that empties it."""
+"""The bounded queue between a conversation and its exporters, and the thread that empties it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ EXIT = 3.0
 
 
 class EventQueue:
-    """Putting never waits: where the queue is full, the oldest event is dropped, and the drop is reported.
+    """Adding an event never blocks: a full queue drops its oldest event and reports the drop.
 
-    An exporter's `export` gets one event at a time, in order. Of these it may have as well: `flush`, which
-    follows each batch; `rest`, when nothing came for a while, which may return the seconds after which it
-    would be called again if still nothing came; `close`, at the end; `after_fork`, in a child.
+    An exporter's `export` gets one event at a time, in order. It may also have: `flush`, called after each
+    batch; `rest`, called after a while without events, which may return the seconds until it is called again;
+    `close`, called at the end; `after_fork`, called in a child process.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class EventQueue:
         self._taken = self._done = self._dropped = self._flushing = 0
 
     def put(self, event: Event) -> None:
-        # The caller's context goes along: an exporter may want to know in which trace this happened.
+        # The caller's context is passed along: an exporter may need to know the current trace.
         entry = (event, copy_context())
         with self._lock:
             if self._closed:
@@ -88,7 +88,7 @@ class EventQueue:
             self._worker = None
 
     def flush(self, timeout: float) -> bool:
-        """Wait until all that was put so far is delivered; says whether it was."""
+        """Wait until everything added so far is delivered; returns whether it was."""
         with self._lock:
             target = self._taken
             self._flushing += 1
@@ -99,7 +99,7 @@ class EventQueue:
                 self._flushing -= 1
 
     def close(self, timeout: float) -> None:
-        """Deliver what waits, for so long at most; what is put later is ignored."""
+        """Deliver pending events within the timeout; later events are ignored."""
         if self in _open:
             self.begin_closing()
             self.end_closing(time.monotonic() + timeout)
@@ -127,7 +127,7 @@ class EventQueue:
             say(f"[compact] {left:,} events were not exported: their exporters took too long to close.")
 
     def _work(self) -> None:
-        # A worker that ends may still be closing exporters when the next one starts.
+        # A worker that is ending may still be closing exporters when the next one starts.
         with self._delivering:
             patience: float | None = IDLE
             while patience is not None:
@@ -153,7 +153,7 @@ class EventQueue:
             return IDLE if patience is None else patience
 
     def _next(self, patience: float) -> list[tuple[Event, Context]]:
-        """The next batch; an empty one when none came for so long, or no more will."""
+        """The next batch; empty if none came in that time, or no more will come."""
         with self._lock:
             if not self._waiting and not self._closed:
                 self._resting = True
@@ -185,7 +185,7 @@ class EventQueue:
         self._call("flush")
 
     def _call(self, name: str) -> list[Any]:
-        """What each exporter that has this method returned."""
+        """The return values of all exporters that have this method."""
         returned = []
         for exporter in self._exporters:
             method = getattr(exporter, name, None)
@@ -197,7 +197,7 @@ class EventQueue:
         return returned
 
     def after_fork(self) -> None:
-        """In a child: what waits is the parent's to deliver, and its thread is not here."""
+        """In a child process: the parent delivers pending events, and its thread does not exist here."""
         self._reset()
         self._call("after_fork")
 
@@ -205,8 +205,8 @@ class EventQueue:
 class Export:
     """How an exporter is called, and for which events: all, unless it has `only_events`.
 
-    One that writes into the session store (`in_store = True`) is given a session's own id, even if that looks
-    like a secret: the store has it anyway, and finds no session by another.
+    An exporter that writes to the session store (`in_store = True`) gets a session's real id, even if that
+    looks like a secret: the store has it anyway, and cannot find the session by any other.
     """
 
     def __init__(self, exporter: Any) -> None:
@@ -218,12 +218,12 @@ class Export:
         return self._only is None or name in self._only
 
     def addressed(self, event: Event, own: Event) -> Event:
-        """The redacted event with the id of its session as this exporter needs it; `own` is as it was."""
+        """The redacted event with the session id that this exporter needs; `own` is the original event."""
         return replace(event, session_id=own.session_id) if self._in_store else event
 
 
 class Complaints:
-    """What goes wrong with exporters, on stderr: the first of a kind at once, then one line in a while."""
+    """Exporter errors on stderr: the first of each kind immediately, then one line now and then."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class Complaints:
 
 
 def say(line: str) -> None:
-    # Closed or gone, as with a daemon: then there is nobody left to write to. (None means stdout to `print`.)
+    # Closed or missing, as in a daemon: then there is nowhere to write. (None means stdout to `print`.)
     with suppress(OSError, ValueError, AttributeError):
         if sys.stderr is not None:
             print(line, file=sys.stderr, flush=True)

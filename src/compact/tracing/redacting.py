@@ -1,4 +1,4 @@
-"""Redaction of an event as a whole: what is harmless in each field may be a secret across two of them."""
+"""Redaction of a whole event: harmless values in two fields may form a secret together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _END = 2_048
 
 
 class Redacts(Protocol):
-    """What is needed of a redactor."""
+    """What is needed from a redactor."""
 
     def text(self, text: str) -> str: ...
 
@@ -24,7 +24,7 @@ class Redacts(Protocol):
 
 
 def redacted_data(data: Mapping[str, Any], redactor: Redacts) -> Mapping[str, Any]:
-    """A copy without secrets, also those that begin in one field and end in another."""
+    """A copy without secrets, including those that begin in one field and end in another."""
     texts = list(_texts(data))
     split = _across(texts, redactor) if len(texts) > 1 else set()
     clean: Mapping[str, Any] = redactor.value(_hide(data, iter(range(len(texts))), split) if split else data)
@@ -32,7 +32,7 @@ def redacted_data(data: Mapping[str, Any], redactor: Redacts) -> Mapping[str, An
 
 
 def _across(texts: Sequence[str], redactor: Redacts) -> set[int]:
-    """The numbers of the texts that hold a secret together with the one that follows or comes before."""
+    """The indexes of the texts that form a secret together with the previous or the next text."""
     found: set[int] = set()
     for number, (left, right) in enumerate(pairwise(texts)):
         end = left[-_END:].encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
-"""What each event's data holds. The documents are generated from here; tests hold the engine to it.
+"""The data of each event. The documents are generated from here, and tests check the engine against it.
 
-Nothing is checked while events are emitted: that would cost every preflight for what a test proves once.
+Events are not validated when emitted: that would slow down every preflight for what a test proves once.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ class Envelope(BaseModel):
 
 
 def envelope_of(name: EventName) -> type[Envelope]:
-    """The whole event of that name, as it leaves the process."""
+    """The whole event with this name, as it leaves the process."""
     data = DATA[name]
     word: Any = Literal[name.value]
     fields: dict[str, Any] = {"name": (word, ...), "data": (data, ...)}
@@ -280,8 +280,8 @@ def envelope_of(name: EventName) -> type[Envelope]:
 
 
 def validate(event: Event) -> None:
-    """Raise pydantic's ValidationError unless the event is as described here."""
-    # As it leaves the process: tuples are arrays there, and enums their words.
+    """Raise pydantic's ValidationError unless the event matches its schema."""
+    # As it leaves the process: tuples are arrays there, and enums are strings.
     DATA[event.name].model_validate_json(json.dumps(dict(event.data)))
     Envelope.model_validate(event.as_dict())
 
@@ -301,7 +301,8 @@ def json_schema() -> dict[str, Any]:
 
 
 def _open(node: Any) -> None:
-    """Fields may be added: only our own tests insist on knowing them all. Titles repeat the names."""
+    """Allow unknown fields: only our own tests require knowing them all. Remove titles, which repeat
+    names."""
     if isinstance(node, dict):
         if node.get("additionalProperties") is False:
             del node["additionalProperties"]

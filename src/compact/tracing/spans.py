@@ -1,4 +1,4 @@
-"""Events as spans: what belongs to a compaction stands beneath it, with how long it took."""
+"""Events as spans: the parts of a compaction are its children, each with its duration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUMMARIZE = "compact.summarize"
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """`ended` is None while it is under way; it is then sent again when it ends, under the same id."""
+    """`ended` is None while it is running; when it ends, it is sent again with the same id."""
 
     session_id: str
     name: str
@@ -30,7 +30,7 @@ class Span:
 
     @property
     def problem(self) -> str:
-        """What failed, in the event's words."""
+        """What failed, as the event puts it."""
         return str(self.data.get("message") or self.data.get("error") or self.name)
 
     def end(self, event: Event, failed: bool = False) -> Span:
@@ -42,7 +42,7 @@ class Span:
 
 @dataclass(slots=True)
 class _Open:
-    """What is under way in a session."""
+    """What is running in a session."""
 
     estimate: Span | None = None
     """Waits for the decision that follows: only then is it known where it belongs."""
@@ -54,8 +54,8 @@ class _Open:
 class Spans:
     """Turns a stream into spans, one event at a time.
 
-    A preflight below the trigger gives two spans, estimate and decision. A decision to compact opens a span
-    that holds these two and all that follows, until the compaction's end.
+    A preflight below the trigger produces two spans, estimate and decision. A decision to compact opens a
+    span that contains these two and everything that follows, until the compaction ends.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Spans:
             case EventName.TOKEN_ESTIMATE:
                 spans = _unplaced(now)
                 if now.compaction is not None and not now.started:
-                    # Decided, and then not needed: another worker had been there.
+                    # Decided but then not needed: another worker had already compacted.
                     spans += _closed(now, event, skipped="not needed any more")
                 now.estimate = _point(event, None)
                 return spans
@@ -94,7 +94,7 @@ class Spans:
                 now.summary.data["pieces"] = dict(event.data)
                 return []
             case EventName.CHECK:
-                # A step for whoever watches; the spans around it have its times and sizes.
+                # A step for live viewers; the spans around it have its times and sizes.
                 return []
             case EventName.SUMMARY_CREATED:
                 span, now.summary = now.summary or _point(event, now.compaction), None
@@ -110,7 +110,7 @@ class Spans:
             case EventName.COMPLETE | EventName.FAILED:
                 return _closed(now, event, failed=event.name is EventName.FAILED)
             case EventName.OVERFLOW if now.compaction is not None and not now.started:
-                # Nothing that could be compacted would make it fit.
+                # Compacting everything possible would not make it fit.
                 return [_point(event, now.compaction), *_closed(now, event, failed=True)]
             case _:
                 return [*_unplaced(now), _point(event, now.compaction)]
@@ -140,7 +140,7 @@ def _closed(now: _Open, event: Event, failed: bool = False, skipped: str = "") -
         span.end(event, failed)
     if summary is None:
         return [span]
-    # It was asked for, and none came.
+    # It was requested, but none came.
     summary.ended, summary.failed = span.ended, True
     return [summary, span]
 
@@ -151,14 +151,14 @@ def _unplaced(now: _Open) -> list[Span]:
 
 
 def _point(event: Event, parent: Span | None) -> Span:
-    """A span of the event's own: as long as what it reports took."""
+    """A span for this event alone, as long as what it reports took."""
     failed = event.name in (EventName.ERROR, EventName.FAILED, EventName.OVERFLOW)
     began = event.at - (event.duration or 0.0)
     return Span(event.session_id, event.name.value, began, parent, event.at, data_of(event), failed)
 
 
 def data_of(event: Event) -> dict[str, Any]:
-    """An event's data with its place in the stream."""
+    """An event's data with its position in the stream."""
     data: dict[str, Any] = {**event.data, "sequence": event.sequence}
     if event.step:
         data["step"] = event.step
@@ -168,7 +168,7 @@ def data_of(event: Event) -> dict[str, Any]:
 
 
 def trace_id_of(session_id: str, tenant: str = "default") -> str:
-    """The same for a session in every process, so that all its compactions are found in one place."""
+    """The same for a session in every process, so that all its compactions are in one trace."""
     return sha256(f"compact\0{tenant}\0{session_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -177,7 +177,7 @@ def iso(at: float) -> str:
 
 
 def flattened(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as dotted names, for places that take plain values only."""
+    """Nested mappings as dotted names, for systems that accept only plain values."""
     flat: dict[str, Any] = {}
     for key, value in data.items():
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Events in the session store, for readers that come back to a session."""
+"""Events in the session store, for readers that return to a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class KeepsEvents(Protocol):
 
 
 class StoredEvents:
-    """An exporter that writes what happened; of estimates only the last one before it."""
+    """An exporter that stores what happened; it keeps only the last estimate before that."""
 
     in_store = True
 

@@ -1,4 +1,5 @@
-"""The event stream: numbers events, hands them to exporters in order, never lets one fail a session."""
+"""The event stream: numbers events, passes them to exporters in order, and isolates sessions from
+failures."""
 
 from __future__ import annotations
 
@@ -17,18 +18,18 @@ from compact.ports import Clock, Exporter
 from compact.tracing.queue import Complaints, EventQueue, Export
 from compact.tracing.redacting import Redacts, redacted_data
 
-# Numbers and words of our own, unless a caller's note is among them; these come with every preflight.
+# Our own numbers and words, unless they include a caller's note; these occur in every preflight.
 _WITHOUT_TEXT = frozenset({EventName.TOKEN_ESTIMATE, EventName.TRIGGER_DECISION, EventName.LEASE})
 
 AnyExporter = Exporter | Callable[[Event], None]
 
 
 class EventStream:
-    """Exporters are called by the queue's thread, so that none can hold a conversation up.
+    """Exporters are called by the queue's thread, so that none can block a conversation.
 
-    One with `immediate = True` is called at once, in the thread and context of the caller. One with
-    `only_events` is called for those alone. All get redacted copies. `recent` holds the newest events, as
-    they are, for readers in the same process.
+    An exporter with `immediate = True` is called immediately, in the thread and context of the caller. One
+    with `only_events` is called only for those. All get redacted copies. `recent` holds the newest events,
+    unredacted, for readers in the same process.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class EventStream:
             event = Event(name, session_id, self._sequence, self._clock(), data, step, duration)
             self.recent.append(event)
             if self._queue is not None:
-                # Inside the lock: what is exported must come in the order of its numbers.
+                # Inside the lock: events must be exported in the order of their numbers.
                 self._queue.put(event)
         wanted = self._wanted.get(name)
         if wanted is None:
@@ -90,7 +91,7 @@ class EventStream:
                 self._complaints.failed(export.call, error)
 
     def redacted(self, event: Event) -> Event:
-        """What may leave the process; what stays in it stays as it is."""
+        """What may leave the process; what stays inside is not changed."""
         if self._redactor is None:
             return event
         session_id = self._hidden(event.session_id)
@@ -99,13 +100,13 @@ class EventStream:
         return replace(event, session_id=session_id, data=redacted_data(event.data, self._redactor))
 
     def _hidden_id(self, session_id: str) -> str:
-        # A hash, not one word for all: two such sessions stay two.
+        # A hash, not a constant: two such sessions stay distinct.
         if self._redactor is None or not self._redactor.is_secret(session_id):
             return session_id
         return f"~{sha256(session_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
     def after_fork(self) -> None:
-        # Another thread of the parent's may have held it.
+        # Another thread of the parent may have held it.
         self._lock = Lock()
 
     def _warn(self, data: Mapping[str, Any]) -> None:
@@ -116,13 +117,13 @@ class EventStream:
         return self._queue is None or self._queue.flush(timeout)
 
     def close(self, timeout: float = 3.0) -> None:
-        """Export what waits, at most so long, and release what exporters hold."""
+        """Export pending events within the timeout, and release the exporters' resources."""
         if self._queue is not None:
             self._queue.close(timeout)
 
 
 class Immediate:
-    """Makes a callable one that is called at once, in the caller's thread; it should be quick."""
+    """Wraps a callable so that it is called immediately, in the caller's thread; it should be fast."""
 
     immediate = True
 

@@ -26,6 +26,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(context: Context) -> ExitCode:
-    # By name: the doors stand above the command line, which only knows how to open them.
+    # Imported by name, because the doors are a layer above the command line.
     door = import_module("compact.repl.door")
     return ExitCode(door.enter(context))

@@ -55,7 +55,7 @@ def run(context: Context) -> ExitCode:
 
 
 def options_of(name: str) -> list[str]:
-    """Every long option of a command, from the parser that reads them."""
+    """Every long option of a command, taken from its parser."""
     parser = ArgumentParser(add_help=True)
     command(name).add_arguments(parser)
     add_output(parser)

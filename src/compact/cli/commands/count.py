@@ -1,4 +1,4 @@
-"""`compact count`: how large a conversation is, and what makes it so."""
+"""`compact count`: how large a conversation is, and what takes up the space."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Share:
-    """How many messages (or tools) of one kind, and their tokens."""
+    """The number of messages (or tools) of one kind, and their tokens."""
 
     name: str
     count: int

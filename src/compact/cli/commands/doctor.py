@@ -1,4 +1,4 @@
-"""`compact doctor`: does this set-up work, and if not, what to do about it."""
+"""`compact doctor`: whether this setup works and, if not, what to do about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`compact eval`: how much each preset keeps of real conversations, and at what price."""
+"""`compact eval`: how much each preset keeps of real conversations, and at what cost."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 @dataclass
 class Found:
-    """What there is to report, also when the run was stopped half-way."""
+    """What there is to report, even if the run was stopped halfway."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -120,13 +120,13 @@ def _trial(context: Context) -> Trial:
         windows=parse_windows(asked) if asked else DEFAULT_WINDOWS,
         once=args.once,
     )
-    # Asked for now, so that a wrong setting ends the run before it begins.
+    # Built now, so that a wrong setting ends the run before it begins.
     assert trial.configs and trial.counter
     return trial
 
 
 def _config(context: Context, preset: str) -> CompactConfig:
-    """The settings under a preset. No model is called unless the settings name one."""
+    """The settings with this preset. No model is called unless the settings name one."""
     from compact.console.options import load_config
 
     args = Namespace(**{**vars(context.args), "preset": preset, "window": None})
@@ -149,13 +149,13 @@ def _evaluate(case: Case, trial: Trial, found: Found) -> None:
         else:
             found.problems.append(result)
             return
-    # Taken over whole: after an interruption all presets have seen the same conversations.
+    # Added as a whole: after an interruption, all presets have seen the same conversations.
     found.outcomes += outcomes
     found.conversations += 1
 
 
 def _tracked(cases: Sequence[Case], screen: Screen, quiet: bool) -> Iterator[Case]:
-    """The conversations, with a bar on a terminal; a long one counts for more than a short one."""
+    """The conversations, with a progress bar on a terminal; a long one counts more than a short one."""
     shown = screen.terminal and not quiet
     total, done, width = sum(case.weight for case in cases), 0, screen.width - 1
     for number, case in enumerate(cases, start=1):
@@ -225,7 +225,7 @@ def _scope(found: Found, trial: Trial, dot: str) -> str:
 
 
 def _alike(outcomes: Sequence[Outcome]) -> Counter[tuple[str, str]]:
-    """Conversations too short for a smaller share to give them a smaller window, by the two shares."""
+    """Conversations too short for two shares to result in different windows, by the two shares."""
     windows: dict[tuple[str, str], dict[str, int]] = {}
     for outcome in outcomes:
         windows.setdefault((outcome.source, outcome.case), {})[outcome.window] = outcome.window_tokens
@@ -255,7 +255,7 @@ def _picture_file(name: str | None) -> Path | None:
 
 
 def _is_ours(path: Path) -> bool:
-    """A picture that an earlier evaluation drew may be overwritten."""
+    """Whether an earlier evaluation drew this picture, so that it may be overwritten."""
     from compact.evaluation.picture import TITLE
 
     try:

@@ -1,4 +1,4 @@
-"""`compact export`: a stored session as JSONL, one message a line, redacted like all that leaves."""
+"""`compact export`: a stored session as JSONL, one message per line, redacted like all exports."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(context: Context) -> ExitCode:
 
 
 def objects_of(messages: Iterable[Message]) -> Iterator[Any]:
-    """The callers' objects, one at a time; one that grew comes as it last was."""
+    """The callers' objects, one at a time; one that grew is returned as it last was."""
     last: Any = None
     for message in messages:
         if message.origin is None:
@@ -67,7 +67,7 @@ def objects_of(messages: Iterable[Message]) -> Iterator[Any]:
 
 
 def _write_file(objects: Iterable[Any], path: Path, replaces: bool) -> int:
-    """Write a new file. One that it replaces stays as it is until the new one is complete."""
+    """Write a new file. The file it replaces stays until the new one is complete."""
     if not replaces or not path.is_file():
         with path.open("w" if replaces else "x", encoding="utf-8") as file:
             return _write(objects, file)

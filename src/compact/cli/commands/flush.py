@@ -1,4 +1,4 @@
-"""`compact flush`: send what is queued for an archive that could not be reached, now."""
+"""`compact flush`: send what is queued for an unreachable archive now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(context: Context) -> ExitCode:
     from compact.wiring import archive_for, redactor_for
 
     config = context.config()
-    # What waits is sent, also where the setting was changed since.
+    # The queue is sent even if the setting has changed since.
     settings = config.archive.model_copy(update={"on_failure": "queue"})
     archive = archive_for(config.model_copy(update={"archive": settings}), redactor_for(config))
     if not isinstance(archive, QueuedArchive):
@@ -35,7 +35,7 @@ def run(context: Context) -> ExitCode:
     except (ArchiveError, OSError) as error:
         problem = str(error)
     waiting = len(archive.pending())
-    # Another archive's files lie beside them, and are not this one's to take.
+    # Files of other archives wait in the same spool; they are only counted.
     others = sum(path.is_file() for path in Path(settings.spool).glob("*/[!.]*/[!.]*")) - waiting
     if context.args.json:
         report = {

@@ -1,4 +1,4 @@
-"""`compact history`: the stored sessions, or the compactions of one; redacted like all that leaves."""
+"""`compact history`: the stored sessions, or the compactions of one; redacted like all exports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`compact import`: messages from a file into a stored session, all or none, and checked before."""
+"""`compact import`: messages from a file into a stored session, all or none, checked first."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run(context: Context) -> ExitCode:
                 held = [] if context.args.again else [message.digest for message in store.originals(session)]
                 given = _stored(store, session, messages, format, meter.size)
                 count = len(given)
-                # Raised within the transaction, so that all of it is taken back.
+                # Raised inside the transaction, so that all of it is rolled back.
                 if count and given in (held[:count], held[-count:]):
                     these = "this message" if count == 1 else f"these {count} messages"
                     raise FormatError(
@@ -93,7 +93,7 @@ def checked(messages: Messages, path: Path, named: str | None) -> Format:
 
 
 def _recognized(messages: Messages) -> Format:
-    """The format of the messages, which are read one by one: a file may be larger than memory."""
+    """The format of the messages, read one by one because a file may be larger than memory."""
     possible = ANY
     try:
         for number, item in messages():
@@ -107,14 +107,14 @@ def _recognized(messages: Messages) -> Format:
 
 
 def messages_of(stream: BinaryIO, path: Path) -> Messages:
-    """A file that holds one conversation as a whole, such as a request body, or a message in each line."""
+    """The messages of a file that is one whole conversation, such as a request body, or has one per line."""
     first = stream.readline(MAX_LINE + 1)
     if _is_object(first):
         return partial(lines, stream, path)
     try:
         whole = read(str(path), StringIO())
     except FormatError:
-        return partial(lines, stream, path)  # which says in which line it ends
+        return partial(lines, stream, path)  # It reports the line that cannot be read.
     if whole.shape in (Shape.LINES, Shape.OBJECT_LINES):
         return partial(lines, stream, path)
     if len(whole.conversations) != 1:
@@ -126,7 +126,7 @@ def messages_of(stream: BinaryIO, path: Path) -> Messages:
 
 
 def _is_object(line: bytes) -> bool:
-    """Whether a line is a whole object, and no request body: then the file is read line by line."""
+    """Whether a line is a complete object but not a request body; then the file is read line by line."""
     try:
         item = json.loads(line)
     except (ValueError, RecursionError):
@@ -197,7 +197,7 @@ def _stored(
     leading = True
     for number, item in messages():
         decoded = format.decode(item, number)
-        # A system prompt is the caller's to give with each call; it is not part of the history.
+        # The caller passes the system prompt with each call; it is not part of the history.
         leading = leading and all(m.role in (Role.SYSTEM, Role.DEVELOPER) for m in decoded)
         if leading:
             continue

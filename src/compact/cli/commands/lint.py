@@ -1,4 +1,4 @@
-"""`compact lint`: what a provider would refuse, before it is sent."""
+"""`compact lint`: what a provider would reject, before it is sent."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _check(conversation: Conversation, context: Context) -> Result:
         bool(body.get("previous_response_id") or body.get("conversation")),
     )
     if not args.fix and (broken := list(_broken(conversation, format))):
-        # What stands beside them cannot be judged before they are whole.
+        # The messages next to them cannot be judged until they are complete.
         return Result(conversation, provider, broken, [], conversation.messages)
     messages = decode_all(conversation.messages, format)
     if not args.fix:
@@ -106,7 +106,7 @@ def _check(conversation: Conversation, context: Context) -> Result:
 
 
 def _broken(conversation: Conversation, format: Format) -> Iterator[Violation]:
-    """Messages that no format can read; repairing them would mean to invent what they say."""
+    """Messages that no format can read; repairing them would mean inventing their content."""
     for index, item in enumerate(conversation.messages):
         try:
             format.decode(item, index)
@@ -115,7 +115,7 @@ def _broken(conversation: Conversation, format: Format) -> Iterator[Violation]:
 
 
 def _show(results: list[Result], context: Context) -> None:
-    """Findings on standard output, unless that carries JSON or the repaired conversation."""
+    """Print findings on standard output, unless that carries JSON or the repaired conversation."""
     screen = context.err if context.args.json or context.args.fix else context.out
     if context.args.json:
         return

@@ -1,4 +1,4 @@
-"""`compact plan`: what would happen to each message. Nothing does."""
+"""`compact plan`: what would happen to each message, without doing it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def plan_rows(plan: Plan, conversation: Conversation, meter: Meter) -> list[Row]
 
 
 def _summary(plan: Plan, config: CompactConfig, conversation: Conversation) -> str:
-    """What the embedded summarizer would write, tried in memory; a sentence where no summary is due."""
+    """What the embedded summarizer would write, tried in memory; a sentence if no summary is due."""
     if plan.mode is not Mode.SUMMARIZE:
         return "No summary would be written."
     strategy = plan.strategy if plan.strategy in EMBEDDED_STRATEGIES else "task_state"
@@ -101,7 +101,7 @@ def _summary(plan: Plan, config: CompactConfig, conversation: Conversation) -> s
 def _at_the_trigger(
     manager: CompactManager, plan: Plan, conversation: Conversation, number: int
 ) -> Plan | None:
-    """What would happen to this conversation if it were at the trigger; None where it cannot get there."""
+    """What would happen to this conversation at the trigger; None if it cannot reach the trigger."""
     policy, window = manager.config.policy, plan.limits.window
     if not manager.config.enabled or policy.fold_on_turns or plan.before <= 0:
         return None

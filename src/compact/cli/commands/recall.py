@@ -1,4 +1,4 @@
-"""`compact recall`: find what was said in a stored session, also where it was cleared or summarized."""
+"""`compact recall`: find what was said in a stored session, even if it was cleared or summarized."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(context: Context) -> ExitCode:
         if args.json:
             hits = manager.recall(session, args.query, args.limit, after=args.after)
             found = [asdict(hit) for hit in hits]
-            # Infinity, the score of a handle, is no JSON.
+            # Infinity, the score of a handle, is not valid JSON.
             context.print_json({"found": [{**hit, "score": min(hit["score"], 1e9)} for hit in found]})
             return ExitCode.OK if found else ExitCode.FINDINGS
         asked = {"query": args.query, "limit": args.limit, "after": max(-1, args.after)}

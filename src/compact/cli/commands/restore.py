@@ -1,4 +1,4 @@
-"""`compact restore`: undo a compaction, and those built on it."""
+"""`compact restore`: undo a compaction and those built on it."""
 
 from __future__ import annotations
 

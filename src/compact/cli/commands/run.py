@@ -1,4 +1,4 @@
-"""`compact run`: a conversation in, what fits the window out."""
+"""`compact run`: reads a conversation and writes what fits the window."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(context: Context) -> ExitCode:
         except InsufficientBudget as error:
             if len(conversations) == 1:
                 raise
-            # The others are not to be lost over it.
+            # One failure must not lose the others.
             context.warn(f"{conversation.label or number}: {error}")
             result, misfits = _as_it_is(manager, str(number), conversation), misfits + 1
         results.append(result)
@@ -85,7 +85,7 @@ def run(context: Context) -> ExitCode:
 
 
 def _as_it_is(manager: CompactManager, session_id: str, given: Conversation) -> Result:
-    """One of several that cannot be made to fit."""
+    """The result for one of several conversations that cannot be made to fit: unchanged."""
     tokens = manager.usage(session_id, given.messages, given.tools, given.system).tokens
     return Result(
         list(given.messages), False, "insufficient-budget", TokenCounts(*[tokens] * 4), 0, 0, summary=""
@@ -93,7 +93,7 @@ def _as_it_is(manager: CompactManager, session_id: str, given: Conversation) -> 
 
 
 def _had_no_summary(event: Event) -> bool:
-    """Whether messages had to go without the summary that should stand for them."""
+    """Whether messages were removed without the summary that should replace them."""
     return event.name is EventName.ERROR and event.data.get("fallback") == Fallback.PRUNING_ONLY
 
 

@@ -1,4 +1,4 @@
-"""`compact summarize`: the summary alone, of a given size."""
+"""`compact summarize`: only the summary, of a given size."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def run(context: Context) -> ExitCode:
 
 
 def _config(context: Context, transcript: Transcript) -> CompactConfig:
-    """The settings; where they name no summarizer, the embedded one: nothing goes out unasked."""
+    """The settings, with the embedded summarizer if they name none: nothing is sent out by default."""
     args = context.args
     config = context.config(transcript)
     named = config.summarizer.name if "summarizer" in config.model_fields_set else None
@@ -110,7 +110,7 @@ def _config(context: Context, transcript: Transcript) -> CompactConfig:
     given = {key: value for key, value in one.items() if value is not None}
     chosen: dict[str, Any] = given
     if names and names[0] != named:
-        chosen = {"name": names[0], **one}  # what the settings say of another one is not for this one
+        chosen = {"name": names[0], **one}  # Settings of another summarizer do not apply to this one.
     elif not names and named in (None, "auto", "extractive"):
         chosen = {"name": "openai", **given} if given else {} if named else {"name": "extractive"}
     if names:
@@ -122,7 +122,7 @@ def _config(context: Context, transcript: Transcript) -> CompactConfig:
 
 
 def _check_keys(config: CompactConfig, context: Context) -> None:
-    """A key that is not there is named now; asked without it, a server says less, or cannot be reached."""
+    """Report a missing key now; without it, the server's own error would be less helpful."""
     from compact.errors import ConfigError
     from compact.wiring import missing_key
 

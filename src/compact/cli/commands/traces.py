@@ -1,4 +1,4 @@
-"""`compact traces`: the trace service, or with `--tail` what one is getting."""
+"""`compact traces`: runs the trace service or, with `--tail`, shows what one receives."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def run(context: Context) -> ExitCode:
 
 
 def _door() -> Any:
-    # By name: the doors stand above the command line, which only knows how to open them.
+    # Imported by name, because the doors are a layer above the command line.
     return import_module("compact.server.traces.door")

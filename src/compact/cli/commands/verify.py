@@ -1,4 +1,4 @@
-"""`compact verify`: is an archive whole and unchanged?"""
+"""`compact verify`: whether an archive is complete and unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(context: Context) -> ExitCode:
 
     path = context.args.path or context.config().archive.path
     if not context.args.path and not Path(path).exists():
-        # The default folder comes with the first compaction.
+        # The first compaction creates the default folder.
         if context.args.json:
             context.print_json({"path": str(path), "problems": []})
         context.note(f"{path}: nothing was archived yet")

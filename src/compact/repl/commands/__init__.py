@@ -1,4 +1,4 @@
-"""The slash commands. Each says in one line what it does; a slip gets the nearest one."""
+"""The slash commands. Each has a one-line help text; a typo gets the nearest command as a suggestion."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _ALSO = {"exit": "quit", "q": "quit", "?": "help", "h": "help", "load": "import"
 
 
 def is_command(text: str) -> bool:
-    """A line that begins with a slash and a word; `/usr/bin is full` is a message."""
+    """Whether a line begins with a slash and a word; `/usr/bin is full` is a message."""
     word = text.split(maxsplit=1)[0] if text.strip() else ""
     return len(word) > 1 and word[0] == "/" and "/" not in word[1:] and "\n" not in text.strip()
 
@@ -82,7 +82,7 @@ def unknown(name: str) -> Said:
 
 
 def run(chat: Chat, text: str, canvas: Canvas) -> Iterator[Happening]:
-    """Run the command that this line names, or say which one was probably meant."""
+    """Run the command that this line names, or suggest the one that was probably meant."""
     word, _, argument = text.strip().partition(" ")
     name = word[1:].lower()
     from compact.repl.chat import failed, said

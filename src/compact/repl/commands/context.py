@@ -22,7 +22,7 @@ _NO_FOCUS = (
 
 
 def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
-    # The running total as the last turn left it: nothing is measured again.
+    # The running total after the last turn: nothing is counted again.
     conversation = chat.conversation
     usage, sizes = conversation.usage, conversation.sizes
     turns = len(conversation.turns) - conversation.start
@@ -110,7 +110,7 @@ def run_plan(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     except CompactError as problem:
         yield failed(problem)
         return
-    # As summaries and /recall number them: without the system prompt.
+    # Numbered as in summaries and /recall: without the system prompt.
     shown = list(rows(plan, skipped=len(conversation.history) - len(conversation.turns)))
     title = f"{conversation.id} · {conversation.manager.config.policy.name} · {conversation.model.label}"
 

@@ -83,7 +83,7 @@ def run_model(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     try:
         conversation.use(model=argument)
         if before is not conversation.model:
-            stop(before)  # it starts again when it is asked again
+            stop(before)  # It restarts with the next request.
     except CompactError as problem:
         yield failed(problem)
         return

@@ -93,7 +93,7 @@ def run_resume(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]
 
 
 def find(chat: Chat, wanted: str) -> Thread | None:
-    """A session by id, by the beginning of its id, or by its title; without a word the newest other one."""
+    """A session by id, by the beginning of its id, or by its title; the newest other one by default."""
     if wanted and (exact := chat.store.session(wanted)) is not None:
         return exact
     threads = chat.store.sessions(1_000)
@@ -106,7 +106,7 @@ def find(chat: Chat, wanted: str) -> Thread | None:
 
 
 def _containing(turns: Sequence[Turn], text: str) -> list[Recalled]:
-    """The newest turns that hold this text, also as a part of a word, which the index does not know."""
+    """The newest turns that contain this text, even as part of a word, which the index cannot find."""
     low = text.casefold()
     found = [n for n in range(len(turns) - 1, -1, -1) if low in text_of(turns[n]).casefold()]
     return [Recalled(n, turns[n]["role"], text_of(turns[n]), (), 1.0) for n in found[:_MOST_RECALLED]]
