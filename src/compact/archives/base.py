@@ -1,4 +1,4 @@
-"""What all archives share: render, name, put. A kind of archive is where `put` puts things."""
+"""What all archives share: render, name, put. The kinds differ in where `put` stores files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compact.model.record import Transcript
 
 
 class FileArchive(ABC):
-    """An archive made of named files in one folder a session."""
+    """An archive of named files, with one folder per session."""
 
     name: str
 
@@ -22,7 +22,7 @@ class FileArchive(ABC):
         self.redactor = redactor
 
     def write(self, transcript: Transcript) -> str:
-        """Write transcript, then summary; returns where the transcript is. Raises ArchiveError."""
+        """Write the transcript, then the summary; returns where the transcript is. Raises ArchiveError."""
         folder = self.folder(transcript.session_id)
         name = transcript_name(transcript.step)
         lines = RenderedTranscript(transcript, self.redactor, self._previous(folder, transcript))
@@ -32,7 +32,7 @@ class FileArchive(ABC):
         return location
 
     def _previous(self, folder: str, transcript: Transcript) -> dict[str, Any] | None:
-        """Which file the transcript goes on from, and its hash, where that file is within reach."""
+        """The file that the transcript continues from, and its hash, if that file is accessible."""
         if transcript.follows is None:
             return None
         name = transcript_name(transcript.follows)
@@ -52,17 +52,17 @@ class FileArchive(ABC):
 
     @property
     def target(self) -> str:
-        """Where it all goes; two archives with the same target are the same archive."""
+        """Where files are stored; two archives with the same target are the same archive."""
         return self.name
 
     @abstractmethod
     def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
-        """Store a whole file or nothing; the same content again is no change, other content is set beside."""
+        """Store a whole file or nothing; if the name already has different content, both are kept."""
 
     @abstractmethod
     def tail(self, folder: str, name: str) -> bytes | None:
-        """The last `TAIL_BYTES` of a file, or None where it is not there."""
+        """The last `TAIL_BYTES` of a file, or None if it does not exist."""
 
     @abstractmethod
     def append(self, folder: str, line: bytes) -> None:
-        """Add a line to the events of a folder, whole or not at all."""
+        """Add a line to the events of a folder, as a whole or not at all."""

@@ -1,8 +1,8 @@
-"""Event logs whose lines name the line before them, so that a line that is gone leaves a trace.
+"""Event logs in which each line refers to the previous one, so that a missing line can be detected.
 
-Each line ends with its number and the hash of the one before. A small file at the archive's root has number
-and hash of the newest, which shows where the end was cut off. Lines from before this was so are left as they
-are; they count.
+Each line ends with its number and the hash of the previous line. A small file at the archive's root holds the
+number and hash of the newest line, which shows whether the end was cut off. Lines from before this scheme
+stay as they are, but they are counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def line_digest(line: bytes) -> str:
 
 
 def linked(line: bytes, number: int, previous: str) -> bytes:
-    """A line that is a JSON object, with its place in the log as the last of its fields."""
+    """A line that is a JSON object, with its position in the log as the last field."""
     place = json.dumps({"line": number, "previous": previous}, separators=(",", ":")).encode()
     body = line.rstrip(b"\n")[:-1]
     comma = b"" if body == b"{" else b","
@@ -31,7 +31,7 @@ def linked(line: bytes, number: int, previous: str) -> bytes:
 
 
 def place_of(parsed: Any) -> tuple[int, str] | None:
-    """Number and hash of the line before, of a line that has them."""
+    """The number of a line and the hash of the previous one, if the line has them."""
     ours = parsed.get(_OURS) if isinstance(parsed, dict) else None
     if not isinstance(ours, dict) or not isinstance(ours.get("line"), int):
         return None
@@ -39,7 +39,7 @@ def place_of(parsed: Any) -> tuple[int, str] | None:
 
 
 def end_of(log: int, size: int) -> tuple[int, int, str]:
-    """Where the last whole line of an open log ends, its number and its hash."""
+    """Where the last complete line of an open log ends, its number and its hash."""
     end, last = _last_line(log, size)
     if not last:
         return 0, 0, ""
@@ -47,7 +47,7 @@ def end_of(log: int, size: int) -> tuple[int, int, str]:
         place = place_of(json.loads(last))
     except (ValueError, RecursionError):
         place = None
-    # Only a log from before lines had numbers is counted.
+    # Only a log from before lines had numbers needs counting.
     number = place[0] if place is not None else _count(log, end)
     return end, number, line_digest(last)
 

@@ -1,7 +1,7 @@
-"""The archive on disk: whole files or none, nothing overwritten, no way out of its folder.
+"""The archive on disk: writes whole files or nothing, overwrites nothing, and never leaves its folder.
 
-Every step goes through open directory handles and never follows a link, so that neither a session id nor
-a link planted in the folder can lead a write elsewhere. POSIX only.
+Every step uses open directory handles and never follows a link, so neither a session id nor a link planted
+in the folder can redirect a write. POSIX only.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FsArchive(FileArchive):
     def __init__(
         self, root: str | os.PathLike[str] = DEFAULT_ROOT, *, redactor: Redacts, chained: bool = True
     ) -> None:
-        """`chained` links each event's line to the one before; a spool keeps them as they will be sent."""
+        """`chained` links each event's line to the previous one; a spool keeps lines as they will be sent."""
         super().__init__(redactor)
         self.root = Path(root)
         self._chained = chained
@@ -52,7 +52,7 @@ class FsArchive(FileArchive):
     def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
         with self._opened(folder, name) as (_, directory):
             for left in os.listdir(directory):
-                # The lock is held, so a temporary file here belongs to a writer that died.
+                # The lock is held, so any temporary file here belongs to a writer that died.
                 if left.startswith(_TEMPORARY):
                     os.unlink(left, dir_fd=directory)
             with _temporary(directory) as temporary:
@@ -78,7 +78,7 @@ class FsArchive(FileArchive):
             handle = os.open(EVENTS, _APPEND, 0o600, dir_fd=directory)
             try:
                 size = _regular(handle, EVENTS).st_size
-                # What a writer that died left of a line goes: readers parse every one.
+                # Remove the partial line of a writer that died: readers parse every line.
                 end, number, digest = end_of(handle, size)
                 if end < size:
                     os.ftruncate(handle, end)
@@ -96,7 +96,7 @@ class FsArchive(FileArchive):
 
     @contextlib.contextmanager
     def _opened(self, folder: str, name: str) -> Iterator[tuple[int, int]]:
-        """Root and session's folder, made if need be, this one locked; OSErrors become ArchiveErrors."""
+        """The root and the session's locked folder, created if needed; OSErrors become ArchiveErrors."""
         handles: list[int] = []
         try:
             root = self._open_root()
@@ -117,11 +117,11 @@ class FsArchive(FileArchive):
     def _open_root(self) -> int:
         parts = self.root.parts
         if self.root.is_absolute():
-            # Links above an absolute root are the administrator's; the root itself must be a real folder.
+            # Links above an absolute root belong to the administrator; the root itself must be a real folder.
             self.root.parent.mkdir(parents=True, exist_ok=True)
             handle, rest = os.open(self.root.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), parts[-1:]
         else:
-            # A relative root lies in a working copy that others may have filled: no part may be a link.
+            # A relative root is in a working copy that others may have filled: no part of it may be a link.
             handle, rest = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), parts
         for part in rest:
             try:
@@ -171,7 +171,7 @@ def _make_folder(name: str, parent: int) -> bool:
 
 @contextlib.contextmanager
 def _temporary(directory: int) -> Iterator[str]:
-    """A name for a file that is given another one, or goes."""
+    """The name of a file that is either renamed or deleted."""
     name = f"{_TEMPORARY}{secrets.token_hex(8)}"
     try:
         yield name
@@ -181,7 +181,7 @@ def _temporary(directory: int) -> Iterator[str]:
 
 
 def _note_head(root: int, folder: str, content: bytes) -> None:
-    """What the newest line is, whole or as it was; not worth waiting for the disk."""
+    """Record the newest line, atomically; not worth waiting for the disk."""
     _make_folder(HEADS, root)
     heads = os.open(HEADS, _FOLDER, dir_fd=root)
     try:
@@ -197,7 +197,7 @@ def _note_head(root: int, folder: str, content: bytes) -> None:
 
 
 def _write_new(directory: int, name: str, chunks: Iterable[bytes]) -> str:
-    """A new file with all chunks, safely on disk; returns its hash."""
+    """A new file with all chunks, synced to disk; returns its hash."""
     hasher = sha256()
     handle = os.open(name, _NEW, 0o600, dir_fd=directory)
     try:
@@ -216,7 +216,7 @@ def _write_new(directory: int, name: str, chunks: Iterable[bytes]) -> str:
 
 
 def _adopt(directory: int, temporary: str, name: str, digest: str) -> None:
-    """Give the new file its name; content that already has it stays reachable under another."""
+    """Rename the new file; existing content under that name stays available under another."""
     before = _digest_of(directory, name)
     if before == digest:
         return

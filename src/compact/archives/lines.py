@@ -1,10 +1,10 @@
 """A transcript as redacted JSON lines, one message at a time.
 
-The first line is a header, the last a trailer with the SHA-256 of every byte before it. Between them each
-line is the caller's own object, redacted, with our fields under "_compact": first the system messages, then
-the originals since the transcript before, whose name and hash the header has. The chain hash over the
-originals' digests runs through all transcripts of a session. Nothing in it depends on the clock, so that
-writing the same transcript again gives the same bytes.
+The first line is a header, the last a trailer with the SHA-256 of every byte before it. Each line in between
+is the caller's own object, redacted, with our fields under "_compact": first the system messages, then the
+originals since the previous transcript, whose name and hash are in the header. The chain hash over the
+originals' digests runs through all transcripts of a session. Nothing depends on the clock, so writing the
+same transcript again produces the same bytes.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ VERSION = 2
 _WITH_SUMMARY = (EventName.SUMMARY_CREATED, EventName.COMPLETE)
 TAIL_BYTES = 4096
 """A trailer is shorter."""
-# Line ends to some readers, though not to JSON; control characters are escaped by JSON itself.
+# Some readers treat these as line ends, though JSON does not; JSON itself escapes control characters.
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 class RenderedTranscript:
-    """The lines of one transcript; `digest` is known when they have been read to the end."""
+    """The lines of one transcript; `digest` is known once they have been read to the end."""
 
     def __init__(
         self, transcript: Transcript, redactor: Redacts, previous: Mapping[str, Any] | None = None
     ) -> None:
-        """`previous` has name and hash of the transcript that this one goes on from."""
+        """`previous` holds name and hash of the transcript that this one continues."""
         self._transcript = transcript
         self._redactor = redactor
         self._previous = previous
@@ -98,7 +98,7 @@ def trailer_in(tail: bytes) -> Mapping[str, Any] | None:
 
 
 def summary_json(transcript: Transcript, transcript_name: str, digest: str, redactor: Redacts) -> bytes:
-    """The summary file: what stands in place of the transcript, and how to check both."""
+    """The summary file: what replaces the transcript's messages, and how to check both."""
     content = redactor.value(
         {
             "session_id": transcript.session_id,
@@ -119,13 +119,13 @@ def summary_json(transcript: Transcript, transcript_name: str, digest: str, reda
 
 
 def summary_digest(content: Mapping[str, Any]) -> str:
-    """The hash a summary file should carry."""
+    """The hash that a summary file should contain."""
     rest = {key: value for key, value in content.items() if key != "sha256"}
     return sha256(_dumps(rest).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def event_line(event: Event | Mapping[str, Any], redactor: Redacts) -> bytes:
-    """One event; in place of a summary stands the name of the file that has it once it is committed."""
+    """One event; a summary is replaced by the name of the file that holds it once it is committed."""
     if isinstance(event, Event):
         content = event.as_dict()
         if event.name in _WITH_SUMMARY and event.step and event.data.get("summary"):
@@ -147,7 +147,7 @@ def _message(
             "parts": [_part(part) for part in message.parts],
         }
     elif previous is not None and previous.origin is not None and previous.origin.source is origin.source:
-        # One object of the caller's that holds several messages is written once.
+        # A caller's object that holds several messages is written once.
         ours["part"] = origin.part
         content = {}
     else:
@@ -193,10 +193,10 @@ def _encoded(value: Any, indent: int | None = None) -> bytes:
     try:
         return text.translate(_LINE_ENDS).encode()
     except UnicodeEncodeError:
-        # Half surrogate pairs, which some callers' texts hold, survive as escapes.
+        # Lone surrogates, which some callers' texts contain, survive as escapes.
         return json.dumps(value, separators=separators, indent=indent, default=str).encode("ascii")
 
 
 def _dumps(value: Any) -> str:
-    """What is hashed: the same for the same values, however they are encoded."""
+    """The text to hash: the same for the same values, however they are encoded."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str)

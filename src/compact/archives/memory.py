@@ -1,4 +1,4 @@
-"""Archives in memory, for tests and for sessions that need none on disk."""
+"""Archives in memory, for tests and for sessions that need no archive on disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compact.model.record import Transcript
 
 
 class MemoryArchive:
-    """Keeps the transcripts themselves: nothing is rendered, nothing leaves the process."""
+    """Keeps the transcripts themselves: nothing is rendered, and nothing leaves the process."""
 
     def __init__(self) -> None:
         self.transcripts: dict[tuple[str, int], Transcript] = {}

@@ -1,4 +1,4 @@
-"""Names of folders and files in an archive. A session id comes from outside and is never trusted."""
+"""Names of folders and files in an archive. A session id is external input and never trusted."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NOT_SLUG = re.compile(r"[^A-Za-z0-9]+")
 
 
 def safe_name(session_id: str, hide: bool = False) -> str:
-    """The folder of a session: the id itself where that is safe everywhere, else "~", a hint and a hash.
+    """The folder of a session: the id itself if that is safe everywhere, else "~", a hint and a hash.
 
     Plain names never begin with "~", and the hash covers the id's exact characters: two ids never share a
-    folder. `hide` leaves the hint out, for an id that is itself a secret. Raises ArchiveError when empty.
+    folder. `hide` omits the hint, for an id that is itself a secret. Raises ArchiveError if the id is empty.
     """
     if not isinstance(session_id, str) or not session_id:
         raise ArchiveError(
@@ -41,6 +41,6 @@ def summary_name(step: int) -> str:
 
 
 def aside_name(name: str, digest: str) -> str:
-    """Where a file goes whose name is wanted by other content: `digest` is its own hash."""
+    """The name for a file whose own name other content takes; `digest` is the file's hash."""
     stem, _, suffix = name.rpartition(".")
     return f"{stem}.aside-{digest[:16]}.{suffix}"

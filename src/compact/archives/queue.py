@@ -1,4 +1,4 @@
-"""Archive unreachable, policy "queue": spooled on disk, sent later, never silently skipped."""
+"""The "queue" policy for unreachable archives: spool to disk, send later, never skip silently."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _SENDING = "sending-"
 
 
 class QueuedArchive:
-    """Writes to `inner`, or else to a spool on disk that `flush` sends on, also after a restart.
+    """Writes to `inner`, or else to a spool on disk that `flush` sends later, even after a restart.
 
-    Each target has a folder of its own below `spool`, so that nothing is ever sent to another archive than
-    the one it was meant for. What is spooled is already redacted. A location that begins with "queued:" has
-    not reached `inner` yet. A spool that is full or cannot be written raises ArchiveError, as `inner` would
-    have done.
+    Each target has its own folder below `spool`, so that nothing is ever sent to the wrong archive. Spooled
+    files are already redacted. A location that begins with "queued:" has not reached `inner` yet. A spool
+    that is full or cannot be written raises ArchiveError, as `inner` would have done.
     """
 
     def __init__(
@@ -61,11 +60,11 @@ class QueuedArchive:
             self._spool.append_event(session_id, event)
 
     def pending(self) -> list[str]:
-        """The files that wait, as "folder/name"."""
+        """The waiting files, as "folder/name"."""
         return [f"{path.parent.name}/{path.name}" for path in self._waiting()]
 
     def flush(self) -> int:
-        """Send what waits, oldest first; stops at the first failure and returns how many files went."""
+        """Send the waiting files, oldest first; stops at the first failure and returns how many were sent."""
         sent = 0
         with contextlib.suppress(ArchiveError, OSError):
             for _ in self.send():
@@ -73,7 +72,7 @@ class QueuedArchive:
         return sent
 
     def send(self) -> Iterator[str]:
-        """Send what waits, oldest first, and name each file that went; raises what the first failure was."""
+        """Send the waiting files, oldest first, and yield the name of each; raises the first failure."""
         if not self._flushing.acquire(blocking=False):
             return
         try:
@@ -103,7 +102,7 @@ class QueuedArchive:
             for path in _listed(folder)
             if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
         ]
-        # By step, a transcript before its summary ("t" before "s"), events last, as they were written.
+        # By step, a transcript before its summary ("t" before "s"), events last: the order of writing.
         return sorted(
             found, key=lambda path: (path.name.endswith(EVENTS), _step(path), path.name[0] != "t", path)
         )
@@ -119,9 +118,9 @@ class QueuedArchive:
             path.parent.rmdir()
 
     def _send_events(self, folder: str, path: Path) -> None:
-        """Line by line; what was not sent goes back on failure, so an event may come twice but never not."""
+        """Line by line; unsent lines go back on failure, so an event may arrive twice but is never lost."""
         if path.name == EVENTS:
-            # New events go to a new file meanwhile.
+            # New events go to a new file in the meantime.
             taken = path.with_name(f"{_SENDING}{secrets.token_hex(4)}-{EVENTS}")
             path.rename(taken)
             path = taken
@@ -138,7 +137,7 @@ class QueuedArchive:
 
 
 def _listed(folder: Path) -> list[Path]:
-    # Another process may send what waits, and remove the folder, while this one looks.
+    # Another process may be sending the files and removing the folder at the same time.
     try:
         return list(folder.iterdir())
     except FileNotFoundError:

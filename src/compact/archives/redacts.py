@@ -1,4 +1,4 @@
-"""What archives need of redaction, which is another room."""
+"""What archives need from redaction, which is a separate room."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Redacts(Protocol):
-    """What an archive needs of a redactor; there is no default, so that none can be forgotten."""
+    """What an archive needs from a redactor; there is no default, so that nobody can forget it."""
 
     enabled: bool
 

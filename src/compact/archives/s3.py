@@ -1,4 +1,4 @@
-"""The archive in an S3 bucket, through boto3 and its own search for credentials."""
+"""The archive in an S3 bucket, through boto3 and its own credential lookup."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PART = 8 << 20
 class S3Archive(FileArchive):
     """Writes below `s3://{bucket}/{prefix}/{session}/`, with the same names as on disk.
 
-    Credentials, region and profile are whatever boto3 finds (environment, files, role); none is taken
-    here. `kms` asks for SSE-KMS, with `kms_key_id` or the bucket's default key, and a bucket that does not
-    confirm it is an error. S3 cannot append, so events are one object each under `events/`.
+    Credentials, region and profile are whatever boto3 finds (environment, files, role); none are accepted
+    here. `kms` requests SSE-KMS, with `kms_key_id` or the bucket's default key, and a bucket that does not
+    confirm it is an error. S3 cannot append, so each event is an object of its own under `events/`.
     """
 
     name = "s3"
@@ -96,7 +96,7 @@ class S3Archive(FileArchive):
         self.put(folder, f"events/{number}{sha256(line).hexdigest()[:16]}.jsonl", [line])
 
     def read(self, folder: str, name: str) -> bytes:
-        """One archived file, whole; raises ArchiveError when it is not there."""
+        """One whole archived file; raises ArchiveError if it does not exist."""
         key = self._key(folder, name)
         with self._reported(key) as client:
             content: bytes = client.get_object(Bucket=self.bucket, Key=key)["Body"].read()
@@ -156,7 +156,7 @@ class S3Archive(FileArchive):
 
     @contextlib.contextmanager
     def _reported(self, key: str) -> Iterator[Any]:
-        """The client; what boto3 raises inside becomes an ArchiveError."""
+        """The client; errors that boto3 raises inside become ArchiveErrors."""
         client = self._client()
         from boto3.exceptions import Boto3Error
         from botocore.exceptions import BotoCoreError, ClientError
@@ -192,7 +192,7 @@ class S3Archive(FileArchive):
             user_agent_extra="compact-archive",
         )
         try:
-            # A session of our own: boto3's default one is not safe to make from several threads.
+            # A session of our own: boto3's default one cannot be created safely from several threads.
             return boto3.session.Session().client("s3", config=config, **self._settings)
         except (BotoCoreError, ValueError) as problem:
             raise ArchiveError(

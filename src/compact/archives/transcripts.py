@@ -1,4 +1,4 @@
-"""Checks transcripts: each against its own hashes, and all of a session as one chain."""
+"""Checks transcripts: each one against its own hashes, and all of a session as one chain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Checked:
 
 
 def check_lines(lines: Iterable[bytes], path: str) -> tuple[list[Problem], Checked]:
-    """The problems of one transcript, given its lines with their line ends."""
+    """The problems of one transcript, given its lines with their line endings."""
     checked = Checked(path)
     try:
         return list(_problems(lines, checked)), checked
@@ -104,7 +104,7 @@ def _bytes(text: Any, number: int) -> bytes:
 
 
 def check_chain(transcripts: Sequence[Checked]) -> list[Problem]:
-    """Where the transcripts of a session do not go on from one another. Those set aside count as well."""
+    """Where the transcripts of a session do not continue one another. Those set aside count as well."""
     by_step: dict[int, list[Checked]] = {}
     for one in transcripts:
         by_step.setdefault(one.step, []).append(one)

@@ -1,6 +1,6 @@
 """Checks an archive: transcripts and summaries against their hashes, chains of transcripts, event logs.
 
-What no remaining file can show stays unnoticed: the newest steps gone together.
+One loss goes unnoticed, because no remaining file can show it: the newest steps, all removed together.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["Problem", "verify", "verify_events", "verify_lines", "verify_summary
 
 
 def verify(path: str | os.PathLike[str]) -> list[Problem]:
-    """All problems of a file, a session's folder or a whole archive; empty when it is sound.
+    """All problems of a file, a session's folder or a whole archive; empty if there are none.
 
-    Reads line by line, so size doesn't matter. Links are reported, not followed.
+    Reads line by line, so size does not matter. Links are reported, not followed.
     """
     start = Path(path)
     if not start.exists() and not start.is_symlink():
@@ -49,7 +49,7 @@ def verify(path: str | os.PathLike[str]) -> list[Problem]:
 
 
 def verify_lines(lines: Iterable[bytes], path: str) -> list[Problem]:
-    """The problems of one transcript, given its lines with their line ends."""
+    """The problems of one transcript, given its lines with their line endings."""
     return check_lines(lines, path)[0]
 
 
@@ -88,7 +88,7 @@ def _verify_file(path: Path, transcripts: list[Checked]) -> list[Problem]:
         with path.open("rb") as lines:
             return verify_events(lines, str(path), head.read_bytes() if head.is_file() else None)
     if path.parent.name == "events" and (named := _EVENT.fullmatch(path.name)):
-        # A bucket has each event as an object of its own, named by its hash.
+        # A bucket holds each event as an object of its own, named by its hash.
         sound = sha256(path.read_bytes()).hexdigest().startswith(named[1])
         return [] if sound else [Problem(str(path), "was changed: its content does not match its name")]
     return [Problem(str(path), "does not belong here")]
@@ -102,8 +102,8 @@ def _head_of(folder: Path) -> Path:
 def verify_events(lines: Iterable[bytes], path: str, head: bytes | None = None) -> list[Problem]:
     """The problems of an event log; `head` says which line was the newest.
 
-    Lines from before they were linked are only counted. One more than the head says may be there: its writer
-    was stopped between the two.
+    Lines from before they were linked are only counted. There may be one line more than the head says: its
+    writer was stopped in between.
     """
     found: list[Problem] = []
     newest = parsed_head(head) if head is not None else None
@@ -137,10 +137,10 @@ def verify_events(lines: Iterable[bytes], path: str, head: bytes | None = None) 
 
 
 def _verify_steps(folder: Path, names: Iterable[str], checked: Iterable[Checked]) -> list[Problem]:
-    """Each transcript has its summary (files set aside count), and none is missing in between.
+    """Each transcript has its summary (files set aside count), and no step in between is missing.
 
-    A writer that was stopped between the two leaves the newest transcript alone. The step was not committed
-    then, and no event says that it was archived.
+    A writer that was stopped between the two leaves the newest transcript without a summary. That step was
+    not committed, and no event says that it was archived.
     """
     transcripts: set[int] = set()
     summaries: set[int] = set()
@@ -156,13 +156,13 @@ def _verify_steps(folder: Path, names: Iterable[str], checked: Iterable[Checked]
         Problem(str(folder / transcript_name(step)), f"its summary {summary_name(step)} is missing")
         for step in sorted(alone)
     ]
-    # A transcript that names the one before it shows by itself what is missing.
+    # A transcript that names the previous one already shows what is missing.
     linked = {one.step for one in checked if one.is_linked}
     return found + [Problem(str(folder), what) for what in _gaps(there, linked)]
 
 
 def _gaps(there: set[int], linked: set[int]) -> Iterator[str]:
-    # Stretches, not single steps: one file with a huge number must not make a huge report.
+    # Ranges, not single steps: one file with a huge number must not cause a huge report.
     last = 0
     for step in sorted(there):
         if step > last + 1 and step not in linked:
@@ -176,7 +176,7 @@ def _gaps(there: set[int], linked: set[int]) -> Iterator[str]:
 
 
 def _archived_steps(folder: Path) -> set[int]:
-    """The steps that were archived, by the event log."""
+    """The steps that were archived, according to the event log."""
     log = folder / EVENTS
     if not log.is_file() or log.is_symlink():
         return set()
@@ -188,7 +188,7 @@ def _archived_steps(folder: Path) -> set[int]:
 
 
 def _verify_pair(path: Path, content: bytes) -> list[Problem]:
-    """A summary names its transcript; one set aside by other content is found among those set aside."""
+    """Check that a summary's transcript matches; it may be among the files that were set aside."""
     named = json.loads(content).get("transcript") or {}
     stem = str(named.get("name", "")).removesuffix(".jsonl")
     if not stem or "/" in stem:

@@ -66,8 +66,7 @@ def main(
         err.write("\n")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # The reader (`head`, a pager) has closed the pipe. The unwritten rest must not cause an error at
-        # exit.
+        # The reader (`head`, a pager) has closed the pipe. The unwritten rest must not fail again at exit.
         _discard_rest(out)
         return ExitCode.OK
     except OSError as problem:

@@ -67,8 +67,7 @@ def load(
 
 
 def first_with_fallbacks(value: Any) -> Any:
-    """A list of summarizers, some given only by name, as settings: the first, with the others as
-    fallbacks."""
+    """A list of summarizers, some given only by name, as settings: the first, then its fallbacks."""
     if not isinstance(value, list | tuple) or not value:
         return value
     links = [{"name": link} if isinstance(link, str) else link for link in value]

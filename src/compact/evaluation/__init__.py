@@ -1,6 +1,6 @@
 """How well presets do on real conversations: what survives, what it costs, whether it is valid.
 
-Nothing here is needed to compact; it only watches the manager work, prompt by prompt.
+Compaction needs nothing from here; this only observes the manager, prompt by prompt.
 """
 
 from __future__ import annotations

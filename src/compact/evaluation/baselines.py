@@ -1,4 +1,4 @@
-"""What others would write in the summary's place: its ends, sentences by lot, and LexRank."""
+"""Baselines in place of the summary: beginning and end, random sentences, and LexRank."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _spoken(request: SummaryRequest) -> list[str]:
 
 
 def _filled(said: Sequence[str], order: Sequence[int], tokens: int) -> str:
-    """The first in this order that fit, in the order of the conversation."""
+    """The first sentences in this order that fit, in the order of the conversation."""
     left, taken = tokens * _CHARS_PER_TOKEN, []
     for place in order:
         if len(said[place]) < left:
@@ -44,7 +44,7 @@ def _filled(said: Sequence[str], order: Sequence[int], tokens: int) -> str:
 
 
 def head_and_tail(request: SummaryRequest) -> str:
-    """A quarter of the room for the beginning, the rest for the end."""
+    """A quarter of the space for the beginning, the rest for the end."""
     text, room = "\n".join(_texts(request)), request.max_tokens * _CHARS_PER_TOKEN
     return text if len(text) <= room else f"{text[: room // 4]}\n…\n{text[len(text) - room * 3 // 4 + 8 :]}"
 
@@ -57,7 +57,7 @@ def by_lot(request: SummaryRequest) -> str:
 
 
 def lexrank(request: SummaryRequest) -> str:
-    """Sentences that are like many others (Erkan and Radev 2004): PageRank over cosines of TF-IDF."""
+    """Sentences similar to many others (Erkan and Radev 2004): PageRank over TF-IDF cosines."""
     said = _spoken(request)
     step = max(1, -(-len(said) // _MOST_RANKED))
     said = said[::step]
@@ -75,7 +75,7 @@ def lexrank(request: SummaryRequest) -> str:
 
 
 def _cosines(bags: Sequence[Counter[str]]) -> list[dict[int, float]]:
-    """For each bag of words, which others it is like and how much."""
+    """For each bag of words, the similar ones and how similar they are."""
     within = Counter(word for bag in bags for word in bag)
     vectors = [{word: count * log(len(bags) / within[word]) for word, count in bag.items()} for bag in bags]
     norms = [sqrt(sum(weight * weight for weight in vector.values())) or 1.0 for vector in vectors]

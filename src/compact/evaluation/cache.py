@@ -9,10 +9,10 @@ from compact.evaluation.measuring import Measured
 
 
 class PromptCache:
-    """Remembers the prompt before; a prompt hits as far as it begins with the same messages.
+    """Remembers the previous prompt; a prompt hits as far as it begins with the same messages.
 
-    Providers differ in the smallest prefix they keep and in block size; neither is simulated. The first
-    prompt of a conversation has none before it and counts nowhere.
+    Providers differ in their minimum prefix and block size; neither is simulated. The first prompt of a
+    conversation has no previous one and is not counted.
     """
 
     def __init__(self, measured: Measured) -> None:
@@ -26,7 +26,7 @@ class PromptCache:
         if self._before is not None:
             measured = self._measured
             self.tokens += measured.apart + sum(map(measured.size, prompt))
-            # Tools stand in front of everything: with other tools nothing is found.
+            # Tools come before everything else: with different tools nothing hits.
             if tools == self._tools:
                 same = common_prefix(self._before, prompt)
                 self.cached += measured.apart + sum(map(measured.size, prompt[:same]))

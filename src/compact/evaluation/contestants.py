@@ -1,4 +1,4 @@
-"""Who is evaluated: a preset through its manager, or the baseline that only keeps the newest messages."""
+"""What is evaluated: a preset through its manager, or the baseline that keeps only the newest messages."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ TAIL = "tail"
 
 
 class Contestant(Protocol):
-    """Answers for one conversation: what goes out for these messages."""
+    """Decides for one conversation what is sent for these messages."""
 
     @property
     def compactions(self) -> int:
-        """How often the prompt's beginning was rewritten so far."""
+        """How often the beginning of the prompt has been rewritten so far."""
         ...
 
     def prompt(self, messages: Sequence[Any]) -> tuple[Sequence[Any], Any]:
-        """The messages and tools to send; raises CompactError when there is no way to send them."""
+        """The messages and tools to send; raises CompactError if they cannot be sent."""
         ...
 
 
 class PresetContestant:
-    """A manager of its own, all in memory: nothing is stored, nothing archived on disk."""
+    """Its own manager, all in memory: nothing is stored, nothing is archived on disk."""
 
     def __init__(
         self, measured: Measured, config: CompactConfig, window: int, summarizer: Any = None
@@ -98,7 +98,7 @@ class TailContestant:
         return sum(map(self._measured.size, messages))
 
     def _legal_starts(self, messages: Sequence[Any]) -> list[int]:
-        """Indexes of objects with which a prompt may go on after the instructions."""
+        """Indexes of objects with which a prompt may continue after the instructions."""
         decoded: list[Message] = []
         first_of: dict[int, int] = {}
         for index in range(self._measured.head, len(messages)):

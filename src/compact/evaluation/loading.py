@@ -1,4 +1,4 @@
-"""Conversations with probes from JSONL files, plain or gzipped. A bad line is a problem, not the end."""
+"""Conversations with probes from JSONL files, plain or gzipped. A bad line is reported and skipped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IDENTIFIER = "reused_identifier"
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A value that the agent brings up again after the cut."""
+    """A value that the agent uses again after the cut."""
 
     value: str
     hard: bool
@@ -34,7 +34,7 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Answerable by string search: every key stands literally in the conversation."""
+    """Answerable by string search: every key occurs literally in the conversation."""
 
     keys: tuple[str, ...]
 
@@ -58,7 +58,7 @@ class Case:
 
     @property
     def horizon(self) -> int:
-        """How far it is replayed: to the cut, or to the end where questions are asked."""
+        """How far it is replayed: to the cut, or to the end if it has questions."""
         return len(self.messages) if self.questions else self.cut
 
 
@@ -73,9 +73,9 @@ class Problem:
 def load_cases(
     paths: Sequence[str | Path], sources: Collection[str] = (), limit: int | None = None
 ) -> tuple[list[Case], list[Problem]]:
-    """The conversations of these files and folders, at most `limit` of each source, and what was skipped.
+    """The conversations of these files and folders, at most `limit` per source, and what was skipped.
 
-    Raises FormatError when a path is not there or a folder holds no such file.
+    Raises FormatError if a path does not exist or a folder has no such file.
     """
     cases: list[Case] = []
     problems: list[Problem] = []
@@ -83,9 +83,9 @@ def load_cases(
     for file, named in _files(paths):
         read = list(_read(file))
         if not named and file.name.endswith(_WHOLE) and not any(isinstance(one, Case) for one in read):
-            continue  # a folder may hold other JSON, too
+            continue  # A folder may also hold other JSON.
         wrong = [found for found in read if isinstance(found, Problem)]
-        # Where no line is usable, the file is of another kind: reported once, not line by line.
+        # If no line is usable, the file is of another kind: reported once, not line by line.
         problems += [Problem(str(file), _OTHER_KIND)] if len(wrong) == len(read) > 1 else wrong
         for case in _named([found for found in read if isinstance(found, Case)], file):
             if (not sources or case.source in sources) and (limit is None or taken[case.source] < limit):
@@ -95,7 +95,7 @@ def load_cases(
 
 
 def _named(cases: list[Case], file: Path) -> list[Case]:
-    """A file that holds one source names it; only in a mixed one the lines' own names are needed."""
+    """A file with a single source gives it its name; only a mixed file needs the names in its lines."""
     if len({case.source for case in cases}) > 1:
         return cases
     return [replace(case, source=_stem(file)) for case in cases]
@@ -106,7 +106,7 @@ def _stem(file: Path) -> str:
 
 
 def _files(paths: Sequence[str | Path]) -> list[tuple[Path, bool]]:
-    """The files, and of each whether it was named itself; those of a folder were not."""
+    """The files, each with whether it was named directly; those found in a folder were not."""
     files: list[tuple[Path, bool]] = []
     for path in map(Path, paths):
         if path.is_dir():
@@ -226,7 +226,7 @@ def _case(value: Any, file: Path, number: int, weight: int) -> Case:
 
 
 def _probes(values: Any) -> tuple[tuple[Identifier, ...], tuple[Question, ...]]:
-    """Probes that a string search can score; the others need a judge and are left out."""
+    """Probes that a string search can score; the others need a judge and are skipped."""
     identifiers: list[Identifier] = []
     questions: list[Question] = []
     if not isinstance(values, list) or not all(isinstance(probe, dict) for probe in values):

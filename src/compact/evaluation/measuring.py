@@ -18,13 +18,13 @@ _INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
 
 
 class Measured:
-    """A case with its sizes. Raises FormatError when its messages cannot be decoded."""
+    """A case with its sizes. Raises FormatError if its messages cannot be decoded."""
 
     def __init__(self, case: Case, counter: TokenCounter) -> None:
         self.case = case
         self._counter = counter
         self.format = by_name(case.format) if case.format else recognize(case.messages)
-        # Keyed by identity; the object is kept beside its values so that no other can take its id.
+        # Keyed by identity; the object is kept with its values so that no other object can get its id.
         self._known: dict[int, tuple[Any, tuple[Message, ...], int]] = {}
         self.head = self._head()
         tools = [(tool.name or "", tool.description, tool.schema) for tool in tool_list(case.tools)]
@@ -54,11 +54,11 @@ class Measured:
         return [message for index, item in enumerate(prompt) for message in self.decoded(item, index)]
 
     def body_size(self, prompt: Sequence[Any]) -> int:
-        """Tokens of a prompt less what no compaction can touch."""
+        """Tokens of a prompt minus what no compaction can change."""
         return max(0, self.apart + sum(map(self.size, prompt)) - self.fixed)
 
     def text(self, prompt: Sequence[Any]) -> str:
-        """All that a model would read in these messages."""
+        """Everything that a model would read in these messages."""
         return "\n".join(piece for message in self.prompt_messages(prompt) for piece in _pieces(message))
 
     def _look(self, item: Any, index: int) -> tuple[Any, tuple[Message, ...], int]:

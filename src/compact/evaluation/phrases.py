@@ -1,7 +1,7 @@
 """What user and assistant said before the cut and say again after it: words and conclusions, without probes.
 
-A phrase is two neighboring content words of one sentence of prose. Left out is what stays anyway (system
-prompt, first user message) and what was said in the last messages before the cut.
+A phrase is two adjacent content words in one sentence of prose. What stays anyway (system prompt, first user
+message) and what was said in the last messages before the cut do not count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def phrases_of(texts: Iterable[str]) -> set[Phrase]:
 
 
 def said_again(before: Sequence[Message], after: Sequence[Message], role: Role) -> frozenset[Phrase]:
-    """Phrases of this role's messages before the cut that user or assistant say again after it."""
+    """Phrases of this role's messages before the cut that the user or assistant says again after it."""
     said = phrases_of(message.text for message in before if message.role is role)
     again = phrases_of(message.text for message in after if message.role in (Role.USER, Role.ASSISTANT))
     first = next((message for message in before if message.role is Role.USER), None)

@@ -1,4 +1,4 @@
-"""Survival against the share of tokens kept, one line a preset, drawn as SVG by hand."""
+"""Survival against the share of tokens kept, one line per preset, drawn as SVG by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compact.evaluation.results import Outcome
 from compact.evaluation.scoring import Score
 from compact.evaluation.table import percent
 
-# Distinct also for people who see few colors: hues of even contrast, and a mark of its own each.
+# Distinct even with color blindness: hues of equal contrast, each with its own marker shape.
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#a3508a", "#b8860b", "#2f9fd0")
 _BASELINE_COLOR = "#6b6b6b"
 _MARKS = ("circle", "square", "triangle", "diamond", "cross", "down")
@@ -46,7 +46,7 @@ class Panel:
 
 
 def draw(outcomes: Sequence[Outcome], subtitle: str = "") -> str:
-    """The picture as SVG text; a panel for each kind of fact that there is."""
+    """The picture as SVG text, with one panel for each kind of fact."""
     panels = panels_of(outcomes)
     names = list(dict.fromkeys(outcome.preset for outcome in outcomes))
     columns = max(1, min(_COLUMNS, len(panels)))
@@ -78,7 +78,7 @@ def draw(outcomes: Sequence[Outcome], subtitle: str = "") -> str:
 
 
 def panels_of(outcomes: Iterable[Outcome]) -> list[Panel]:
-    """Points are means over probes, on both axes: a conversation weighs as much as it has probes."""
+    """Points are means over probes, on both axes: conversations are weighted by their number of probes."""
     outcomes = list(outcomes)
     hard = any(outcome.hard.of for outcome in outcomes)
     kinds: list[tuple[str, Callable[[Outcome], Score]]] = [
@@ -97,7 +97,7 @@ def panels_of(outcomes: Iterable[Outcome]) -> list[Panel]:
 
 
 def _most_probes(outcomes: Sequence[Outcome], score_of: Callable[[Outcome], Score]) -> int:
-    """Probes behind a point; with windows in tokens that differs, as conversations that fit are left out."""
+    """Probes behind a point; with windows in tokens this varies, because what fits is skipped."""
     counts: Counter[tuple[str, str]] = Counter()
     for outcome in outcomes:
         counts[outcome.preset, outcome.window] += score_of(outcome).of
@@ -123,7 +123,7 @@ def _lines(outcomes: Sequence[Outcome], score_of: Callable[[Outcome], Score]) ->
 
 
 def _scale(number: int, count: int) -> float:
-    """Of the marks for that window; a single one has marks as in the legend."""
+    """The size of the marks for this window; a single window has marks as in the legend."""
     small, large = _SCALES
     return small + (large - small) * number / (count - 1) if count > 1 else 1.0
 
@@ -167,7 +167,7 @@ def _panel(panel: Panel, names: Sequence[str], left: float, top: float, width: f
     across = top + _PANEL_HEIGHT / 2
     turned = f'transform="rotate(-90 {left - 48:.1f} {across:.1f})"'
     drawn.append(_text(left - 48, across, "probes that survive", size=12, anchor="middle", more=turned))
-    # The baseline is drawn first, so that it lies under what it is compared with; large marks under small.
+    # The baseline is drawn first, below what it is compared with; large marks below small ones.
     ordered = sorted(panel.lines, key=lambda name: name != TAIL)
     drawn += [
         _polyline([(x(point.kept), y(point.survival)) for point in panel.lines[name]], name, names)

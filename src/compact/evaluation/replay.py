@@ -1,4 +1,4 @@
-"""One conversation lived again, prompt by prompt, by one contestant."""
+"""Replays one conversation, prompt by prompt, for one contestant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compact.model.message import Role
 
 
 class Subject:
-    """A conversation and those of its probes that can be lost, because it holds them."""
+    """A conversation and those of its probes that can be lost, because it contains them."""
 
     def __init__(self, measured: Measured) -> None:
         self.measured = measured
@@ -50,7 +50,7 @@ class Subject:
 
     @cached_property
     def calls(self) -> list[int]:
-        """How many messages there were at each call of the model: before each assistant message."""
+        """The number of messages at each model call, that is, before each assistant message."""
         case, decoded = self.case, self.measured.decoded
         return [
             index
@@ -62,7 +62,7 @@ class Subject:
 def replay(
     subject: Subject, contestant: Contestant, preset: str, window: Window, tokens: int, once: bool = False
 ) -> Outcome:
-    """Ask for every prompt up to the horizon (`once`: only for the scored ones), score, count and check."""
+    """Request every prompt up to the horizon (`once`: only the scored ones), then score, count and check."""
     case, measured = subject.case, subject.measured
     scored = {case.cut, case.horizon}
     cache = PromptCache(measured)
@@ -83,7 +83,7 @@ def replay(
         if error:
             continue
         cache.send(prompt, tools)
-        # Between two compactions a prompt only grows by what the caller appends.
+        # Between two compactions, a prompt grows only by what the caller appends.
         if contestant.compactions != checked or end == case.horizon:
             checked = contestant.compactions
             violations += new_violations(measured, prompt, given)
@@ -115,7 +115,7 @@ def replay(
 
 
 def new_violations(measured: Measured, prompt: Sequence[Any], given: Sequence[Any]) -> int:
-    """What a provider would refuse in the prompt, of kinds it had no reason to refuse in what was given."""
+    """Problems that a provider would reject in the prompt, of kinds that were not in the input."""
     count = 0
     messages = measured.prompt_messages(prompt)
     for provider in Provider:

@@ -1,4 +1,4 @@
-"""What came out of each conversation, and sums of it by source, preset and window."""
+"""The outcome of each conversation, and totals by source, preset and window."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: sums over the conversations of a source."""
+    """A line of the table: totals over the conversations of a source."""
 
     source: str
     preset: str
@@ -70,7 +70,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Share of the tokens that is kept."""
+        """The share of tokens kept."""
         return self.tokens_after / self.tokens_before if self.tokens_before else None
 
     @property
@@ -91,7 +91,7 @@ def rounded(share: float | None) -> float | None:
 
 
 def rows_of(outcomes: Iterable[Outcome]) -> list[Row]:
-    """A row for every source, window and preset in the order in which they came; then one for all sources."""
+    """A row for every source, window and preset, in their original order; then one for all sources."""
     grouped: dict[tuple[str, str, str], list[Outcome]] = {}
     sources: dict[str, None] = {}
     windows: dict[str, None] = {}
@@ -100,7 +100,7 @@ def rows_of(outcomes: Iterable[Outcome]) -> list[Row]:
         sources[outcome.source] = windows[outcome.window] = presets[outcome.preset] = None
         for source in (outcome.source, EVERY_SOURCE):
             grouped.setdefault((source, outcome.window, outcome.preset), []).append(outcome)
-    # The sum over one source would only repeat it.
+    # With a single source, the total would only repeat it.
     shown = [*sources, *([EVERY_SOURCE] if len(sources) > 1 else [])]
     return [
         _summed(source, preset, window, grouped[source, window, preset])

@@ -39,7 +39,7 @@ class Trial:
 
     @cached_property
     def configs(self) -> dict[str, CompactConfig]:
-        """Raises ConfigError for a preset that is not known."""
+        """Raises ConfigError for an unknown preset."""
         return {name: self._config(name) for name in self.presets}
 
     def _config(self, name: str) -> CompactConfig:
@@ -65,7 +65,7 @@ class Fits:
 
 
 def evaluate(case: Case, trial: Trial) -> Iterator[Outcome | Fits | Problem]:
-    """What each preset makes of the conversation at each window."""
+    """The result of each preset for the conversation at each window."""
     try:
         measured = Measured(case, trial.counter)
         subject = Subject(measured)

@@ -18,18 +18,18 @@ class Score:
 
     @property
     def share(self) -> float | None:
-        """None where there was nothing to keep."""
+        """None if there was nothing to keep."""
         return self.kept / self.of if self.of else None
 
 
 def score_identifiers(probes: Iterable[Identifier], text: str) -> Score:
-    """Identifiers count letter by letter."""
+    """Identifiers must match exactly."""
     held = [probe.value in text for probe in probes]
     return Score(sum(held), len(held))
 
 
 def score_questions(probes: Iterable[Question], text: str) -> Score:
-    """A question counts when all its keys are there; case and line breaks make no difference."""
+    """A question counts if all its keys are there; case and line breaks are ignored."""
     read = loosened(text)
     held = [all(loosened(key) in read for key in probe.keys) for probe in probes]
     return Score(sum(held), len(held))
@@ -42,7 +42,7 @@ def answerable(probes: Iterable[Question], text: str) -> tuple[Question, ...]:
 
 
 def present(probes: Iterable[Identifier], text: str) -> tuple[Identifier, ...]:
-    """The identifiers that the whole conversation holds."""
+    """The identifiers that the whole conversation contains."""
     return tuple(probe for probe in probes if probe.value in text)
 
 

@@ -1,4 +1,4 @@
-"""The results as a table of text."""
+"""The results as a text table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEFT = ("preset",)
 
 
 def table_lines(rows: Sequence[Row]) -> Iterator[tuple[str, bool]]:
-    """Lines and whether each is a heading; sources are blocks under the source's name."""
+    """Lines, and whether each is a heading; each source is a block under its name."""
     cells = [_cells(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(COLUMNS, *cells, strict=True)]
     source, window = None, None

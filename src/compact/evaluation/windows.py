@@ -1,4 +1,4 @@
-"""Windows to evaluate at: shares of each conversation, or numbers of tokens."""
+"""Windows to evaluate: shares of each conversation, or numbers of tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESERVE_SHARE = 8
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Either `share` of the conversation is set, or `tokens`."""
+    """Either `share` of the conversation or `tokens` is set."""
 
     share: float | None = None
     tokens: int = 0
@@ -28,7 +28,7 @@ class Window:
         return f"{self.tokens:,}" if self.share is None else f"{self.share:.4g}%"
 
     def tokens_for(self, fixed: int, body: int, largest: int = 0) -> int:
-        """The window for a conversation: system prompt and tools are fixed, the share is of the rest."""
+        """The window for a conversation: system prompt and tools are fixed, the share applies to the rest."""
         if self.share is None:
             return self.tokens
         return fixed + max(round(body * self.share / 100), FLOOR, LARGEST_MESSAGES * largest)
@@ -60,7 +60,7 @@ def _window(word: str) -> Window:
 
 
 def scaled(policy: Policy, window: int) -> Policy:
-    """The policy with reserves that suit the window; unchanged in a window of ordinary size."""
+    """The policy with reserves that suit the window; unchanged for a window of ordinary size."""
     most = window // RESERVE_SHARE
     return policy.model_copy(
         update={

@@ -30,8 +30,7 @@ class Opening:
 
     def _run(self) -> None:
         try:
-            # Imported here, so that a Ctrl-C right after the first message interrupts the exchange, not an
-            # import.
+            # Imported here, so that an early Ctrl-C interrupts the exchange, not an import.
             import compact.repl.exchange  # noqa: F401
             from compact.repl.opening import open_chat
 

@@ -134,8 +134,7 @@ class TerminalVoice:
                 self.settle()
 
     def line(self, said: Said) -> None:
-        # Results are our own drawings, sanitized where they quote; everything else may contain titles and
-        # file names.
+        # Results are our own drawings, sanitized where they quote; the rest may contain titles and files.
         text = said.text if said.kind is Kind.RESULT else clean(said.text)
         for line in text.split("\n"):
             if said.kind is Kind.RESULT and ("\x1b" in line or cell_width(line) <= self.canvas.width):

@@ -21,7 +21,7 @@ _WHAT_FOLLOWS = {
 
 
 class LoggedFailures:
-    """Logs a warning each time the next summarizer of a chain takes over; events are already redacted."""
+    """Logs a warning for each failure, with what follows from it; events are already redacted."""
 
     immediate = True
     only_events = frozenset({EventName.ERROR})

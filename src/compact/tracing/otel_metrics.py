@@ -73,8 +73,7 @@ class CacheEstimate:
         """Tokens, and those before the conversation, of the prompt that is being prepared."""
 
     def take(self, event: Event) -> float | None:
-        """The share, if the event decides what is sent; None for other events and a session's first
-        prompt."""
+        """The share, if the event decides what is sent; None for others and a session's first prompt."""
         session, data = event.session_id, event.data
         match event.name:
             case EventName.TOKEN_ESTIMATE:

@@ -301,8 +301,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _open(node: Any) -> None:
-    """Allow unknown fields: only our own tests require knowing them all. Remove titles, which repeat
-    names."""
+    """Allow unknown fields, which only our own tests reject, and drop titles, which repeat the names."""
     if isinstance(node, dict):
         if node.get("additionalProperties") is False:
             del node["additionalProperties"]

@@ -1,5 +1,4 @@
-"""The event stream: numbers events, passes them to exporters in order, and isolates sessions from
-failures."""
+"""The event stream: numbers events, passes them to exporters in order, and survives their failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP surface of the trace service."""
+"""The HTTP API of the trace service."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def create_app(
 def api(
     settings: TraceSettings, database: TraceDatabase, started: Callable[[TraceService], None] = lambda _: None
 ) -> FastAPI:
-    """The service without its guard, for a server that has one."""
+    """The service without its guard, for a server that has its own."""
 
-    # Here, where an invalid pattern can still be reported.
+    # Compiled here, where an invalid pattern can still be reported.
     redactor = RememberingRedactor(settings)
 
     @asynccontextmanager
@@ -89,12 +89,12 @@ def api(
 
 
 def is_page(path: str) -> bool:
-    """The viewer shares its addresses with the API; browsers ask for HTML, programs do not."""
+    """Whether the viewer serves this path; it shares paths with the API, but browsers request HTML."""
     return path in ("/", "/traces") or path.startswith("/traces/")
 
 
 def _page_settings() -> dict[str, bool]:
-    """The page asks every server what it serves; this one has no conversations."""
+    """The page asks every server what it offers; this one has no conversations."""
     return {"traces_only": True}
 
 
@@ -247,7 +247,7 @@ def _add_events(app: FastAPI, settings: TraceSettings) -> None:
         last = await service.read(service.reader.last_seq)
         start = last if asked is None and follow.since is None else asked or 0
         if start > last:
-            start = 0  # That number belongs to another database: to this reader everything is new.
+            start = 0  # That number is from another database: to this reader everything is new.
 
         async def page(after: int, follow: Follow) -> tuple[list[tuple[int, str]], int]:
             return await service.read(service.reader.page, after, follow)
@@ -265,7 +265,7 @@ def _otlp_answer(protobuf: bool, rejected: int = 0, problem: str = "") -> Respon
 
 
 async def _json(service: TraceService, ask: Callable[[], dict[str, Any] | None]) -> Response:
-    """What is found, or 404; also its JSON is made on the reading thread, since a tree may be large."""
+    """The result, or 404; its JSON is also built on the reading thread, because a tree may be large."""
 
     def content() -> bytes | None:
         found = ask()
@@ -279,7 +279,7 @@ async def _json(service: TraceService, ask: Callable[[], dict[str, Any] | None])
 
 def _moment(text: str | None, name: str) -> int | None:
     try:
-        # A plus sign in a query means a space unless it was escaped; offsets seldom are.
+        # A plus sign in a query means a space unless it was escaped, and in offsets it rarely is.
         return micros(text.replace(" ", "+") if text else None)
     except (ValueError, OverflowError):
         raise HTTPException(400, f"{name} is not a time.") from None
@@ -287,7 +287,7 @@ def _moment(text: str | None, name: str) -> int | None:
 
 async def _problem(_: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
-    # Senders of Ariadne's form look for these.
+    # Clients that send Ariadne's format expect these.
     body = {**error.content, "success": False, "count": 0, "error": str(error)}
     return JSONResponse(body, error.status, headers=error.headers)
 

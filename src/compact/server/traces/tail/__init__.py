@@ -1,1 +1,1 @@
-"""What `compact traces --tail` does: a client of the stream, and ways to show it."""
+"""Implements `compact traces --tail`: a client for the stream, and ways to show it."""

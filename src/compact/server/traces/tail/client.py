@@ -1,4 +1,4 @@
-"""Follows the stream of a trace service, coming back by itself when it breaks off."""
+"""Follows the stream of a trace service, and reconnects when it breaks off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 @dataclass(frozen=True)
 class Update:
-    """An event with its sequence; or, without an event, whether the service can be reached."""
+    """An event with its sequence; or, without an event, whether the service is reachable."""
 
     sequence: int
     event: Mapping[str, Any] | None = None
@@ -39,13 +39,13 @@ class TraceClient:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.url = url.rstrip("/")
         self._errors = (httpx2.TransportError, httpx2.InvalidURL)
-        # A proxy in the environment is for other places; a redirect would carry the token away.
+        # A proxy in the environment is meant for other hosts, and a redirect would leak the token.
         self._http = httpx2.Client(
             base_url=self.url, headers=headers, timeout=httpx2.Timeout(10, read=_SILENCE), trust_env=False
         )
 
     def trace(self, trace_id: str) -> dict[str, Any] | None:
-        """What the service knows of a trace, without the data."""
+        """What the service knows about a trace, without the data."""
         from urllib.parse import quote
 
         try:
@@ -58,7 +58,7 @@ class TraceClient:
             return None
 
     def follow(self, params: Mapping[str, str], pauses: tuple[float, ...] = _PAUSES) -> Iterator[Update]:
-        """Every event once, for ever; StoreError or ConfigError when the service will not have us."""
+        """Every event once, forever; StoreError or ConfigError if the service rejects us."""
         reached, failures = 0, 0
         while True:
             headers = {"Last-Event-ID": str(reached)} if reached else {}
@@ -71,7 +71,7 @@ class TraceClient:
                         if event is None:
                             reached = max(reached, sequence)
                         elif event.get("type") == "connected":
-                            # Lower than before where the service has another database now.
+                            # Lower than before if the service now has another database.
                             reached = int(event.get("sequence") or 0)
                         elif sequence > reached:
                             reached = sequence
@@ -91,7 +91,7 @@ class TraceClient:
 
 
 def events(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """The messages of a stream; one without data only moves the sequence on."""
+    """The messages of a stream; one without data only advances the sequence."""
     sequence, data, moved = 0, "", False
     for line in lines:
         field, _, value = line.partition(":")
@@ -110,7 +110,7 @@ def events(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | None]]:
 
 
 class Background:
-    """The stream read on a thread, so that a screen can be drawn in between; what waits is bounded."""
+    """Reads the stream in a thread, so that a screen can be drawn in the meantime; its queue is bounded."""
 
     def __init__(self, updates: Iterator[Update]) -> None:
         self._updates = updates
@@ -118,7 +118,7 @@ class Background:
         threading.Thread(target=self._run, name="compact-traces-tail", daemon=True).start()
 
     def take(self, seconds: float) -> list[Update]:
-        """What has come, after at most that time; raises what the stream raised."""
+        """The updates that arrive within that time; raises what the stream raised."""
         updates: list[Update] = []
         with suppress(queue.Empty):
             while len(updates) < _AT_ONCE:

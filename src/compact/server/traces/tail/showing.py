@@ -49,7 +49,7 @@ def tail(context: Context, token: str | None) -> ExitCode:
 
 
 def since(text: str | None) -> str | None:
-    """A time as the service takes it; `10m` means ten minutes ago."""
+    """A time in the service's form; `10m` means ten minutes ago."""
     if not text:
         return None
     if ago := _AGO.fullmatch(text.strip()):
@@ -62,7 +62,7 @@ def since(text: str | None) -> str | None:
 
 
 class _Connection:
-    """Says on standard error when the service comes and goes, once each time."""
+    """Reports on standard error when the service appears or disappears, once each time."""
 
     def __init__(self, client: TraceClient) -> None:
         self._client = client
@@ -118,7 +118,7 @@ def _plain(context: Context, title: str, span: TraceEvent) -> str:
 
 
 def _seed(traces: Traces, client: TraceClient, event: TraceEvent) -> None:
-    """A trace that was under way before we came has a name and parents that only the service knows."""
+    """Load the name and parents of a trace that began before we connected; only the service knows them."""
     begun_before = event.span_id is not None and not traces.known(event.trace_id)
     if begun_before and (found := client.trace(event.trace_id)):
         traces.seed(found)
@@ -152,7 +152,7 @@ def _live(context: Context, client: TraceClient, updates: Iterator[Update]) -> N
             room = max(1, console.height - 2)
             lines: list[Text] = []
             for trace in reversed(open_now):
-                # Newest at the bottom; what does not fit is not even drawn.
+                # Newest at the bottom; what does not fit is not drawn at all.
                 if len(lines) < room:
                     lines = drawn(trace, console.width) + lines
             if len(lines) > room:
@@ -165,7 +165,7 @@ def _live(context: Context, client: TraceClient, updates: Iterator[Update]) -> N
 def print_for_good(console: Console, trace: ShownTrace) -> None:
     from rich.console import Group
 
-    # A group keeps its lines apart: joined to one text they would wrap and break the tree.
+    # A group keeps its lines separate: joined into one text they would wrap and break the tree.
     console.print(Group(*drawn(trace, console.width, only_new=True)))
     trace.printed = set(trace.spans)
 

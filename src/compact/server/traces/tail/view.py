@@ -1,4 +1,4 @@
-"""What is known of the traces that go by, and how it looks on a terminal."""
+"""What is known about the traces on screen, and how they look on a terminal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ShownTrace:
 
     @property
     def fresh(self) -> bool:
-        """Whether something of it was not printed yet."""
+        """Whether some of it has not been printed yet."""
         return any(id not in self.printed for id in self.spans)
 
     @property
@@ -73,7 +73,7 @@ class ShownTrace:
 
 
 class Traces:
-    """The newest traces, bounded."""
+    """The newest traces, up to a limit."""
 
     def __init__(self) -> None:
         self.all: OrderedDict[str, ShownTrace] = OrderedDict()
@@ -84,7 +84,7 @@ class Traces:
         return trace_id in self.all
 
     def seed(self, found: Mapping[str, Any]) -> None:
-        """What the service has of a trace that was under way before."""
+        """Add what the service has about a trace that began earlier."""
         trace = self._trace(str(found["trace_id"]))
         trace.name, trace.group_id = found.get("name"), found.get("group_id")
         for raw in found.get("spans", ()):
@@ -125,7 +125,7 @@ def event_from(raw: Mapping[str, Any]) -> TraceEvent:
 
 
 def length(span: TraceEvent, now: int) -> str:
-    """How long it took, or has been going on."""
+    """How long it took, or has been running."""
     if span.started is None:
         return ""
     taken = milliseconds(span.started, span.ended if span.ended is not None else now)
@@ -144,7 +144,7 @@ def duration(ms: float) -> str:
 
 
 def hints(span: TraceEvent) -> str:
-    """A few short facts of its data: what a reader would look for first."""
+    """A few short facts from its data: what a reader would look for first."""
     found = []
     error = (span.data or {}).get("error")
     if isinstance(error, Mapping):
@@ -163,9 +163,9 @@ def hints(span: TraceEvent) -> str:
 
 
 def drawn(trace: ShownTrace, width: int, only_new: bool = False) -> list[Text]:
-    """A trace as lines: its title, then its spans. Parents of new ones are drawn too.
+    """A trace as lines: its title, then its spans. Parents of new spans are drawn too.
 
-    In a narrow terminal names are cut, so that how long each took can still be seen.
+    In a narrow terminal names are cut, so that durations stay visible.
     """
     from rich.text import Text
 
@@ -192,7 +192,7 @@ def drawn(trace: ShownTrace, width: int, only_new: bool = False) -> list[Text]:
 
 
 def _branches(places: Sequence[Placed]) -> list[str]:
-    """The lines of the tree before each span; known from below, since only there a branch ends."""
+    """The tree lines before each span, computed from the bottom, because only there a branch ends."""
     open_at: set[int] = set()
     found = []
     for place in reversed(places):
@@ -213,7 +213,7 @@ def _label(place: Placed, branch: str) -> Text:
     label.append(f"{mark} ", style)
     name = span.name or span.kind or span.span_id or "?"
     label.append(one_line(name, 80), "bold" if place.depth == 0 else "")
-    # `compact.lease` is of the kind `lease`: once is enough.
+    # `compact.lease` is of kind `lease`: once is enough.
     if span.kind and span.kind != name.rpartition(".")[2]:
         label.append(f"  {one_line(span.kind, 24)}", "cyan")
     return label
