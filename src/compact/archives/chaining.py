@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 HEADS = ".heads"
-"""The folder at the root with what is the newest line of each session's log."""
+"""The folder at the root that records the newest line of each session's log."""
 _OURS = "_compact"
 _BLOCK = 1 << 16
 

@@ -26,7 +26,7 @@ FORMAT = "compact-transcript"
 VERSION = 2
 _WITH_SUMMARY = (EventName.SUMMARY_CREATED, EventName.COMPLETE)
 TAIL_BYTES = 4096
-"""A trailer is shorter."""
+"""More than a trailer needs."""
 # Some readers treat these as line ends, though JSON does not; JSON itself escapes control characters.
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 

@@ -27,9 +27,9 @@ class Checked:
     path: str
     step: int = 0
     is_linked: bool = False
-    """Whether it is of a version that names the transcript before it."""
+    """Whether its version names the previous transcript."""
     previous: dict[str, Any] = field(default_factory=dict)
-    """Step, name and hash of the transcript before it."""
+    """Step, name and hash of the previous transcript."""
     sha256: str = ""
     chain: list[bytes] = field(default_factory=list)
     """The chain hash before its first original, then after each."""

@@ -81,8 +81,8 @@ class Weights:
     scripts: tuple[float, ...]
     """One weight for each group of UTF-8 lead bytes."""
     border_share: float = 1.0
-    """At most this many letter-digit borders count for each letter or digit. Hashes and keys consist of
-    borders, and there the fitted weight, which comes from names such as `utf8`, is far too high."""
+    """At most this many letter-digit borders count per letter or digit. Hashes and keys consist of borders,
+    and for them the fitted weight, which comes from names such as `utf8`, is far too high."""
 
 
 O200K = Weights(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 Length = Callable[[str], int]
-"""Raises ValueError for text that is too much at once."""
+"""Raises ValueError for text that is too long for one call."""
 
 _NO_SPECIAL: set[str] = set()
 _TOKEN_BYTES = 4
@@ -30,9 +30,9 @@ _QUICK = {"o200k_base": ("o200k", 42), "o200k_harmony": ("o200k", 42), "cl100k_b
 
 RENEW_AFTER = 16_000_000
 """Characters after which gigatoken is loaded again, if the process has grown. It keeps every word it saw,
-up to eight bytes for a character of text without repetition, and has no way to let go of them."""
+up to eight bytes per character of text without repetition, and cannot release them."""
 _GROWN = 64_000_000
-"""Bytes. Ordinary text repeats its words, so that gigatoken hardly grows; and loading takes half a second."""
+"""Bytes. Ordinary text repeats its words, so gigatoken hardly grows; and loading takes half a second."""
 
 _lengths: dict[str, Length] = {}
 _loading = threading.Lock()

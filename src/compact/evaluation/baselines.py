@@ -12,9 +12,9 @@ from compact.evidence.words import content_words
 from compact.model.summary import SummaryRequest
 
 _CHARS_PER_TOKEN = 3
-"""Fewer than a token mostly has, so that what is written fits."""
+"""Fewer than most tokens have, so that the summary fits."""
 _MOST_RANKED = 400
-"""Sentences that LexRank compares with each other; of more, evenly spaced ones."""
+"""The most sentences that LexRank compares; from a longer text it takes evenly spaced ones."""
 _DAMPING, _ROUNDS = 0.85, 20
 
 Write = Callable[[SummaryRequest], str]
@@ -95,4 +95,4 @@ def _cosines(bags: Sequence[Counter[str]]) -> list[dict[int, float]]:
 
 
 SUMMARIES: Mapping[str, Write] = {"head-tail": head_and_tail, "random": by_lot, "lexrank": lexrank}
-"""Baselines that are `budget` with another summary."""
+"""Baselines that use `budget` with a different summary."""

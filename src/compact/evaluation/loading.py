@@ -15,7 +15,7 @@ from compact.errors import FormatError
 from compact.model.message import json_kind
 
 MAX_LINE_BYTES = 128 * 1024 * 1024
-"""A longer line is refused: a small gzip file can hold a disk full of one."""
+"""A longer line is rejected: a small gzip file can expand to fill a disk."""
 
 _OTHER_KIND = 'no line is a conversation; expected is JSONL, one object with "messages" a line'
 _ENDINGS = (".jsonl", ".jsonl.gz")
@@ -45,16 +45,16 @@ class Case:
     source: str
     messages: list[Any]
     cut: int
-    """Identifiers are looked for in what `messages[:cut]` becomes."""
+    """Identifiers are searched in what `messages[:cut]` becomes."""
     identifiers: tuple[Identifier, ...] = ()
     questions: tuple[Question, ...] = ()
     tools: list[Any] | None = None
     system: Any = None
     format: str | None = None
     where: str = ""
-    """File and line, for messages to people."""
+    """File and line, for messages to the user."""
     weight: int = 1
-    """Length of its line: how much of the whole work it roughly is."""
+    """The length of its line: roughly its share of the work."""
 
     @property
     def horizon(self) -> int:

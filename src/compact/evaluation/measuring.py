@@ -30,9 +30,9 @@ class Measured:
         tools = [(tool.name or "", tool.description, tool.schema) for tool in tool_list(case.tools)]
         apart = PRIMING + measure_system(case.system, counter.count) + measure_tools(tools, counter.count)
         self.apart = with_margin(apart, counter)
-        """Tokens outside the messages: system prompt and tools passed apart, and what opens the reply."""
+        """Tokens outside the messages: separate system prompt and tools, and the start of the reply."""
         self.fixed = self.apart + sum(self.size(message) for message in case.messages[: self.head])
-        """Tokens that no compaction can touch."""
+        """Tokens that no compaction can change."""
         sizes = [self.size(message) for message in case.messages[self.head : case.horizon]]
         self.body = sum(sizes)
         self.largest = max(sizes, default=0)

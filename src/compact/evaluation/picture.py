@@ -24,7 +24,7 @@ _WIDTH, _PANEL_HEIGHT = 1_000, 320
 _LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 70, 126, 64, 92, 28
 _COLUMNS, _ROW_GAP = 2, 30
 _SCALES = (0.75, 1.35)
-"""Of the marks of the smallest and the largest window."""
+"""Sizes of the marks for the smallest and the largest window."""
 TITLE = "Survival of probes against the share of tokens kept"
 _HOW_TO_READ = "higher and further left is better · larger marks, larger windows"
 
@@ -34,7 +34,7 @@ class Point:
     kept: float
     survival: float
     tip: str
-    """Shown where the pointer rests."""
+    """Shown when the pointer hovers over the point."""
     scale: float = 1.0
 
 

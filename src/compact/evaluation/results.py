@@ -19,18 +19,18 @@ class Outcome:
     source: str
     preset: str
     window: str
-    """As it was asked for: "20%" or "8,000"."""
+    """As it was requested: "20%" or "8,000"."""
     window_tokens: int
     tokens_before: int
-    """Tokens of the conversation without system prompt and tools, which no compaction can touch."""
+    """Tokens of the conversation without system prompt and tools, which no compaction can change."""
     tokens_after: int = 0
     identifiers: Score = field(default_factory=Score)
     hard: Score = field(default_factory=Score)
     questions: Score = field(default_factory=Score)
     words: Score = field(default_factory=Score)
-    """Phrases of the user that come up again after the cut."""
+    """The user's phrases that occur again after the cut."""
     conclusions: Score = field(default_factory=Score)
-    """The same of the assistant."""
+    """The same for the assistant."""
     prompts: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -38,7 +38,7 @@ class Outcome:
     violations: int = 0
     seconds: float = 0.0
     error: str = ""
-    """Why the last prompt could not be made; its probes count as lost, its tokens nowhere."""
+    """Why the last prompt could not be built; its probes count as lost, its tokens are not counted."""
 
     @property
     def kept(self) -> float | None:

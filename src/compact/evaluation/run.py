@@ -30,12 +30,12 @@ class Trial:
     """What is to be evaluated."""
 
     configure: Callable[[str], CompactConfig] = lambda preset: CompactConfig(preset=preset)
-    """Settings by preset; the window and, where that is small, the reserves are set here."""
+    """Settings by preset; the window and, if it is small, the reserves are set here."""
     presets: Sequence[str] = (*PRESETS, TAIL)
     windows: Sequence[Window] = DEFAULT_WINDOWS
     summarizer: Any = None
     once: bool = False
-    """Compact the whole in one go instead of prompt by prompt; there is no cache to speak of then."""
+    """Compact everything at once instead of prompt by prompt; then there is no cache to measure."""
 
     @cached_property
     def configs(self) -> dict[str, CompactConfig]:

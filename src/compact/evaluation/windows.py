@@ -9,11 +9,11 @@ from compact.model.policy import Policy
 
 FLOOR = 2_000
 LARGEST_MESSAGES = 2
-"""A share gives a conversation at least `FLOOR` tokens of room, and this many times its largest message: no
-window in use is smaller, and in a smaller one there is nothing to decide."""
+"""A share gives a conversation at least `FLOOR` tokens, and this many times its largest message: real windows
+are never smaller, and in a smaller one there is nothing to decide."""
 
 RESERVE_SHARE = 8
-"""A reserve takes at most one part in this many of the window: 4,096 tokens would eat a small one whole."""
+"""A reserve takes at most 1/RESERVE_SHARE of the window: 4,096 tokens would fill a small window."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _HOMES = {
 
 FORMAT_NAMES: tuple[str, ...] = tuple(_HOMES)
 ENTRY_POINTS = "compact.formats"
-"""The group in which an installed package offers formats of its own: name = "module:FormatClass"."""
+"""The entry point group in which installed packages register formats: name = "module:FormatClass"."""
 _registered: dict[str, Format] = {}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from compact.formats.fields import as_mapping, is_array
 
 LIMIT = 4
-"""Breakpoints that one request may carry."""
+"""The number of breakpoints that one request may carry."""
 
 _MARK = {"type": "ephemeral"}
 # The API rejects a mark on these.

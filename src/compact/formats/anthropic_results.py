@@ -13,7 +13,7 @@ def with_results_joined(encoded: Sequence[Any], created: Sequence[int]) -> list[
     ours = set(created)
     out: list[Any] = []
     growing = False
-    """Whether the last message is a copy that takes the results which follow."""
+    """Whether the last message is a copy that collects the results that follow."""
     for position, message in enumerate(encoded):
         joins = bool(out) and (position in ours or growing) and _leading_results(message) > 0
         if joins and (growing or _is_results(out[-1])):

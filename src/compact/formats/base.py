@@ -57,7 +57,7 @@ class Kept(NamedTuple):
 
     place: Place
     before: Part | None
-    """None for what the engine added: text, right after the part at `place`, or the result of that call."""
+    """None for what the engine added: text right after the part at `place`, or the result of that call."""
     after: Part
 
     @property
@@ -89,7 +89,7 @@ class SourceFormat(ABC):
     name: str
     provider: str
     has_system = True
-    """Whether system messages may stand among the others."""
+    """Whether system messages may appear among the others."""
     answers_in_calls = False
     """Whether a call and its result are one entry of the same object."""
 

@@ -10,7 +10,7 @@ from compact.errors import MalformedMessage
 from compact.model.message import File, Image, Opaque, Text, Usage, canonical_json, json_kind
 
 CACHE_MARKS = frozenset({"cache_control", "cacheControl", "prompt_cache_breakpoint"})
-"""Marks that say nothing to the model, wherever they stand. Nulls are left out as well."""
+"""Marks that the model does not see, anywhere in an object. Nulls are skipped as well."""
 
 _CREATED = ("created_at", "createdAt", "timestamp", "created")
 _FINISH = ("finish_reason", "stop_reason", "finishReason")

@@ -17,7 +17,7 @@ _OUTPUTS = ("output", "outputs", "results", "result", "error")
 _VOLATILE = frozenset({"id", "status", "created_by", "meta", "type", "name", *_OUTPUTS})
 _TEXTS = ("text", "logs", "output", "message")
 _ABOUT = ("type", "filename", "file_id", "score")
-"""What says where an entry came from, and not what was found."""
+"""Fields that say where an entry came from, not what was found."""
 
 
 def hosted(item: Mapping[str, Any], kind: str) -> tuple[ToolCall, ToolResult] | None:

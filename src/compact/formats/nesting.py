@@ -10,9 +10,9 @@ from compact.errors import FormatError, MalformedMessage
 from compact.model.message import canonical_json
 
 DEEPEST = 200
-"""Levels that are read for sure. What providers take and what tools say has some ten."""
+"""The depth that is always readable. Real messages and tool outputs have about ten levels."""
 UNREADABLE = (RecursionError, TypeError, ValueError)
-"""What Python raises where it cannot write a value as JSON."""
+"""What Python raises if it cannot write a value as JSON."""
 
 
 @contextmanager

@@ -73,7 +73,7 @@ RESPONSES_ITEMS = frozenset(
     mcp_call tool_search_call tool_search_output program program_output compaction compaction_trigger
     additional_tools configuration_update""".split()
 )
-"""Types of Responses items. Others count as items too, but only beside one of these."""
+"""Types of Responses items. Others count as items too, but only together with one of these."""
 
 LANGCHAIN_TYPES = {
     "human": "HumanMessage",

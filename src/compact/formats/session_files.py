@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from compact.formats.recognition import RESPONSES_ITEMS
 
 _SYNTHETIC = "<synthetic>"
-"""The model that Claude Code names for lines of its own, such as an API error that it shows."""
+"""The model name in Claude Code's own lines, such as an API error that it shows."""
 
 
 class SessionFile(NamedTuple):

@@ -1,1 +1,1 @@
-"""One file a framework that Compact plugs into."""
+"""One file for each framework that Compact plugs into."""

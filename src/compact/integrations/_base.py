@@ -1,7 +1,7 @@
-"""What every integration does the same way, on public names only.
+"""What all integrations do in the same way, using public names only.
 
-The session's id, patience with another compaction of it, failing open, reporting usage, ending a turn, and
-recognizing a provider's overflow among its errors.
+The session's id, waiting for another compaction of it, failing open, reporting usage, ending a turn, and
+recognizing a provider's overflow error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"\b\d{1,3}(?:,\d{3})+\b|\b\d{3,8}\b")
 
 
 class Fitted(NamedTuple):
-    """What to send: the messages and tools, and after which messages a cache breakpoint pays."""
+    """What to send: the messages and tools, and the messages after which a cache breakpoint pays off."""
 
     messages: list[Any]
     tools: Any = None
@@ -37,11 +37,11 @@ class Fitted(NamedTuple):
 
 
 def session_of(given: SessionId, context: Any = None, messages: Sequence[Any] = (), owner: str = "") -> str:
-    """The id given, else `session_id` of the context, else a name made of the first message.
+    """The given id, else the context's `session_id`, else a name derived from the first message.
 
-    The system prompt is no such message: all users of an application share it. `owner`, where it is known,
-    keeps two users apart who begin with the same words. Prompts do not depend on the name: a compaction is
-    found again by what it replaced. Archives, events and recall go by it.
+    The system prompt does not count as the first message: all users of an application share it. `owner`, if
+    known, separates users who begin with the same words. Prompts do not depend on the name: a compaction is
+    found again by what it replaced. Archives, events and recall do depend on it.
     """
     found = given(context) if callable(given) else given
     if not found:
@@ -55,7 +55,7 @@ def session_of(given: SessionId, context: Any = None, messages: Sequence[Any] = 
 
 
 def _role(message: Any) -> str:
-    """Whose message it is, in the words of whatever framework it comes from."""
+    """Whose message it is, in the terms of its framework."""
     if isinstance(message, Mapping):
         return str(message.get("role"))
     found = getattr(message, "role", None) or getattr(message, "type", None)
@@ -63,7 +63,7 @@ def _role(message: Any) -> str:
 
 
 def speaking(manager: CompactManager, format: str, model: str | None = None) -> CompactManager:
-    """The manager, or a light sibling of it, for messages in this format; for `model` with its own window."""
+    """The manager, or a light sibling, for messages in this format; for `model` with its own window."""
     siblings = _siblings.setdefault(manager, {})
     key = (format, model or "")
     if key not in siblings:
@@ -76,9 +76,9 @@ def speaking(manager: CompactManager, format: str, model: str | None = None) -> 
 def fit(
     manager: CompactManager, session: str, messages: Sequence[Any], tools: Any = None, system: Any = None
 ) -> Fitted:
-    """What fits, compacted where needed.
+    """What fits, compacted if needed.
 
-    What goes wrong ends no call that needs no compaction: a store that is down or a message nobody can read.
+    A store that is down or an unreadable message does not stop a call that needs no compaction.
     """
     known = _fixed.setdefault(manager, _Fixed()).known(session, tools, system)
     try:
@@ -146,7 +146,7 @@ async def acompact_hard(
 
 
 def _smaller(manager: CompactManager, error: BaseException, tokens: int) -> CompactManager:
-    """A sibling with the window that the provider's error names, or with three quarters of what was sent."""
+    """A sibling with the window from the provider's error, or with three quarters of what was sent."""
     named = [int(found.replace(",", "")) for found in _NUMBER.findall(str(error))]
     limit = max((one for one in named if _SMALLEST <= one < tokens), default=tokens * 3 // 4)
     return manager.for_model(manager.config.model, max_context_tokens=max(limit, _SMALLEST))
@@ -164,7 +164,7 @@ def is_overflow(error: BaseException) -> bool:
 def observe(
     manager: CompactManager, session: str, messages: Sequence[Any], usage: Any, system: Any = None
 ) -> None:
-    """Correct the estimate by the provider's count; never raises."""
+    """Correct the estimate with the provider's count; never raises."""
     try:
         manager.observe(session, messages, usage, system=system)
     except Exception as error:
@@ -181,7 +181,7 @@ async def aobserve(
 
 
 async def aend_turn(manager: CompactManager, session: str, messages: Sequence[Any]) -> None:
-    """Clear old tool outputs if that pays, after a turn that ended or failed; never raises."""
+    """Clear old tool outputs if that pays off, after a turn that ended or failed; never raises."""
     try:
         await manager.aend_turn(session, messages)
     except Exception as error:

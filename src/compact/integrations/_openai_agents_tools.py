@@ -1,4 +1,4 @@
-"""What the Agents SDK sends a model beside the conversation: tools, handoffs, the form of the answer."""
+"""What the Agents SDK sends to a model besides the conversation: tools, handoffs, the output schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AGENTS_KEPT = 64
 
 
 class ToolsOnTheWire:
-    """An agent's tools as they are sent. MCP servers are asked once a run and agent, not at each call."""
+    """An agent's tools as they are sent. MCP servers are queried once per run and agent, not at each call."""
 
     def __init__(self) -> None:
         self._listed: OrderedDict[int, tuple[Agent[Any], str, list[Tool]]] = OrderedDict()
@@ -22,7 +22,7 @@ class ToolsOnTheWire:
         try:
             tools = await self._tools(agent, context)
         except Exception:
-            # The SDK has listed them a moment ago; what stands on the agent is the better guess than nothing.
+            # The SDK listed them a moment ago; the agent's own list is a better guess than nothing.
             tools = list(agent.tools)
         sent = on_the_wire(tools, _handoffs(agent))
         schema = _answer_schema(agent.output_type)
@@ -50,7 +50,7 @@ def on_the_wire(tools: list[Tool], handoffs: list[Handoff[Any, Any]]) -> list[An
 
         return list(Converter.convert_tools(tools, handoffs).tools)
     except Exception:
-        # A kind of tool that only other models take: name, description and schema are what is counted.
+        # A type of tool that only other models accept: its name, description and schema are counted.
         named = [
             {"name": way.tool_name, "description": way.tool_description, "parameters": way.input_json_schema}
             for way in handoffs
@@ -64,7 +64,7 @@ def _handoffs(agent: Agent[Any]) -> list[Handoff[Any, Any]]:
 
 
 def _answer_schema(output_type: Any) -> dict[str, Any] | None:
-    """The JSON schema that the answer must follow, in the shape of a tool: it is counted the same way."""
+    """The JSON schema of the answer, in the shape of a tool, because it is counted the same way."""
     if output_type is None or output_type is str:
         return None
     form = output_type if isinstance(output_type, AgentOutputSchemaBase) else _form_of(output_type)

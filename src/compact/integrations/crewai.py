@@ -4,7 +4,7 @@
     register_before_llm_call_hook(compact_hook(manager))
 
 CrewAI's hooks change an agent's messages in place, so its list becomes what fits; the manager's store has the
-originals. Switch CrewAI's own summarizing off with `respect_context_window=False`.
+originals. Turn off CrewAI's own summarizing with `respect_context_window=False`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["compact_hook"]
 def compact_hook(manager: CompactManager, session_id: SessionId = None) -> Callable[[Any], None]:
     """For `register_before_llm_call_hook`, or a crew's own `@before_llm_call`.
 
-    The session goes by `session_id`, else by the task's id, else by the first message.
+    The session is identified by `session_id`, else by the task's id, else by the first message.
     """
     sibling = speaking(manager, "openai-chat")
 
@@ -41,5 +41,5 @@ def compact_hook(manager: CompactManager, session_id: SessionId = None) -> Calla
 
 
 def _tools(context: Any) -> list[Any] | None:
-    """The definitions that go out beside the messages; none where the model reads of them in the prompt."""
+    """The definitions that are sent with the messages; none if the model reads about them in the prompt."""
     return list(getattr(context.executor, "_openai_tools", None) or ()) or None

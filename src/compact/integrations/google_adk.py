@@ -22,7 +22,7 @@ __all__ = ["compact_callback"]
 
 
 def compact_callback(manager: CompactManager, session_id: SessionId = None) -> Callable[..., Awaitable[None]]:
-    """For `before_model_callback` of an agent, or of a plugin. The session goes by ADK's own id."""
+    """For `before_model_callback` of an agent or a plugin. ADK's own id identifies the session."""
     sibling = speaking(manager, "gemini")
 
     async def before_model_callback(callback_context: Any, llm_request: Any) -> None:

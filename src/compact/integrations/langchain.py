@@ -3,7 +3,7 @@
     from compact.integrations.langchain import CompactMiddleware
     agent = create_agent(model, tools, middleware=[CompactMiddleware(manager)])
 
-The agent's state keeps every message; only what goes to the model is compacted.
+The agent's state keeps every message; only what is sent to the model is compacted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["CompactMiddleware", "compact_messages"]
 
 
 class CompactMiddleware(AgentMiddleware[Any, Any]):  # type: ignore[misc]
-    """Every prompt of the agent fits. The session goes by `session_id`, else by the thread's id."""
+    """Makes the agent's prompts fit. The session is identified by `session_id`, else by the thread's id."""
 
     def __init__(self, manager: CompactManager, session_id: SessionId = None) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class CompactMiddleware(AgentMiddleware[Any, Any]):  # type: ignore[misc]
 def compact_messages(
     manager: CompactManager, session_id: SessionId = None
 ) -> Callable[[Sequence[BaseMessage]], list[BaseMessage]]:
-    """For chains and graphs of your own: `model.invoke(compacted(state["messages"]))`."""
+    """For your own chains and graphs: `model.invoke(compacted(state["messages"]))`."""
     sibling = speaking(manager, "langchain")
 
     def compacted(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -66,14 +66,14 @@ def compact_messages(
 
 
 def _thread(request: Any) -> dict[str, Any]:
-    """Where a run's id may stand: its context, or the configuration of the graph's thread."""
+    """Where a run's id may be: in its context, or in the configuration of the graph's thread."""
     context = getattr(getattr(request, "runtime", None), "context", None)
     named = getattr(context, "session_id", None)
     if named is None:
         try:
             named = (get_config().get("configurable") or {}).get("thread_id")
         except RuntimeError:
-            named = None  # outside of a graph
+            named = None  # Outside a graph.
     return {"session_id": named if named is None else str(named)}
 
 

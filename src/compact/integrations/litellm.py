@@ -22,9 +22,10 @@ __all__ = ["CompactCallback", "wrap_completion"]
 
 
 class CompactCallback(CustomLogger):  # type: ignore[misc]
-    """Every prompt that goes through LiteLLM's asynchronous calls fits.
+    """Makes every prompt of LiteLLM's asynchronous calls fit.
 
-    The session goes by `session_id`, else by `metadata["session_id"]` of the call, else by its first message.
+    The session is identified by `session_id`, else by the call's `metadata["session_id"]`, else by its first
+    message.
     """
 
     def __init__(self, manager: CompactManager, session_id: SessionId = None) -> None:
@@ -56,7 +57,7 @@ class CompactCallback(CustomLogger):  # type: ignore[misc]
 def wrap_completion(
     completion: Callable[..., Any], manager: CompactManager, session_id: SessionId = None
 ) -> Callable[..., Any]:
-    """`litellm.completion`, which asks no callback before it sends; after an overflow it sends once more."""
+    """`litellm.completion`, which calls no callback before it sends; after an overflow it sends once more."""
     sibling = speaking(manager, "openai-chat")
 
     @wraps(completion)

@@ -1,10 +1,10 @@
-"""Compact inside LlamaIndex: a memory for chats, and a model for agents that work through many tool steps.
+"""Compact inside LlamaIndex: a memory for chats, and a model for agents that take many tool steps.
 
     from compact.integrations.llama_index import CompactMemory
     response = await agent.run("Go on.", memory=CompactMemory.from_defaults(manager=manager))
 
-An agent adds the steps of the run that is under way behind what its memory gives, so no memory can shorten
-those. `compact_llm(llm, manager)` sees the whole prompt, tools included.
+An agent adds the steps of the current run after what its memory returns, so no memory can shorten them.
+`compact_llm(llm, manager)` sees the whole prompt, including tools.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMAT = "llama-index"
 
 
 class CompactMemory(BaseMemory):  # type: ignore[misc]
-    """Keeps every message, and gives those that fit."""
+    """Keeps every message, and returns those that fit."""
 
     session_id: str | None = Field(default=None, description="The session; else the first message names it.")
     messages: list[ChatMessage] = Field(default_factory=list, description="All of the conversation.")
@@ -70,7 +70,7 @@ class CompactMemory(BaseMemory):  # type: ignore[misc]
 
 
 def compact_llm(llm: L, manager: CompactManager, session_id: SessionId = None) -> L:
-    """A copy of the model whose prompts fit; yours stays as it is."""
+    """A copy of the model whose prompts fit; the original stays unchanged."""
     sibling, kind = speaking(manager, FORMAT), type(llm)
 
     def asked(messages: Sequence[ChatMessage], options: dict[str, Any]) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ _ABOUT = (
 
 
 def server_for(manager: CompactManager) -> Any:
-    """An `MCPServer` with four tools on this manager; its store says how long sessions last."""
+    """An `MCPServer` with four tools on this manager; its store decides how long sessions last."""
     server = MCPServer("compact", title="Compact", instructions=_ABOUT)
     tools = _Tools(manager)
     for tool in (tools.compact, tools.plan, tools.recall, tools.restore):

@@ -1,9 +1,9 @@
-"""Compact inside the OpenAI Agents SDK, without a change to it.
+"""Compact inside the OpenAI Agents SDK, without changes to it.
 
 `compact_filter` goes into `RunConfig.call_model_input_filter` and sees every prompt of a run.
-`CompactSession` wraps a session of the SDK's and hands out the compacted history at the start of a run.
-`CompactModel` wraps a model instead, where runs are configured elsewhere. `CompactHooks` reports the
-provider's own counts back and ends turns. `before_model_call` is the same for loops of your own.
+`CompactSession` wraps an SDK session and returns the compacted history at the start of a run. `CompactModel`
+wraps a model instead, for runs that are configured elsewhere. `CompactHooks` reports the provider's own
+counts and ends turns. `before_model_call` does the same for your own loops.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _ALL_ITEMS = 2_147_483_647
 
 
 def session_id_of(given: SessionId, context: Any, items: list[TResponseInputItem]) -> str:
-    """What a run's session goes by.
+    """The id of a run's session.
 
-    The id given, else `session_id` of the run's context, else the trace's group id, else the trace's id;
-    without tracing, a name made of the first item.
+    The given id, else `session_id` of the run's context, else the trace's group id, else the trace's id;
+    without tracing, a name derived from the first item.
     """
     trace = get_current_trace()
     group = getattr(trace, "group_id", None)
@@ -61,8 +61,8 @@ def compact_filter(
 ) -> Callable[[CallModelData[Any]], Awaitable[ModelInputData]]:
     """For `RunConfig(call_model_input_filter=…)`: every prompt of the run fits, whatever its tools returned.
 
-    Instructions, tools, handoffs and the output schema are counted as the SDK sends them. Instructions stay
-    as they are, and so does every item that is not replaced.
+    Instructions, tools, handoffs and the output schema are counted as the SDK sends them. Instructions and
+    all items that are not replaced stay unchanged.
     """
     wire = ToolsOnTheWire()
 
@@ -79,7 +79,7 @@ def compact_filter(
 
 
 def _finished(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
-    """The turns before the newest, where that has just begun; how they ended does not matter."""
+    """The turns before the newest one if that has just begun; how they ended does not matter."""
     new = len(items)
     while new and _kind(items[new - 1]) == "user":
         new -= 1
@@ -95,8 +95,8 @@ def _kind(item: Any) -> str:
 
 
 def _newest(items: list[TResponseInputItem], limit: int) -> list[TResponseInputItem]:
-    """At most that many, beginning where a prompt may begin: no output without its call, no call without its
-    reasoning. Where the newest step alone is longer than the limit, that step as a whole."""
+    """At most this many, beginning where a prompt may begin: no output without its call, no call without its
+    reasoning. If the newest step alone is longer than the limit, that whole step."""
     starts: list[int] = []
     waiting: set[Any] = set()
     for at, item in enumerate(items):
@@ -115,7 +115,7 @@ def _newest(items: list[TResponseInputItem], limit: int) -> list[TResponseInputI
 
 
 def before_model_call(manager: CompactManager) -> Callable[[Any], None]:
-    """A hook for loops of your own: replaces `ctx.messages` by what fits.
+    """A hook for your own loops: replaces `ctx.messages` with what fits.
 
     `ctx` has `session_id` and `messages`, and may have `tools` and `system`, which are counted.
     """
@@ -128,10 +128,10 @@ def before_model_call(manager: CompactManager) -> Callable[[Any], None]:
 
 
 class CompactModel(Model):
-    """A model of the SDK's whose every prompt fits: for agents whose runs you do not configure.
+    """An SDK model whose prompts always fit: for agents whose runs you do not configure.
 
-    Counted are instructions, tools, handoffs and the schema of the answer, as they are passed to the model. A
-    history that lives at the provider (`previous_response_id`, a conversation) passes through.
+    Instructions, tools, handoffs and the output schema are counted, as they are passed to the model. A
+    history that the provider stores (`previous_response_id`, a conversation) passes through.
     """
 
     def __init__(self, model: Model, manager: CompactManager, session_id: SessionId = None) -> None:
@@ -195,9 +195,9 @@ class CompactModel(Model):
 
 
 class CompactHooks(RunHooks[Any]):
-    """Corrects the estimate of a session by what the provider reported for each prompt, and ends its turns.
+    """Corrects a session's estimate with the provider's count for each prompt, and ends its turns.
 
-    Pass as `hooks=`. Subclass it to add hooks of your own, and call these.
+    Pass as `hooks=`. Subclass it to add your own hooks, and call these.
     """
 
     def __init__(self, manager: CompactManager, session_id: SessionId = None) -> None:
@@ -205,7 +205,7 @@ class CompactHooks(RunHooks[Any]):
         self._session_id = session_id
         self._asked: WeakKeyDictionary[Any, tuple[list[TResponseInputItem], str | None]] = WeakKeyDictionary()
         self._open: dict[str, list[TResponseInputItem]] = {}
-        """By session: what the turn holds that has not ended yet."""
+        """By session: the items of the turn that has not ended yet."""
 
     async def on_llm_start(
         self,
@@ -217,7 +217,7 @@ class CompactHooks(RunHooks[Any]):
         session = session_id_of(self._session_id, context.context, input_items)
         left = self._open.get(session)
         if left and _kind(input_items[-1]) == "user" and input_items[: len(left)] == left:
-            # A run that failed has no last hook: its turn ends where the next begins.
+            # A run that failed has no last hook: its turn ends where the next one begins.
             await aend_turn(self._manager, session, left)
         self._asked[context] = (input_items, system_prompt)
         self._open[session] = list(input_items)
@@ -241,10 +241,10 @@ class CompactHooks(RunHooks[Any]):
 
 
 class CompactSession:
-    """A session of the SDK's whose history fits: `get_items` gives the compacted view, `underlying` has all.
+    """An SDK session whose history fits: `get_items` returns the compacted view, `underlying` has everything.
 
-    Beneath it items are only added, call for call, and never rewritten: what a compaction replaces is noted
-    in the manager's store, so a crash, a bad summary or a second process can lose nothing.
+    In the underlying session items are only added, call by call, and never rewritten. The manager's store
+    records what a compaction replaces, so a crash, a bad summary or a second process cannot lose anything.
     """
 
     def __init__(self, underlying: Session, manager: CompactManager) -> None:
@@ -264,7 +264,7 @@ class CompactSession:
     async def get_items(
         self, limit: int | None = None, *, wrapper: RunContextWrapper[Any] | None = None
     ) -> list[TResponseInputItem]:
-        """The history as it should be sent; with a limit the newest items of that, from a legal cut on."""
+        """The history to send; with a limit, its newest items from a legal cut on."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         if limit is not None and limit <= 0:
@@ -278,7 +278,7 @@ class CompactSession:
         self, *, wrapper: RunContextWrapper[Any] | None = None
     ) -> list[TResponseInputItem]:
         """Everything that was ever added and not popped, as it was added."""
-        # Its own limit is one for what is sent, which is ours to apply.
+        # The session's own limit is for what is sent, and `get_items` applies it there.
         limited = self.session_settings is not None and self.session_settings.limit is not None
         found: list[TResponseInputItem] = await self._ask(
             self.underlying.get_items, *([_ALL_ITEMS] if limited else []), wrapper=wrapper
@@ -291,7 +291,7 @@ class CompactSession:
         await self._ask(self.underlying.add_items, items, wrapper=wrapper)
 
     async def pop_item(self, *, wrapper: RunContextWrapper[Any] | None = None) -> TResponseInputItem | None:
-        """Remove the newest item as it was added, also when it had been cleared or summarized."""
+        """Remove the newest item and return it as it was added, even if it had been cleared or summarized."""
         found: TResponseInputItem | None = await self._ask(self.underlying.pop_item, wrapper=wrapper)
         return found
 
@@ -301,7 +301,7 @@ class CompactSession:
         await self._manager.adelete(self.session_id)
 
     async def _ask(self, method: Any, *args: Any, wrapper: RunContextWrapper[Any] | None) -> Any:
-        """The SDK's rule: a session is given the run's context in all its methods or in none."""
+        """The SDK's rule: all methods of a session get the run's context, or none of them."""
         if wrapper is not None and self._takes_wrapper:
             return await method(*args, wrapper=wrapper)
         return await method(*args)
@@ -316,7 +316,7 @@ def _accepts_wrapper(method: Any) -> bool:
     try:
         parameter = signature(method).parameters.get("wrapper")
     except Exception:
-        # Callables of C, proxies and mocks may have none: they are called as sessions always were.
+        # C callables, proxies and mocks may have no signature: they are called without the context.
         return False
     return parameter is not None and parameter.kind in (
         Parameter.POSITIONAL_OR_KEYWORD,

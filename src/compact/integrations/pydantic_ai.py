@@ -1,9 +1,9 @@
-"""Compact inside Pydantic AI: a capability that sees every request before it goes to the model.
+"""Compact inside Pydantic AI: a capability that sees every request before it is sent to the model.
 
     from compact.integrations.pydantic_ai import CompactHistory
     agent = Agent(model, capabilities=[CompactHistory(manager)])
 
-The run's messages stay whole; only the request is compacted. Instructions and tools are counted.
+The run's messages stay complete; only the request is compacted. Instructions and tools are counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["CompactHistory", "compact_history"]
 
 
 class CompactHistory(AbstractCapability[Any]):  # type: ignore[misc]
-    """Every request of the agent fits. The session goes by `session_id`, else by the conversation's id."""
+    """Makes the agent's requests fit. The session is `session_id`, else the conversation's id."""
 
     def __init__(self, manager: CompactManager, session_id: SessionId = None) -> None:
         self._manager = speaking(manager, "pydantic-ai")
@@ -52,7 +52,7 @@ class CompactHistory(AbstractCapability[Any]):  # type: ignore[misc]
 
 
 def compact_history(manager: CompactManager, session_id: SessionId = None) -> Any:
-    """A history processor, for versions and agents that take one: it sees the messages, not the tools."""
+    """A history processor, for versions and agents that accept one: it sees the messages, not the tools."""
     sibling = speaking(manager, "pydantic-ai")
 
     async def compacted(ctx: RunContext[Any], messages: list[Any]) -> list[Any]:
@@ -71,7 +71,7 @@ def _session(given: SessionId, ctx: Any, messages: list[Any]) -> str:
 
 
 def _instructions(messages: list[Any]) -> str | None:
-    """Instructions stand on the newest request, beside its parts."""
+    """Instructions are on the newest request, next to its parts."""
     for message in reversed(messages):
         if isinstance(message, ModelRequest):
             return str(message.instructions) if message.instructions else None

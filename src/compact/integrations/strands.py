@@ -23,9 +23,9 @@ __all__ = ["CompactConversationManager"]
 
 
 class CompactConversationManager(ConversationManager):  # type: ignore[misc]
-    """Checks before each model call; an overflow that the model reports is compacted hard.
+    """Checks before each model call; compacts hard after an overflow that the model reports.
 
-    The session goes by `session_id`, else by the agent's session manager, else by the first message.
+    The session is identified by `session_id`, else by the agent's session manager, else by the first message.
     """
 
     def __init__(self, manager: CompactManager, session_id: SessionId = None) -> None:
@@ -38,7 +38,7 @@ class CompactConversationManager(ConversationManager):  # type: ignore[misc]
         registry.add_callback(BeforeModelCallEvent, self._before_model_call)
 
     def apply_management(self, agent: Any, **kwargs: Any) -> None:
-        """Nothing after a model call: what counts is the prompt of the next."""
+        """Does nothing after a model call: only the next prompt matters."""
 
     def reduce_context(self, agent: Any, e: Exception | None = None, **kwargs: Any) -> None:
         asked = self._asked(agent)

@@ -1,4 +1,4 @@
-"""What is known of models: their limits, and how to speak to them."""
+"""What is known about models: their limits, and how to talk to them."""
 
 from __future__ import annotations
 

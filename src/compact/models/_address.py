@@ -1,4 +1,4 @@
-"""Where chat requests go: sending, trying again before the first piece, and what failures mean."""
+"""Where chat requests go: sending, retrying before the first piece, and interpreting failures."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from compact.models._sse import data_of
 
 Reader = Callable[[Iterator[Any]], Iterator[ReplyPiece]]
 DONE = "[DONE]"
-"""The event by which OpenAI's streams end."""
+"""The event that ends OpenAI's streams."""
 
-# A sign of life that brings nothing, and so no reason to wait longer.
+# A keep-alive without content is no reason to wait longer.
 _PING = {"type": "ping"}
 _END_SECONDS = 0.5
 _MOST_ERROR_BYTES = 100_000
@@ -55,30 +55,30 @@ _WINDOW = re.compile(
 
 
 class NotTaken(BadRequest, ChatError):
-    """The chat request has to look different."""
+    """The server rejects this form of the chat request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address(Service):
-    """Where a chat's requests go and how patiently."""
+    """Where a chat's requests go, and how long to wait."""
 
     retries: int = 2
     first_seconds: float = 300.0
     between_seconds: float = 120.0
     on_wait: Callable[[float, ChatError], None] | None = None
     resolve: Callable[[str], Sequence[str] | None] | None = None
-    """The addresses of a host that may be connected to; None: as the system resolves it. Connections are made
-    to these very addresses, so that a name cannot lead elsewhere between the check and the connection."""
+    """The addresses of a host that may be used; None: as the system resolves it. Connections go to exactly
+    these addresses, so a name cannot resolve differently between the check and the connection."""
 
     connections: Connections = field(default_factory=Connections, repr=False, compare=False)
 
     def reply(
         self, payload: Mapping[str, Any], line: Line, read: Reader
     ) -> Generator[ReplyPiece, None, None]:
-        """The pieces that `read` makes of the server's events.
+        """The pieces that `read` makes from the server's events.
 
-        What fails before the first piece is tried again where that may help; later nothing is, since a
-        reader has seen the beginning.
+        A failure before the first piece is retried if that may help. A later one is not, because the reader
+        has already seen the beginning.
         """
         httpx = load_httpx(self.extra)
         body = self.body(payload)
@@ -94,7 +94,7 @@ class Address(Service):
             except httpx.HTTPError as error:
                 failure = self._broken(error, line)
                 if connection.is_used and not (line.answered or line.expired or line.closed.is_set()):
-                    continue  # closed by the server while nobody used it
+                    continue  # The server closed it while it was idle.
             except ChatError as error:
                 failure = error
             if not line.closed.is_set():
@@ -108,7 +108,7 @@ class Address(Service):
     def _lent(
         self, connection: Connection, line: Line, body: bytes, read: Reader
     ) -> Generator[ReplyPiece, None, None]:
-        """One request over this connection, which is kept where the answer came to its end."""
+        """One request over this connection, which is kept if the response was read to its end."""
         whole = False
         line.use(connection)
         try:
@@ -129,7 +129,7 @@ class Address(Service):
                 connection.close()
 
     def _events(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
-        """The JSON of each event, or of the one object of a server that does not stream."""
+        """The JSON of each event, or the single object of a server that does not stream."""
         line.expect(self.first_seconds)
         with ExitStack() as stack:
             response = stack.enter_context(self._answered(client, body, line))
@@ -146,7 +146,7 @@ class Address(Service):
 
     @contextmanager
     def _answered(self, client: Any, body: bytes, line: Line) -> Iterator[Any]:
-        """The response of the first address that can be connected to."""
+        """The response of the first address that accepts a connection."""
         httpx = load_httpx(self.extra)
         headers, host = self.sent_headers, self._host
         pinned = None if self._is_proxied else self.resolve and self.resolve(host)
@@ -182,14 +182,14 @@ class Address(Service):
 
     @property
     def _host(self) -> str:
-        """Empty for an address that is none; the request reports it."""
+        """The host; empty for an invalid address, which the request reports."""
         with suppress(ValueError):
             return urlsplit(self.url).hostname or ""
         return ""
 
     @property
     def _is_proxied(self) -> bool:
-        """Whether a proxy makes the connection: then it is the one that resolves names."""
+        """Whether a proxy makes the connection; then the proxy resolves names."""
         proxies = getproxies()
         proxy = proxies.get(self.url.partition(":")[0].lower()) or proxies.get("all")
         return bool(proxy) and not proxy_bypass(self._host)
@@ -198,7 +198,7 @@ class Address(Service):
         timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
         limits = httpx.Limits(max_connections=1)
         if is_this_machine(self.url) and self.url.startswith("http:"):
-            # No proxy in front of it, whatever the environment says, and no certificates to load.
+            # No proxy in between, whatever the environment says, and no certificates to load.
             return httpx.Client(timeout=timeout, limits=limits, verify=False, trust_env=False)
         return httpx.Client(timeout=timeout, limits=limits, verify=certificates(), trust_env=self._is_proxied)
 
@@ -208,7 +208,7 @@ class Address(Service):
             return
         try:
             for data in data_of(response.iter_bytes()):
-                # Behind the end nothing is read but the end of the transfer.
+                # After the last event, only the end of the transfer is read.
                 yield DONE if data.strip() == DONE else self._checked(data.encode())
         except ValueError as error:
             raise self.error(f"sent {error}", retryable=True) from None
@@ -218,7 +218,7 @@ class Address(Service):
             value = json.loads(raw)
         except (ValueError, RecursionError):
             raise self.error("sent something that is not JSON", retryable=True) from None
-        if isinstance(value, dict) and value.get("error"):  # also with status 200, and within a stream
+        if isinstance(value, dict) and value.get("error"):  # Also with status 200, and inside a stream.
             raise self.failure(status_in(value["error"]), raw)
         return value
 
@@ -274,7 +274,7 @@ def _start_of(response: Any) -> bytes:
 
 
 def _counts(raw: bytes, detail: str) -> tuple[int | None, int | None]:
-    """How long the prompt was and how long it may be, where the server says it: in fields or in words."""
+    """How long the prompt was and how long it may be, if the server says so in fields or in its message."""
     with suppress(ValueError, RecursionError):
         match json.loads(raw):
             case {"error": {"n_prompt_tokens": int(tokens), "n_ctx": int(window)}}:

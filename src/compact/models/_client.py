@@ -1,4 +1,4 @@
-"""What chat clients have in common: sending, and sending again without what a server rejects."""
+"""What chat clients share: sending, and sending again without what a server rejects."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _UNSUPPORTED = re.compile(
 
 
 class ChatClient(ABC):
-    """Speaks to one model at one server; subclasses know one wire format.
+    """Talks to one model on one server; each subclass handles one wire format.
 
     `first_seconds` is how long the first piece may take, `between_seconds` each later one. `extra` is merged
-    into the request's body. `on_wait` is called before a request is tried again: seconds, and why.
+    into the request body. `on_wait` is called before a retry, with the seconds and the reason.
     """
 
     needs = "openai"
@@ -64,15 +64,15 @@ class ChatClient(ABC):
         )
 
     def connect_only_to(self, resolve: Callable[[str], Sequence[str] | None]) -> None:
-        """Connect to the addresses that this gives for the host, and to no others; None leaves it open."""
+        """Connect only to the addresses that this returns for the host; None means no restriction."""
         self._address = replace(self._address, resolve=resolve)
 
     def close(self) -> None:
-        """Close the connections that wait for the next reply."""
+        """Close the idle connections."""
         self._address.connections.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r})"  # the key must not get into a log this way
+        return f"{type(self).__name__}({self.model!r})"  # Keeps the key out of logs.
 
     def stream(
         self,
@@ -90,7 +90,7 @@ class ChatClient(ABC):
         tools: Sequence[Mapping[str, Any]],
         max_tokens: int | None,
     ) -> Generator[ReplyPiece, None, None]:
-        """What `stream` gives, over a line of the caller's."""
+        """The same as `stream`, over the caller's line."""
         payload = {**self._payload(messages, tools, max_tokens), "stream": True, **self._extra}
         for rejected in self._rejected:
             payload = self._without(payload, rejected)
@@ -106,16 +106,16 @@ class ChatClient(ABC):
                 payload = self._without(payload, name)
 
     def _read_whole(self, events: Iterator[Any]) -> Iterator[ReplyPiece]:
-        """What `_read` makes of the events, in whole characters; a form that it does not know is an error."""
+        """What `_read` makes from the events, in whole characters; an unknown form is an error."""
         try:
             yield from mended(self._read(events))
         except UnicodeError:
-            raise  # of an address that is none
+            raise  # From an invalid address.
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             raise self._address.error("sent an event of an unknown form", retryable=True) from None
 
     def _blamed(self, payload: Mapping[str, Any], detail: str) -> str | None:
-        """The parameter that this server does not take, by its own words."""
+        """The parameter that this server rejects, according to its own message."""
         if not _UNSUPPORTED.search(detail):
             return None
         names = ("max_tokens", "stream_options", "temperature")
@@ -143,7 +143,7 @@ class ChatClient(ABC):
 
 
 def whole_arguments(text: str) -> str | None:
-    """A call's arguments if they are a whole JSON value; none at all mean an empty object."""
+    """A call's arguments if they are a complete JSON value; no arguments mean an empty object."""
     if not text.strip():
         return "{}"
     try:
@@ -154,12 +154,12 @@ def whole_arguments(text: str) -> str | None:
 
 
 def new_call_id() -> str:
-    """For servers that give a call none."""
+    """A call id, for servers that give none."""
     return f"call_{uuid.uuid4().hex[:24]}"
 
 
 def assistant(text: str, reasoning: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A reply as a message of OpenAI's chat format."""
+    """A reply as a message in OpenAI's chat format."""
     message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else "")}
     if reasoning:
         message["reasoning_content"] = reasoning

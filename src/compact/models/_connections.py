@@ -1,4 +1,4 @@
-"""Connections to one server, kept open between replies: making one takes as long as many a short reply."""
+"""Connections to one server, kept open between replies: opening one takes as long as a short reply."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 _MOST_IDLE = 32
 _IDLE_SECONDS = 20.0
-"""Below what servers and proxies usually grant."""
+"""Less than servers and proxies usually allow."""
 
 
 class Connection:
-    """A client that holds one connection at most, and what its socket is found by."""
+    """A client with at most one connection, and what is needed to find its socket."""
 
     def __init__(self, client: Any, is_proxied: bool) -> None:
         self.client = client
@@ -22,7 +22,7 @@ class Connection:
         self.stream: Any = None
         """The network stream of the connection, as httpx2 reported it."""
         self.is_used = False
-        """Whether it has brought a reply before; the server may have closed it since."""
+        """Whether it has carried a reply before; the server may have closed it since."""
         self.idle_since = 0.0
 
     def close(self) -> None:
@@ -30,14 +30,14 @@ class Connection:
 
 
 class Connections:
-    """Each is lent to one reply at a time, and comes back only where that reply was read to its end."""
+    """Each is lent to one reply at a time, and is reused only if that reply was read to its end."""
 
     def __init__(self) -> None:
         self._idle: deque[Connection] = deque()
         self._lock = threading.Lock()
 
     def take(self, is_proxied: bool, make: Callable[[], Any]) -> Connection:
-        """The one that was used last, or a new one."""
+        """The most recently used one, or a new one."""
         self._drop_old()
         with self._lock:
             if self._idle and self._idle[-1].is_proxied == is_proxied:

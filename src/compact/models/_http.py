@@ -1,4 +1,4 @@
-"""What every client of a model's API needs: the HTTP package, what failures mean, no secrets in errors."""
+"""What every client of a model's API needs: the HTTP package, error meanings, no secrets in errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KEY_SHAPED = re.compile(r"\b(?:sk|pk|rk|xai|gsk|key)-[\w*-]{6,}|Bearer\s+\S+", 
 
 
 class Trouble(StrEnum):
-    """What a reply that is no answer means for the one who asked."""
+    """What an error response means for the caller."""
 
     TOO_LONG = "too-long"
     NO_QUOTA = "no-quota"
@@ -37,7 +37,7 @@ class Trouble(StrEnum):
 
 
 class BadRequest(CompactError):
-    """The server does not take the request as it is; `detail` is its own explanation."""
+    """The server rejects the request in this form; `detail` is its own explanation."""
 
     def __init__(self, message: str, detail: str) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class BadRequest(CompactError):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A server that is asked for something. `secrets` never appear in an error."""
+    """A server that takes requests. `secrets` never appear in an error."""
 
     label: str
     extra: str
@@ -56,7 +56,7 @@ class Service:
 
     @property
     def who(self) -> str:
-        """As errors name it."""
+        """Its name in errors."""
         return f"{self.label} at {host_of(self.url)}"
 
     @property
@@ -64,7 +64,7 @@ class Service:
         return {"content-type": "application/json", **self.headers}
 
     def body(self, payload: Mapping[str, Any]) -> bytes:
-        # Lone surrogates, which tools do return, have no UTF-8; a question mark is better than no reply.
+        # Lone surrogates, which tools do return, have no UTF-8 form; a question mark is better than an error.
         return json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
 
 
@@ -90,16 +90,16 @@ HINTS = {
 
 
 def explain(status: int, raw: bytes, secrets: tuple[str, ...]) -> tuple[Trouble, str, str]:
-    """What a reply with this status means, in words of ours, and in the server's own."""
+    """What a response with this status means, in our words and in the server's own."""
     detail = hide_keys(detail_of(raw), secrets)
     said = f"answered {status}" + (f" ({detail})" if detail else "")
     return trouble_of(status, detail), said, detail
 
 
 def pause(attempt: int, asked: float | None, failure: E, kind: type[E]) -> float:
-    """Seconds until the next try: as the server asks, else longer each time, and never all at once.
+    """Seconds until the next try: as the server asks, else longer each time and with jitter.
 
-    Where it asks for too much, `failure` is raised with that.
+    If it asks for too long, `failure` is raised with that time.
     """
     if asked is None:
         return _FIRST_WAIT * float(2**attempt) * random.uniform(0.8, 1.2)
@@ -119,14 +119,14 @@ def load_httpx(extra: str) -> Any:
 
 @cache
 def certificates() -> Any:
-    """Loaded once: it takes longer than a request on the local network."""
+    """Loaded once: this takes longer than a request on the local network."""
     import httpx2
 
     return httpx2.create_ssl_context()
 
 
 def host_of(url: str) -> str:
-    """Host and port, without any user or password that stands before them."""
+    """Host and port, without any user or password before them."""
     return url.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1]
 
 
@@ -158,13 +158,13 @@ def detail_of(raw: bytes) -> str:
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return _one_line(str(error))
-    # A number as code is the status, which is reported anyway.
+    # A numeric code is the status, which is reported anyway.
     named = (str(error[key]) for key in ("code", "type", "message", "param") if _words(error.get(key)))
     return _one_line(": ".join(dict.fromkeys(named)))
 
 
 def _one_line(text: str) -> str:
-    """Short, and without characters that would do something to a terminal."""
+    """Short, and without terminal control characters."""
     shown = "".join(character if character.isprintable() else " " for character in text[:2_000])
     return " ".join(shown.split())[:_DETAIL_CHARS]
 
@@ -174,7 +174,7 @@ def _words(value: Any) -> bool:
 
 
 def status_in(error: Any) -> int:
-    """The status that an error object in a reply of status 200 stands for."""
+    """The status that corresponds to an error object in a response with status 200."""
     kinds = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "invalid_request_error": 400}
     if not isinstance(error, dict):
         return 500
@@ -185,7 +185,7 @@ def status_in(error: Any) -> int:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait as the server asks for: milliseconds, seconds or a date."""
+    """The seconds that the server asks to wait: given in milliseconds, seconds or as a date."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)
@@ -194,11 +194,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             return None
         if value.strip().replace(".", "", 1).isdigit():
             return float(value)
-        from email.utils import parsedate_to_datetime  # seldom needed, and slow to load
+        from email.utils import parsedate_to_datetime  # Rarely needed, and slow to load.
 
         when = parsedate_to_datetime(value)
         sent = headers.get("date")
-        # Their clock against their clock: ours may differ.
+        # Compare with the server's clock, because ours may differ.
         return max(0.0, (when - parsedate_to_datetime(sent)).total_seconds()) if sent else None
     except (TypeError, ValueError):
         return None

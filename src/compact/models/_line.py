@@ -1,4 +1,4 @@
-"""The connection of one streamed reply: time-outs, and hanging up at once from any thread."""
+"""The connection of one streamed reply: timeouts, and hanging up immediately from any thread."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from compact.models._connections import Connection
 
 
 class Line:
-    """The connection of one reply. Any thread may hang up, and a silence that lasts too long does."""
+    """The connection of one reply. Any thread may hang up; so does a silence that lasts too long."""
 
     def __init__(self) -> None:
         self.closed = threading.Event()
         self.started = False
-        """The first piece is with the reader."""
+        """The reader has the first piece."""
         self.expired = False
         self.asked_to_wait: float | None = None
         self.answered = False
-        """The server has begun to answer the newest request."""
+        """The server has begun to respond to the newest request."""
         self.ending = False
-        """The reply is complete; what is still read only ends the transfer."""
+        """The reply is complete; the rest only ends the transfer."""
         self._connection: Connection | None = None
         self._deadline: float | None = None
         self._changed = threading.Condition()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """httpx2 reports the connection here, and nowhere else before the reply begins."""
+        """httpx2 reports the connection only here before the reply begins."""
         connection = self._connection
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete") and connection:
             connection.stream = info["return_value"]
@@ -39,25 +39,25 @@ class Line:
                 self._shut_down()
 
     def use(self, connection: Connection | None) -> None:
-        """This one carries the reply; None once it carries another's, which nobody may hang up here."""
+        """This one carries the reply; None once it carries another reply, which must not be cut off here."""
         with self._changed:
             self._connection = connection
             if connection is not None:
                 self.answered = self.ending = False
 
     def expect(self, seconds: float) -> None:
-        """The server has so long for its next event."""
+        """Set how long the server has for its next event."""
         with self._changed:
             self._deadline = time.monotonic() + seconds
             self._changed.notify()
 
     def relax(self) -> None:
-        """The turn is with the reader, who may take any time."""
+        """Stop the timer while the reader processes a piece, which may take any time."""
         self._deadline = None
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """A thread beside the reading one: a read's own time-out misses a server that only says "wait"."""
+        """Watch from a second thread: a read timeout does not catch a server that only sends "wait"."""
         over = threading.Event()
         threading.Thread(target=self._watch, args=(over,), name="compact-chat-watch", daemon=True).start()
         try:
@@ -86,13 +86,13 @@ class Line:
             stream = self._connection.stream if self._connection is not None else None
             own = stream.get_extra_info("socket") if stream is not None else None
             if own is not None:
-                # Closing it would not wake the thread that reads from it. The plain socket's method: that
-                # of an encrypted one takes its encryption away under the reader.
+                # Closing it would not wake the thread that reads from it. Use the plain socket's method: that
+                # of an encrypted socket would remove the encryption while the reader uses it.
                 socket.socket.shutdown(own, socket.SHUT_RDWR)
 
 
 class Reply(Iterator[ReplyPiece]):
-    """A reply as it comes. `close()`, from any thread, stops it here and at the server at once."""
+    """A reply as it arrives. `close()`, from any thread, stops it immediately, here and on the server."""
 
     def __init__(self, pieces: Callable[[Line], Generator[ReplyPiece, None, None]]) -> None:
         self._line = Line()
@@ -103,7 +103,7 @@ class Reply(Iterator[ReplyPiece]):
 
     def close(self) -> None:
         self._line.hang_up()
-        with suppress(ValueError):  # another thread is in it, and has just been woken
+        with suppress(ValueError):  # Another thread is in it, and has just been woken.
             self._pieces.close()
 
     def __enter__(self) -> Reply:

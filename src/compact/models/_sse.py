@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes, wherever the network cut them."""
+"""Server-sent events from bytes, wherever the network split them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _MOST_BYTES = 8_000_000
 
 
 def data_of(chunks: Iterable[bytes]) -> Iterator[str]:
-    """The data of each event; comments bring none.
+    """The data of each event; comments have none.
 
-    Lines are put together as bytes, so a character that came in two chunks is never decoded in halves.
-    An event that was not closed by an empty line is given too: some servers forget it on their last one.
+    Lines are joined as bytes, so a character split across two chunks is never decoded in halves. An event
+    without the closing empty line is returned too: some servers omit it after the last one.
     """
     data: list[str] = []
     for line in _lines(chunks):
@@ -28,7 +28,7 @@ def data_of(chunks: Iterable[bytes]) -> Iterator[str]:
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     rest = bytearray()
     after_return = False
-    """The chunk before ended in a return, which already ended the line; a newline now belongs to it."""
+    """The previous chunk ended with a carriage return, which ended the line; a newline now belongs to it."""
     for chunk in chunks:
         if after_return and chunk.startswith(b"\n"):
             chunk = chunk[1:]

@@ -1,4 +1,4 @@
-"""Characters beyond the 16-bit range that a server cut in two, as half an emoji in each of two pieces."""
+"""Joins characters beyond the 16-bit range that a server split, such as an emoji across two pieces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compact.model.chat import CallMade, ReasoningPiece, ReplyEnd, ReplyPiece, T
 
 
 def mended(pieces: Iterable[ReplyPiece]) -> Iterator[ReplyPiece]:
-    """The same pieces in whole characters; a half that stays alone becomes the replacement character."""
+    """The same pieces in whole characters; a lone half becomes the replacement character."""
     halves: dict[type[TextPiece | ReasoningPiece], str] = {}
     for piece in pieces:
         match piece:
@@ -32,7 +32,7 @@ def mended(pieces: Iterable[ReplyPiece]) -> Iterator[ReplyPiece]:
 
 
 def whole(value: Any) -> Any:
-    """Text, or all text inside a JSON value, as whole characters."""
+    """Text, or all text inside a JSON value, in whole characters."""
     if isinstance(value, str):
         try:
             value.encode()

@@ -1,4 +1,5 @@
-"""Messages and tools of OpenAI's chat format in Anthropic's: system apart, blocks, results from the user."""
+"""Converts messages and tools from OpenAI's chat format to Anthropic's: system prompt separate, blocks,
+results in user messages."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ _GO_ON = "Continue."
 def translated(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Block], list[dict[str, Any]]]:
     """System blocks, and messages that alternate between user and assistant, the user first.
 
-    System messages in front are the system prompt; a later one goes in its place as the user's, which is how
-    the API wants it. Nothing given is mutated.
+    Leading system messages are the system prompt; a later one is sent in its place with the user role, as the
+    API requires. The input is not changed.
     """
     system: list[Block] = []
     out: list[dict[str, Any]] = []
@@ -57,7 +58,7 @@ def translated_tools(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def _add(out: list[dict[str, Any]], role: str, blocks: list[Block]) -> None:
-    """Messages of one role in a row are one: all results of a group of calls have to stand together."""
+    """Consecutive messages of one role are joined: all results of a group of calls must be in one message."""
     if not blocks:
         return
     if not out or out[-1]["role"] != role:
@@ -73,7 +74,7 @@ def _add(out: list[dict[str, Any]], role: str, blocks: list[Block]) -> None:
 
 
 def _assistant(message: Mapping[str, Any]) -> list[Block]:
-    # Thinking of theirs, as they signed it; it has to stand before the calls it led to.
+    # The model's own signed thinking; it must come before the calls it led to.
     blocks = [dict(block) for block in message.get("thinking_blocks") or ()]
     blocks += _blocks(message.get("content"))
     if isinstance(refusal := message.get("refusal"), str) and refusal:
@@ -107,12 +108,12 @@ def _result(message: Mapping[str, Any]) -> Block:
 
 
 def _own_id(call_id: Any) -> str:
-    """The API takes these characters only, and other vendors' ids have more."""
+    """The API accepts only these characters, and other vendors' ids have more."""
     return _FOREIGN_ID.sub("_", str(call_id)) or "_"
 
 
 def _blocks(content: Any) -> list[Block]:
-    """Content as blocks; the API takes no empty text."""
+    """Content as blocks; the API rejects empty text."""
     if isinstance(content, str):
         return [_text(content)] if content.strip() else []
     parts = content if is_array(content) else ()

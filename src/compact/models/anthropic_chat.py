@@ -1,4 +1,4 @@
-"""Chat with a server that speaks the Anthropic Messages API."""
+"""Chat with a server that supports the Anthropic Messages API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _THINKING = ("thinking", "redacted_thinking")
 
 
 class AnthropicChatModel(ChatClient):
-    """Asks `base_url`/v1/messages. Thinking is switched on by `extra={"thinking": {…}}`."""
+    """Sends requests to `base_url`/v1/messages. `extra={"thinking": {…}}` turns on thinking."""
 
     needs = "anthropic"
     default_base_url = "https://api.anthropic.com"
@@ -46,7 +46,7 @@ class AnthropicChatModel(ChatClient):
         if "thinking" not in self._extra:
             messages = [{k: v for k, v in item.items() if k != "thinking_blocks"} for item in messages]
         system, turns = translated(messages)
-        # The last message will be there again in the next request, and so will the user's before it, which
+        # The next request will contain the last message again, and also the user message before it, which
         # this request finds in the cache.
         asked = [at for at, turn in enumerate(turns) if turn["role"] == "user"]
         marked = with_cache_breakpoints(
@@ -82,7 +82,7 @@ class AnthropicChatModel(ChatClient):
                     case {"type": "message"}:
                         raise self._address.error("did not stream its reply")
         except Exception:
-            # Only the end mark can still have been missing.
+            # Only the end marker can still be missing.
             if stop is None:
                 raise
         if stop is None:
@@ -113,7 +113,7 @@ class AnthropicChatModel(ChatClient):
             for own_id, name, arguments in calls
         ]
         message = assistant(text, reasoning, sent)
-        # Signed by the vendor, to be sent back as they came, without what we gathered beside them.
+        # Signed by the vendor: sent back unchanged, without the fields that we collected with them.
         signed = [
             {key: value for key, value in block.items() if key != "json"}
             for block in thoughts
@@ -126,7 +126,7 @@ class AnthropicChatModel(ChatClient):
 
 
 def _piece(block: Mapping[str, Any]) -> Iterator[ReplyPiece]:
-    """What a block says at its start already, which is mostly nothing."""
+    """What a block already contains at its start, which is usually nothing."""
     if block.get("text"):
         yield TextPiece(block["text"])
     if block.get("thinking"):

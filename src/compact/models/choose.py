@@ -1,4 +1,4 @@
-"""Which chat model a name means, and which can be used now: by the keys and packages that are there."""
+"""Which chat model a name refers to, and which ones the available keys and packages allow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPENAI_NAME = re.compile(r"gpt-|chatgpt-|o[1-9](?:$|-)|codex")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Somewhere models come from. `problem` says what is missing; None: its models can be used now."""
+    """A place that models come from. `problem` says what is missing; None if its models are usable now."""
 
     name: str
     models: tuple[str, ...]
@@ -56,7 +56,7 @@ _OLLAMA = "http://127.0.0.1:11434/v1"
 
 
 def sources(environ: Mapping[str, str]) -> list[Source]:
-    """Every source that is known by name, usable or not; asks no server."""
+    """Every known source, usable or not; contacts no server."""
     found = []
     for name, vendor in _VENDORS.items():
         problem = None
@@ -71,20 +71,20 @@ def sources(environ: Mapping[str, str]) -> list[Source]:
 
 
 def available(environ: Mapping[str, str]) -> list[str]:
-    """Names to offer: those of every source that can be used now; the local model and the demo come last."""
+    """Names to offer: all sources that can be used now, with the local model and the demo last."""
     return [model for source in sources(environ) if source.problem is None for model in source.models]
 
 
 def default_model(environ: Mapping[str, str]) -> str:
-    """The first that can be used now. Where there is none, MissingExtra says what to install for one.
+    """The first model that can be used now. If there is none, MissingExtra says what to install.
 
-    The demo is no model, and answers only where it is asked for.
+    The demo is not a model, and is used only on request.
     """
     if usable := [name for name in available(environ) if name != demo.NAME]:
         return usable[0]
     for vendor in _VENDORS.values():
         if _has_key(vendor, environ):
-            # Its client names the extra that it lacks.
+            # Its client names the missing extra.
             return vendor.models[0]
     keys = ", ".join(vendor.key for vendor in _VENDORS.values())
     problem = local.missing(f"No model is named, none of {keys} is set, and the local demo model")
@@ -100,12 +100,12 @@ def chat_model(
     api_key_env: str | None = None,
     on_wait: Callable[[float, ChatError], None] | None = None,
 ) -> ChatModel:
-    """The model that `name` means.
+    """The model that `name` refers to.
 
     `local`; `demo`; a vendor's own name (`gpt-4o`, `claude-sonnet-4-5`); or `openai/…`, `anthropic/…`,
-    `openrouter/…`, `ollama/…`. With `base_url` any name is asked there, in OpenAI's format, or in Anthropic's
-    where the address is theirs or ends in /anthropic. `api_key_env` is the variable that holds the key.
-    Raises ConfigError when no source has the name or its key is not set; no server is asked.
+    `openrouter/…`, `ollama/…`. With `base_url` any name is sent there, in OpenAI's format, or in Anthropic's
+    if the URL is theirs or ends in /anthropic. `api_key_env` is the variable that holds the key. Raises
+    ConfigError if no source has the name or its key is not set; contacts no server.
     """
     from compact.models.anthropic_chat import AnthropicChatModel
     from compact.models.openai_chat import OpenAIChatModel
@@ -143,12 +143,12 @@ def _has_key(vendor: _Vendor, environ: Mapping[str, str]) -> bool:
 
 
 def _source_of(name: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Who serves it, and the name it has there."""
+    """Who serves it, and its name there."""
     vendor, _, model = name.partition("/")
     if vendor in ("openrouter", "ollama") and model:
         return vendor, model
     if vendor in _VENDORS and model:
-        # OpenRouter has the others' models under these very names.
+        # OpenRouter offers the others' models under exactly these names.
         if not _has_key(_VENDORS[vendor], environ) and _has_key(_VENDORS["openrouter"], environ):
             return "openrouter", name
         return vendor, model

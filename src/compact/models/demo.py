@@ -1,7 +1,7 @@
-"""`demo`: a chat partner without a model, for trying the chat, the studio and tests.
+"""`demo`: a chat partner without a model, for trying the chat and the studio, and for tests.
 
-It answers from the conversation alone and says so. A question is looked up with the recall tool where that
-is offered, else in the prompt; a message that names another tool calls it.
+It answers only from the conversation and says so. It looks up a question with the recall tool if that is
+available, else in the prompt. A message that names another tool calls that tool.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Said:
 
 
 class DemoChatModel:
-    """A ChatModel that is no model. `pace` is the seconds between two words."""
+    """A ChatModel without a model. `pace` is the seconds between two words."""
 
     model = MODEL
     label = LABEL
@@ -104,7 +104,7 @@ def _reply(
 
 
 def _results(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Name and output of the calls that were answered just now."""
+    """Name and output of the calls that were just answered."""
     names: dict[str, str] = {}
     outputs: list[tuple[str, str]] = []
     for message in messages:
@@ -134,7 +134,7 @@ def _call(asked: str, tools: Sequence[Mapping[str, Any]]) -> ToolCall | None:
 
 
 def _arguments(asked: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that stand in the message: a JSON object, `name=value`, or whatever the schema requires."""
+    """Arguments from the message: a JSON object, `name=value`, or whatever the schema requires."""
     properties: Mapping[str, Any] = schema.get("properties") or {}
     begin, end = asked.find("{"), asked.rfind("}")
     if 0 <= begin < end:
@@ -201,7 +201,7 @@ def _remark(asked: str, messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _best(asked: str, said: Sequence[_Said]) -> list[_Said]:
-    """The sentences that share the rarest and longest words with the question; the user's own weigh more."""
+    """The sentences that share the rarest and longest words with the question; the user's own count more."""
     found = [
         _Said(one.where, sentence)
         for one in said
@@ -218,7 +218,7 @@ def _best(asked: str, said: Sequence[_Said]) -> list[_Said]:
     ]
     if not scores or max(scores) == 0:
         return []
-    # What shares only the everyday words of the question is no answer to it.
+    # A sentence that shares only the question's everyday words does not answer it.
     near = [n for n in range(len(scores)) if scores[n] >= 0.6 * max(scores)]
     chosen = sorted(sorted(near, key=lambda n: (-scores[n], -n))[:_SHOWN])
     return list({found[n].text: found[n] for n in chosen}.values())

@@ -1,4 +1,4 @@
-"""A model's window and longest output: the user's word, a kept registry, the family, a careful default."""
+"""A model's window and longest output: from the user, a bundled registry, the family, or a safe default."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class LimitsResult:
     max_output: int
     source: LimitsSource
     warning: str | None = None
-    """A warning for the user when the figures are a guess."""
+    """A warning for the user if the limits are a guess."""
 
 
-# Window and longest output by the start of a model's name; the longest start that fits decides. The
-# registry has no output figures, so these also serve the models it knows.
+# Window and longest output by the start of a model's name; the longest matching start decides. The registry
+# has no output limits, so these also apply to the models it knows.
 _FAMILIES: dict[str, tuple[int, int]] = {
     "compact-demo": (20_000, 1_024),
     "gpt-3.5-turbo": (16_385, 4_096),
@@ -108,8 +108,8 @@ _FAMILIES: dict[str, tuple[int, int]] = {
     "smollm2": (8_192, 1_024),
 }
 
-# Importing the registry takes hundreds of milliseconds. For these names the family above holds the
-# registry's own figure (a test compares them), so the order "registry before family" is kept without it.
+# Importing the registry takes hundreds of milliseconds. For these names the family above has the registry's
+# own value (a test compares them), so the order "registry before family" holds without the import.
 _AGREED = frozenset(
     {
         "gpt-3.5-turbo", "gpt-4", "gpt-4-turbo", "gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-4.1-mini",
@@ -129,7 +129,7 @@ def limits_for(model: str, overrides: Mapping[str, ModelLimits] | None = None) -
     own_output = family[1] if family else DEFAULT_MAX_OUTPUT
     override = _override(model, overrides or {})
     if override is not None:
-        # One who raises only the window still gets an output that leaves room for a prompt.
+        # If the user raises only the window, the output must still leave room for a prompt.
         output = override.max_output or min(own_output, max(1, override.window // 2))
         return LimitsResult(override.window, output, LimitsSource.OVERRIDE)
     if family and provider in _FIRST_PARTY and name in _AGREED:
@@ -149,7 +149,7 @@ def limits_for(model: str, overrides: Mapping[str, ModelLimits] | None = None) -
 
 
 def _split(model: str) -> tuple[str, str]:
-    """Provider (or "") and the model's own name, in one spelling for each Claude."""
+    """Provider (or "") and the model's own name, with one spelling for each Claude."""
     provider, _, name = model.strip().lower().rpartition("/")
     if name.startswith("ft:"):
         name = name.split(":")[1]
@@ -175,7 +175,7 @@ def _override(model: str, overrides: Mapping[str, ModelLimits]) -> ModelLimits |
 
 def _family(name: str) -> tuple[int, int] | None:
     for length in range(len(name), 0, -1):
-        # "gpt-4" starts "gpt-4-0613" but not "gpt-45", and "qwen" starts "qwen2.5" all the same.
+        # "gpt-4" matches "gpt-4-0613" but not "gpt-45"; "qwen" still matches "qwen2.5".
         found = _FAMILIES.get(name[:length])
         if found and (_PREFIX_END.match(name, length) or name[length - 1].isalpha()):
             return found
@@ -184,13 +184,13 @@ def _family(name: str) -> tuple[int, int] | None:
 
 @cache
 def _registry_window(provider: str, name: str, full: str) -> int | None:
-    """The window in `genai-prices`, which is data and never asks the network."""
+    """The window in `genai-prices`, which is plain data and never uses the network."""
     try:
         from genai_prices.data_snapshot import get_snapshot
     except ImportError:
         return None
     snapshot = get_snapshot()
-    # Asked under its provider first: the same model may have another window elsewhere.
+    # Look under its provider first: the same model may have a different window elsewhere.
     first_provider, _, rest = full.partition("/")
     questions: list[tuple[str | None, str]] = [(first_provider, rest)] if rest else []
     questions += [(provider, name)] if provider else []

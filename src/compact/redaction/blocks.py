@@ -18,12 +18,12 @@ from compact.redaction.keys import PIN, strength
 from compact.redaction.prose import foreign_passwords
 
 Search = Callable[[bytes, int], Span]
-"""(text, from where) -> the first match; (-1, -1) where there is none."""
+"""(text, start) -> the first match; (-1, -1) if there is none."""
 
 _LONGEST_LINE = 2_000
 _LONGEST_NAME = 72
 _FIRST_LINES = 400
-"""Bytes in which a block shows what it is: no placeholder is longer."""
+"""Bytes that decide whether a block is a secret: no placeholder is longer."""
 _WORD = re.compile(rb"[\w.-]+")
 _BLANKS = re.compile(rb"\s*")
 LONGEST_HEADER = 500
@@ -134,12 +134,12 @@ class Header:
     """The first line of a table: how its cells are separated, and which ones hold secrets."""
 
     mark: bytes
-    """What stands between cells; two blanks where columns are aligned."""
+    """What separates the cells; two spaces if columns are aligned."""
     count: int
     secrets: tuple[tuple[int, int, int], ...]
-    """(number of the cell, where it begins in its line, strength of its name)"""
+    """(index of the cell, where it begins in its line, strength of its name)"""
     is_loose: bool
-    """Blanks behind the commas, as in a sentence."""
+    """Spaces after the commas, as in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

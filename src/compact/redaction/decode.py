@@ -123,9 +123,9 @@ class Decoded:
 
     __slots__ = ("_stages", "data", "plain")
     plain: bytes
-    """Letters decoded, invisible characters gone."""
+    """Letters decoded, invisible characters removed."""
     data: bytes
-    """The same length, and escaped line breaks, tabs and quotes as what they stand for."""
+    """The same length, with escaped line breaks, tabs and quotes as the characters they represent."""
 
     def __init__(self, data: bytes) -> None:
         self._stages: list[_Edits] = []

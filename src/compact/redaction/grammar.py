@@ -24,24 +24,24 @@ class Rule:
     head: str
     """What stays: name, separator, opening quote."""
     secret: str
-    """What goes."""
+    """What is redacted."""
     needs: str | None
     """An alternation (case ignored) that occurs in every text this rule matches; None: the rule itself."""
     check: Check | None = None
     retry_inside: bool = False
-    """After a refusal go on at the value, because another name may follow inside (a = b = "c")."""
+    """After a rejection, continue at the value, because another name may follow inside (a = b = "c")."""
     tail: str = ""
     """One character that must follow, and stays."""
     followed: str = ""
-    """More than that which must follow, and stays; nothing that the secret could go on with."""
+    """More text that must follow, and stays; nothing that the secret could continue with."""
     whole: str = ""
-    """Head and secret in one, where what may be secret depends on how the head ended (which quote)."""
+    """Head and secret in one, if what may be secret depends on how the head ended (which quote)."""
     holds: str = ""
-    """What every secret of this rule, which stays on one line, holds; candidates without it go unread."""
+    """What every secret of this rule contains, on a single line; candidates without it are skipped."""
     unless: str = ""
-    """How a head begins that gives nothing away, for the standard engine."""
+    """How a head begins that reveals nothing, for the standard engine."""
     until: str = ""
-    """The character that ends the head, where no other one like it stands behind its first three."""
+    """The character that ends the head, if it does not occur again after the head's first three."""
 
     @property
     def pattern(self) -> str:

@@ -9,7 +9,7 @@ from compact.redaction.plain import PASS_OWNERS
 from compact.redaction.words import words
 
 PIN = 3
-"""The strength of a name whose value is secret when it is four to eight digits."""
+"""The strength of a name whose value is secret if it has four to eight digits."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s._:/-]+")

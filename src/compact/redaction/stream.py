@@ -29,11 +29,11 @@ _ROOM = 4_096
 _LONGEST_PENDING = 65_536
 _STEP = 4_096
 _RESCAN = 1.25
-"""So many times what arrived is looked at, all looks together."""
+"""How many bytes all scans together may read, per byte that arrived."""
 _LOOK = 2_048
-"""The fixed cost of a look, in bytes of text."""
+"""The fixed cost of a scan, in bytes of text."""
 _FIRST_LOOKS = 8_192
-"""Bytes that may be looked at before more has arrived, so that a short stream is answered at once."""
+"""Bytes that may be scanned before more has arrived, so that a short stream is released immediately."""
 _CONTEXT = 64
 _MOST_MOVES = 3
 

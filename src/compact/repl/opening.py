@@ -14,9 +14,9 @@ from compact.ports import ChatModel
 from compact.repl.chat import Chat
 
 PRESET = "window"
-"""The terminal's own default, as its seed says."""
+"""The terminal's own default, as its seed requires."""
 _STEPS = 4
-"""The terminal offers no tools: a model that calls one all the same is answered a few times."""
+"""The terminal offers no tools: a model that calls one anyway gets a few answers."""
 
 
 def open_chat(context: Context) -> Chat:

@@ -13,9 +13,9 @@ from compact.console.terminal import Screen, clean
 
 class Kind(StrEnum):
     REPLY = "reply"
-    """A finished reply in one piece; pieces of it are `Piece`."""
+    """A whole finished reply; its parts are `Piece`s."""
     RESULT = "result"
-    """What a command was asked for."""
+    """The output of a command."""
     INFO = "info"
     WARNING = "warning"
     """Yellow."""
@@ -39,7 +39,7 @@ class Said:
     data: Mapping[str, Any] = field(default_factory=dict)
     """What a program reads instead of the text."""
     exit_code: int = 0
-    """For an error: how a run that is no terminal ends."""
+    """For an error: the exit code of a run without a terminal."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Contracts, scripted doubles and generated conversations that others may use in their own tests.
+"""Contracts, scripted doubles and generated conversations for use in other projects' tests.
 
 Submodules: `scripted` (doubles), `formats` and `policies` (the contracts of both) and `strategies`
 (conversations for Hypothesis, which must be installed).

@@ -1,4 +1,4 @@
-"""The contract of an archive: subclass `ArchiveContract` to run it against one of your own."""
+"""The contract of an archive: subclass `ArchiveContract` to run it against your own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOSTILE_IDS: tuple[str, ...] = (
 
 
 class SessionArchive(Protocol):
-    """What the contract needs of an archive: the port, and the log of events."""
+    """What the contract needs from an archive: the port and the event log."""
 
     def write(self, transcript: Transcript) -> str: ...
 
@@ -46,7 +46,7 @@ class SessionArchive(Protocol):
 
 
 def messages_of(*sources: Any) -> list[Message]:
-    """Messages around these objects, as a format would decode them."""
+    """Messages with these objects as sources, as a format would decode them."""
     found = []
     for index, source in enumerate(sources):
         parts = (Text(json.dumps(source, default=str)),)
@@ -81,7 +81,7 @@ def in_steps(count: int, session_id: str = "demo") -> list[Transcript]:
 
 
 class ArchiveContract:
-    """What every archive must keep. `read` and `names` look at a session's folder from outside."""
+    """What every archive must guarantee. `read` and `names` inspect a session's folder from outside."""
 
     def make_archive(self) -> SessionArchive:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The contract of a wire format: subclass `FormatContract` to run it against a format of your own."""
+"""The contract of a wire format: subclass `FormatContract` to run it against your own format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def decode(format: Format, items: Sequence[Any]) -> list[Message]:
 
 
 def cleared(message: Message, text: str = CLEARED) -> Message:
-    """The message with all its tool outputs cleared, as pruning does it."""
+    """The message with all its tool outputs cleared, as pruning does."""
     return with_parts(
         message,
         tuple(
@@ -41,7 +41,7 @@ def cleared(message: Message, text: str = CLEARED) -> Message:
 
 
 def interrupted(messages: Sequence[Message], call_ids: set[str]) -> list[Message]:
-    """The messages with a result of our own for these calls instead of theirs, as a repair makes it."""
+    """The messages with our own results for these calls in place of theirs, as a repair creates them."""
     left: list[Message] = []
     for message in messages:
         kept = tuple(
@@ -68,7 +68,7 @@ def without_steps(messages: Sequence[Message], call_ids: set[str]) -> list[Messa
 
 
 def _broken(value: Any) -> Iterator[Any]:
-    """Copies of a message with one field gone, or with one value of another kind."""
+    """Copies of a message with one field missing, or with a value of another type."""
     if isinstance(value, Mapping):
         for key in value:
             yield {name: held for name, held in value.items() if name != key}
@@ -81,7 +81,7 @@ def _broken(value: Any) -> Iterator[Any]:
 
 
 class FormatContract:
-    """What every format must keep. `sample` gives a rich conversation, fresh each time it is called."""
+    """What every format must guarantee. `sample` returns a rich conversation, a new one for each call."""
 
     def make_format(self) -> Format:
         raise NotImplementedError
@@ -216,7 +216,7 @@ class FormatContract:
         assert [message.digest for message in marked] == [message.digest for message in plain]
 
     def test_a_message_that_lacks_something_is_read_or_refused_with_its_index(self) -> None:
-        """Without any one of its fields, at any depth, or with another kind of value in its place."""
+        """Without any one of its fields, at any depth, or with a value of another type in its place."""
         format = self.make_format()
         for item in self.sample():
             if isinstance(item, Mapping):

@@ -1,4 +1,4 @@
-"""The contract of a policy: subclass `PolicyContract` to run it against a preset or a policy of your own.
+"""The contract of a policy: subclass `PolicyContract` to run it against a preset or your own policy.
 
 The checks are plain functions, so that a property test can run them on generated conversations.
 """
@@ -24,7 +24,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Manager(Protocol):
-    """What the checks need of a CompactManager."""
+    """What the checks need from a CompactManager."""
 
     def prepare(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
@@ -36,7 +36,7 @@ class Manager(Protocol):
 
 
 def wire_bytes(messages: Sequence[Any]) -> bytes:
-    """The messages as they would go over the wire: key order and all, so that a cached prefix would hold."""
+    """The messages as sent over the wire, including key order, so that a cached prefix would match."""
     return _JSON.encode(list(messages)).encode("utf-8", "surrogatepass")
 
 
@@ -48,9 +48,9 @@ def prepared(
     system: Any = None,
     originals: Sequence[Any] | None = None,
 ) -> Prepared | None:
-    """Prepare and check all that holds for every single call; None where the budget cannot be met.
+    """Prepare and check everything that holds for each single call; None if the budget cannot be met.
 
-    `originals` is the caller's own history, where the list holds summaries of ours too.
+    `originals` is the caller's own history, if the list also holds our summaries.
     """
     before, same = wire_bytes(messages), list(messages)
     try:
@@ -69,7 +69,7 @@ def prepared(
 
 
 def check_untouched(messages: Sequence[Any], before: bytes, same: Sequence[Any]) -> None:
-    """The caller's list holds the same objects, and they say what they said, to the byte."""
+    """The caller's list holds the same objects, with the same content to the byte."""
     assert len(messages) == len(same) and all(a is b for a, b in zip(messages, same, strict=True)), (
         "the caller's list was changed"
     )
@@ -84,7 +84,7 @@ def check_arithmetic(error: InsufficientBudget) -> None:
 def check_within_budget(
     manager: Manager, session_id: str, messages: Sequence[Any], found: Prepared, system: Any = None
 ) -> None:
-    """What was returned fits, by the sum it reports and by a fresh look at the session."""
+    """The result fits, both by its reported total and by a fresh count of the session."""
     usage = manager.usage(session_id, messages, None, system)
     assert found.tokens.final <= usage.budget, f"{found.tokens.final} tokens, {usage.budget} allowed"
     assert found.tokens.final == usage.tokens, f"reported {found.tokens.final}, measured {usage.tokens}"
@@ -98,7 +98,7 @@ def check_protected(messages: Sequence[Any], result: Sequence[Any]) -> None:
 
 
 def check_own_objects(messages: Sequence[Any], result: Sequence[Any]) -> None:
-    """What says the same as one of the caller's messages is that message, not a copy."""
+    """What equals one of the caller's messages is that message, not a copy."""
     own = {id(message) for message in messages}
     ours = [message for message in result if id(message) not in own]
     copies = [
@@ -110,7 +110,7 @@ def check_own_objects(messages: Sequence[Any], result: Sequence[Any]) -> None:
 
 
 def check_lint(messages: Sequence[Any], result: Sequence[Any], format: str) -> None:
-    """Whoever would have taken the input takes the result."""
+    """A provider that would have accepted the input accepts the result."""
     if list(map(id, messages)) == list(map(id, result)):
         return
     wire = by_name(format)
@@ -131,7 +131,7 @@ def check_repeatable(
     format: str,
     system: Any = None,
 ) -> None:
-    """The full history again, and the result itself: the same bytes, and no summary is asked for."""
+    """The full history again, and the result itself, give the same bytes without a new summary."""
     calls, expected = summarizer.calls, wire_bytes(found.messages)
     for given in (messages, found.messages, messages):
         again = prepared(manager, session_id, given, format, system, originals=messages)
@@ -143,7 +143,7 @@ def check_repeatable(
 
 
 def _shows_us(found: Prepared) -> bool:
-    """Whether the result holds a message of ours: the caller's own alone may begin any list."""
+    """Whether the result contains a message of ours: the caller's own messages alone may begin any list."""
     return found.record is not None and any(not isinstance(one, Kept) for one in found.record.entries)
 
 
@@ -158,11 +158,11 @@ def check_growing(
 ) -> Iterator[Prepared]:
     """Send the conversation as it grows; between two compactions each prompt continues the one before.
 
-    `adopt` goes on with the list that came back; else the full history is sent every time.
+    `adopt` continues with the returned list; otherwise the full history is sent every time.
     """
     last: tuple[list[bytes], str | None] | None = None
     held: list[Any] = []
-    # `prepared` proves that the caller's own messages stay as they are, so they are rendered once.
+    # `prepared` proves that the caller's own messages are not changed, so they are rendered once.
     own: dict[int, bytes] = {}
     for start, stop in sendable(conversation, format):
         held = [*held, *conversation[start:stop]]
@@ -211,10 +211,10 @@ SAMPLES = {
 
 
 class PolicyContract:
-    """What every policy must keep. `make_manager` gives a manager with a small window and this summarizer.
+    """What every policy must guarantee. `make_manager` returns a small-window manager with this summarizer.
 
-    Windows of some 8,000 tokens make every sample but the short one overflow. A policy that is for models
-    only sets `needs_model`.
+    Windows of about 8,000 tokens make every sample but the short one overflow. A policy for models only sets
+    `needs_model`.
     """
 
     needs_model = False
@@ -255,7 +255,7 @@ class PolicyContract:
         self._each(check)
 
     def test_prompts_continue_each_other(self) -> None:
-        """Callers who adopt the result and callers who send everything take turns over the samples."""
+        """Callers that adopt the result and callers that send everything alternate over the samples."""
         adopts = cycle((False, True, True, False))
 
         def check(manager: Manager, _: EchoSummarizer, messages: list[Raw], format: str) -> None:

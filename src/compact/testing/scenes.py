@@ -1,7 +1,7 @@
-"""Conversations as small plans, and what is said and done in them, the same words for the same plan.
+"""Conversations as small plans, and what is said and done in them: the same words for the same plan.
 
-A plan is a handful of small numbers, so that a generator can draw and shrink it quickly; the long texts
-are made from it afterwards.
+A plan is a handful of small numbers, so that a generator can draw and shrink it quickly. The long texts are
+generated from it afterwards.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Ending(StrEnum):
-    """Where in the newest turn the conversation stands."""
+    """Where the conversation stops in the newest turn."""
 
     ASKED = "asked"
     RESULTS = "results"
@@ -92,7 +92,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """One assistant message: thought, text, calls with their results."""
+    """One assistant message: reasoning, text, calls with their results."""
 
     number: int
     text: str | None
@@ -210,7 +210,7 @@ def sentence(number: int) -> str:
 
 @lru_cache(512)
 def prose(words: Words) -> str:
-    """About `count` words, never none."""
+    """About `count` words, at least one."""
     said: list[str] = []
     total = 0
     number = words.seed
@@ -228,7 +228,7 @@ def output(seed: int, size: int) -> str:
         return ""
     block = "\n".join(f"{number:>4}: {sentence(seed + number)}" for number in range(12))
     times = size // (len(block) + 1) + 1
-    # Ends with a letter, so that no cut leaves a space at the end.
+    # Ends with a letter, so that no cut leaves a trailing space.
     return "\n".join([block] * times)[: size - 1] + "."
 
 

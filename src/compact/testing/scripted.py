@@ -1,4 +1,4 @@
-"""Doubles that follow a script and complain about everything else."""
+"""Doubles that follow a script and fail on everything else."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ ENDS = frozenset({EventName.COMPLETE, EventName.FAILED})
 
 
 class ScriptedSummarizer:
-    """Gives its answers in order: a text or Summary is returned, an exception raised, a callable called.
+    """Gives its answers in order: returns a text or Summary, raises an exception, calls a callable.
 
-    One call too many fails at once; answers left over fail in `assert_exhausted`, which leaving the
-    context manager does too.
+    One call too many fails immediately. Unused answers fail in `assert_exhausted`, which also runs when the
+    context manager exits.
     """
 
     def __init__(self, answers: Iterable[Answer] = ()) -> None:
@@ -57,16 +57,16 @@ class ScriptedSummarizer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A failure inside the block is the news; leftovers are only its consequence.
+        # A failure inside the block is the cause; unused answers are only its consequence.
         if error is None:
             self.assert_exhausted()
 
 
 class EchoSummarizer:
-    """The same text for the same request, different for a different one; counts its calls.
+    """The same text for the same request, a different one for a different request; counts its calls.
 
-    The text is at least 200 characters (S3.6) and at most `max_tokens` at one token a character,
-    unless the two collide: then 200 characters win.
+    The text has at least 200 characters (S3.6) and at most `max_tokens` at one token per character. If the
+    two conflict, it has 200 characters.
     """
 
     MIN_CHARS = 200
@@ -89,7 +89,7 @@ class EchoSummarizer:
 
 
 def request_digest(request: SummaryRequest) -> str:
-    """A short mark of what a request asks: its messages, strategy, limit and earlier summary."""
+    """A short digest of what a request contains: its messages, strategy, limit and earlier summary."""
     hasher = blake2b(digest_size=6)
     for message in request.messages:
         hasher.update(message.digest)
@@ -99,7 +99,7 @@ def request_digest(request: SummaryRequest) -> str:
 
 
 class CollectingExporter:
-    """Keeps every event, and knows whether each start found its end."""
+    """Keeps every event, and knows whether each start has an end."""
 
     immediate = True
 
@@ -136,14 +136,14 @@ class CollectingExporter:
             raise AssertionError(f"no end for {left}")
 
     def assert_valid(self) -> None:
-        """Every event is as docs/events.schema.json describes it."""
+        """Every event matches docs/events.schema.json."""
         from compact.tracing.schema import validate
 
         for event in self.events:
             validate(event)
 
     def assert_ordered(self) -> None:
-        """Sequence numbers of a session rise."""
+        """Sequence numbers of a session increase."""
         last: dict[str, int] = {}
         for event in self.events:
             if event.sequence <= last.get(event.session_id, event.sequence - 1):
@@ -156,7 +156,7 @@ def _where(event: Event) -> str:
 
 
 class FakeClock:
-    """A clock that stands still until it is set, or steps by `tick` at each reading."""
+    """A clock that stands still until it is set, or advances by `tick` at each reading."""
 
     def __init__(self, now: float = 1_700_000_000.0, tick: float = 0.0) -> None:
         self.now = now

@@ -1,4 +1,4 @@
-"""The contract of a store: subclass `StoreContract` to run it against a store of your own."""
+"""The contract of a store: subclass `StoreContract` to run it against your own store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AnyStore = TypeVar("AnyStore", bound=Store)
 
 
 def talk(*texts: str) -> list[Message]:
-    """A conversation of these texts, user and assistant in turn."""
+    """A conversation of these texts, alternating between user and assistant."""
     roles = ("user", "assistant")
     raw = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
     return decode_all(raw, by_name("openai-chat"))
@@ -29,7 +29,7 @@ def talk(*texts: str) -> list[Message]:
 def keep(
     store: Store, session: str, start: int, messages: Sequence[Message], before: Sequence[Message]
 ) -> None:
-    """Append as the engine does; `before` is all that stands before."""
+    """Append as the engine does; `before` is everything before these messages."""
     store.append(session, start, messages, previous=chain(before), format="openai-chat")
 
 
@@ -38,7 +38,7 @@ def digests(messages: Any) -> list[bytes]:
 
 
 def a_record(id: str, session: str = "s", **more: Any) -> Record:
-    """A record with something in every field."""
+    """A record with a value in every field."""
     values: dict[str, Any] = {
         "id": id,
         "session_id": session,
@@ -74,14 +74,14 @@ def a_record(id: str, session: str = "s", **more: Any) -> Record:
 
 
 def begun(store: AnyStore, *sessions: str) -> AnyStore:
-    """The store with these sessions in it, one message each: a record or an event begins none."""
+    """The store with these sessions, one message each: a record or an event cannot begin a session."""
     for session in sessions or ("s",):
         keep(store, session, 0, talk("one"), [])
     return store
 
 
 class StoreContract:
-    """What every store must keep."""
+    """What every store must guarantee."""
 
     def make_store(self) -> Store:
         """An empty store."""
@@ -122,7 +122,7 @@ class StoreContract:
         third = [*second, *talk("vier", "fünf")]
         keep(store, "s", 3, third[3:], second)
         assert digests(store.originals("s")) == digests(third)
-        # The caller goes back to the first line, and on with it.
+        # The caller returns to the first branch and continues it.
         longer = [*first, *talk("five")]
         keep(store, "s", 4, longer[4:], first)
         assert digests(store.originals("s")) == digests(longer)
@@ -147,14 +147,14 @@ class StoreContract:
         store.append("s", 2, messages[2:], previous=chain(messages[:2]), format="openai-chat", detached=True)
         assert digests(store.originals("s")) == digests(messages[2:])
         assert digests(store.originals("s", 3)) == digests(messages[3:])
-        # The same again, and on from there.
+        # The same again, continued from there.
         longer = [*messages, *talk("five")]
         keep(store, "s", 2, longer[2:], longer[:2])
         keep(store, "s", 4, longer[4:], longer[:4])
         assert digests(store.originals("s")) == digests(longer[2:])
 
     def test_messages_after_what_is_not_there_are_refused(self) -> None:
-        """Such as after a deletion by another process: else the history would have a hole."""
+        """For example after a deletion by another process; otherwise the history would have a gap."""
         store, messages = self.make_store(), talk("one", "two", "three", "four")
         for start in (1, 3, 4):
             _refused(store, start, messages[start:], messages[:start])
@@ -213,7 +213,7 @@ class StoreContract:
 
     def test_a_lease_lasts_as_long_as_its_holder_works(self) -> None:
         store = begun(self.make_store())
-        # Renewed in thirds of its time: long enough for a machine that is busy with other tests.
+        # Renewed after each third of its time: long enough for a machine that is busy with other tests.
         with store.lease("s", 0.9) as granted:
             assert granted
             time.sleep(1.1)
@@ -230,13 +230,13 @@ class StoreContract:
         assert [record.id for record in store.records("s", after="r2")] == ["r3", "r4"]
         assert list(store.records("s", after="r4")) == []
         assert [record.id for record in store.records("s", after=None)] == ["r1", "r2", "r3", "r4"]
-        # A record of another session, or one that is gone, is no place to go on from.
+        # A record of another session, or one that no longer exists, cannot be continued.
         for unknown in ("other", "gone"):
             assert len(store.records("s", after=unknown)) == 4
         assert list(store.records("nobody", after="r1")) == []
 
     def test_what_is_not_there_is_begun_by_messages_alone(self) -> None:
-        """A compaction or an event that comes after a session's end does not bring it back."""
+        """A compaction or an event after a session's end does not bring the session back."""
         store = self.make_store()
         with store.lease("s", 60) as granted:
             assert granted
@@ -251,7 +251,7 @@ class StoreContract:
         assert store.commit(a_record("r1")).id == "r1"
 
     def test_a_prefix_sent_again_leaves_the_current_line(self) -> None:
-        """Also where that prefix was first stored on a line that was left since."""
+        """Even if that prefix was first stored on a branch that was left since."""
         store, first = self.make_store(), talk("one", "two", "three", "four")
         keep(store, "s", 0, first, [])
         second = first[:2] + talk("drei", "vier")
@@ -272,7 +272,7 @@ def _refused(store: Store, start: int, messages: Sequence[Message], before: Sequ
 
 
 def same_record(one: Record, other: Record) -> bool:
-    """Equal in all that a record says; messages of our own are compared by what they say and why."""
+    """Equal in everything a record says; our own messages are compared by text and reason."""
 
     def plain(record: Record) -> Any:
         entries = [

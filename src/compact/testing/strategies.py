@@ -3,9 +3,9 @@
     @given(conversations("anthropic", max_turns=6))
     def test_my_plugin(messages): ...
 
-What comes out is what a caller would hold: plain dicts, valid for the format's own provider, with parallel
-calls, several tool steps in a turn, thinking or reasoning, images, fields nobody knows and tool outputs long
-enough to overflow a small window.
+The result is what a caller would hold: plain dicts, valid for the format's own provider, with parallel calls,
+several tool steps in a turn, thinking or reasoning, images, unknown fields, and tool outputs long enough to
+overflow a small window.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ except ImportError:
 
 __all__ = ["FORMATS", "PROVIDERS", "Switches", "conversations", "plans", "protect_some"]
 
-# The first is what a failing example shrinks to.
+# A failing example shrinks to the first one.
 _WORDS = (5, 20, 60, 200, 600)
 _OUTPUTS = (40, 0, 300, 1_200, 4_000, 9_000)
 
 
 class Switches(TypedDict, total=False):
-    """What `plans` takes; each switch allows what it names.
+    """The options of `plans`; each switch allows what it names.
 
-    `developer` messages also stand in the middle, which only OpenAI takes (the AI SDK has no such role and
-    gets system messages; Anthropic gets none). `assistant_first` is ignored for Anthropic, which refuses
-    it. No text is much longer than `max_words`, no tool output more than `max_output` characters.
+    `developer` messages may also be in the middle, which only OpenAI accepts (the AI SDK has no such role and
+    gets system messages; Anthropic gets none). `assistant_first` is ignored for Anthropic, which rejects it.
+    No text is much longer than `max_words`, no tool output has more than `max_output` characters.
     """
 
     min_turns: int
@@ -55,7 +55,7 @@ class Switches(TypedDict, total=False):
 def conversations(
     format: str = "openai-chat", *, protected: bool = False, **switches: Unpack[Switches]
 ) -> SearchStrategy[list[Raw]]:
-    """Conversations of `min_turns` to `max_turns` turns; `plans` has the defaults of the switches.
+    """Conversations of `min_turns` to `max_turns` turns; see `plans` for the defaults of the switches.
 
     `protected` marks some messages with `meta.protected`.
     """
@@ -105,7 +105,7 @@ def plans(
             steps=tuple(_step(step) for step in steps),
             picture=tuple(Picture)[picture] if images else Picture.NONE,
             thought=thinking and bool(thought),
-            # Rare, since one in the middle rules a conversation out for Anthropic.
+            # Rare, because one in the middle makes a conversation invalid for Anthropic.
             note=developer and note == 9,
             extra=unknown_fields and bool(extra),
         )
@@ -122,7 +122,7 @@ def plans(
     return st.builds(plan, turns, st.integers(0, prod(_HEAD) - 1))
 
 
-# One number a turn or step, read as digits of mixed bases: drawing is what costs time, not reading.
+# One number per turn or step, read as digits of mixed bases: drawing is slow, reading is not.
 _CALL = (5, len(_OUTPUTS), 2)
 _SAID = (31, len(_WORDS))
 _HEAD = (2, 2, 2, len(Ending))
@@ -150,7 +150,7 @@ def _call(number: int, most: int) -> CallPlan:
 
 @st.composite
 def protect_some(draw: Any, conversation: list[Raw], at_most: int = 3) -> list[Raw]:
-    """The conversation with `meta.protected` on up to `at_most` of its messages; the others are the same."""
+    """The conversation with `meta.protected` on up to `at_most` of its messages; the others are unchanged."""
     last = len(conversation) - 1
     chosen = draw(st.sets(st.integers(0, last), max_size=at_most)) if conversation else set()
     return [

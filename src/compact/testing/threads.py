@@ -1,4 +1,4 @@
-"""The contract of a store that front doors stand on: subclass `ThreadsContract` to run it against yours."""
+"""The contract of a store for front doors: subclass `ThreadsContract` to run it against your own."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class ThreadStore(Store, Threads, Protocol):
 
 
 class ThreadsContract:
-    """What every such store must keep."""
+    """What every such store must guarantee."""
 
     def make_threads(self, clock: Callable[[], float]) -> ThreadStore:
-        """An empty store that dates its rows by this clock."""
+        """An empty store that takes the time of its rows from this clock."""
         raise NotImplementedError
 
     def threads(self) -> ThreadStore:
@@ -264,7 +264,7 @@ class ThreadsContract:
 
 
 def database_rows(store: Any) -> dict[str, list[tuple[Any, ...]]]:
-    """All rows of a `SqlStore`'s database, by table: what may not change when somebody only looks.
+    """All rows of a `SqlStore`'s database, by table: read-only access must not change them.
 
     >>> before = database_rows(store); manager.plan("s", messages); assert database_rows(store) == before
     """
@@ -281,7 +281,7 @@ def database_rows(store: Any) -> dict[str, list[tuple[Any, ...]]]:
             for name, table in tables.items()
             if name != "message_search"
         }
-        # FTS5 without content has no columns to read; ids and number of rows are what there is.
+        # FTS5 without content has no readable columns; only ids and the number of rows are available.
         if "message_search" in connection.dialect.get_table_names(connection):
             rows["message_search"] = [
                 tuple(row) for row in connection.execute(text("SELECT count(*) FROM message_search"))

@@ -12,12 +12,12 @@ from compact.testing.wire_parts import DATA_URL, LINK, PIXEL, Raw, extra_fields,
 
 
 def render(plan: Plan, format: str) -> list[Raw]:
-    """The plan as the messages a caller would hold; without system prompts where those stand apart."""
+    """The plan as the messages a caller would hold; no system prompts if the format keeps them separate."""
     return render_scenes(scenes(plan), format)
 
 
 def render_scenes(story: Iterable[Scene], format: str) -> list[Raw]:
-    """These scenes alone; nothing for a system prompt where it stands apart."""
+    """Only these scenes; nothing for a system prompt if the format keeps it separate."""
     return _RENDERERS[format](story)
 
 
@@ -121,7 +121,7 @@ def anthropic(story: Iterable[Scene]) -> list[Raw]:
     for scene in story:
         extra = extra_fields(scene.number) if scene.extra else {}
         if isinstance(scene, Said):
-            # Instructions go beside the messages; the API takes them in no other place from every model.
+            # Instructions are passed separately: not every model accepts them elsewhere.
             if scene.role == "user":
                 messages.append({"role": "user", "content": _anthropic_content(scene), **extra})
             continue
@@ -300,4 +300,4 @@ _RENDERERS: dict[str, Callable[[Iterable[Scene]], list[Raw]]] = {
 }
 FORMATS = tuple(_RENDERERS)
 PROVIDERS = {name: "anthropic" if name in ("anthropic", "bedrock") else "openai" for name in FORMATS}
-"""Whose rules a generated conversation keeps."""
+"""The provider whose rules a generated conversation follows."""

@@ -15,7 +15,7 @@ def _extra(scene: Scene) -> Raw:
 
 
 def _is_apart(scene: Scene) -> bool:
-    """Whether it is a system prompt, where those are no messages."""
+    """Whether it is a system prompt, in formats where those are not messages."""
     return isinstance(scene, Said) and scene.role in ("system", "developer")
 
 
@@ -181,7 +181,7 @@ def _responses(scene: Acted) -> list[Raw]:
 
 
 def llama_index(story: Iterable[Scene]) -> list[Raw]:
-    """Every second step with its calls in `additional_kwargs` too, as OpenAI's integration keeps them."""
+    """Every second step also has its calls in `additional_kwargs`, as OpenAI's integration stores them."""
     messages: list[Raw] = []
     for scene in story:
         if isinstance(scene, Said):

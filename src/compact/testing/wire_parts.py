@@ -1,4 +1,4 @@
-"""What the wire formats share: pictures, and fields that nobody knows."""
+"""What the wire formats share: pictures and unknown fields."""
 
 from __future__ import annotations
 

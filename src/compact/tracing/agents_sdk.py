@@ -29,7 +29,7 @@ class AgentsSdkSpans:
             raise MissingExtra("openai-agents", "agents")
         self._spans = Spans()
         self._open: OrderedDict[str, Any] = OrderedDict()
-        """Spans of the SDK that have begun, by the id of ours."""
+        """Open spans of the SDK, by our span ids."""
         self._lock = RLock()
 
     def export(self, event: Event) -> None:

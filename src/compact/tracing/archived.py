@@ -10,7 +10,7 @@ from compact.model.event import Event, EventName
 _QUIET = (EventName.TOKEN_ESTIMATE, EventName.TRIGGER_DECISION)
 _SESSIONS_KEPT = 1_000
 _EVENTS_KEPT = 100
-"""Of a session in which nothing ends: the newest ones."""
+"""The newest events kept for a session in which nothing ends."""
 _ENDS = (EventName.COMPLETE, EventName.FAILED, EventName.ERROR, EventName.RESTORED)
 
 

@@ -15,12 +15,12 @@ from compact.tracing.queue import Complaints
 from compact.tracing.spans import Span, Spans, iso, trace_id_of
 
 _MOST_WAITING = 2_000
-"""Records that wait while the service cannot be reached."""
+"""Records that wait while the service is unreachable."""
 _BATCH = 200
 _BATCH_BYTES = 1 << 20
 _PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _QUIET_TRIES = 125
-"""So often, which is about an hour, a quiet process tries; then it waits for its next event."""
+"""A quiet process retries this many times, over about an hour; then it waits for its next event."""
 _TRACES_KEPT = 10_000
 _TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 

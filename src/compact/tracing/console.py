@@ -13,7 +13,7 @@ _BAR = 20
 _TEXT = 160
 
 Line = tuple[str, str]
-"""A style and what is said: "" plain, "dim", "green", "yellow", "red", "bold"."""
+"""A style and a text; the style is "" (plain), "dim", "green", "yellow", "red" or "bold"."""
 
 
 class ConsoleExporter:

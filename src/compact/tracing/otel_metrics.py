@@ -70,7 +70,7 @@ class CacheEstimate:
         self._sent: OrderedDict[str, int] = OrderedDict()
         """Tokens of the last prompt, by session."""
         self._next: dict[str, tuple[int, int]] = {}
-        """Tokens, and those before the conversation, of the prompt that is being prepared."""
+        """Total tokens of the prompt being prepared, and its tokens before the conversation."""
 
     def take(self, event: Event) -> float | None:
         """The share, if the event decides what is sent; None for others and a session's first prompt."""

@@ -18,14 +18,14 @@ from weakref import WeakSet
 from compact.model.event import Event
 
 LINGER = 0.05
-"""Seconds in which events gather before they go out together; a viewer gets them within four times that."""
+"""Seconds during which events are collected into a batch; a viewer gets them within four times that."""
 IDLE = 5.0
-"""A worker that had nothing to do for so long ends; the next event starts another."""
+"""A worker without events for this many seconds ends; the next event starts another."""
 BATCH = 500
 QUIET = 30.0
-"""Seconds between two complaints of a kind."""
+"""Seconds between two reports of the same kind."""
 EXIT = 3.0
-"""The most that leaving the process may take."""
+"""The longest delay of process exit, in seconds."""
 
 
 class EventQueue:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 REDACTED = "<REDACTED>"
 _END = 2_048
-"""So much of the end of one text is looked at together with as much of the next."""
+"""This many characters at the end of one text are scanned together with as many of the next."""
 
 
 class Redacts(Protocol):

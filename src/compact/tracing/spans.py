@@ -45,7 +45,7 @@ class _Open:
     """What is running in a session."""
 
     estimate: Span | None = None
-    """Waits for the decision that follows: only then is it known where it belongs."""
+    """Waits for the decision that follows, which shows where it belongs."""
     compaction: Span | None = None
     started: bool = False
     summary: Span | None = None

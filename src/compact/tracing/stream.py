@@ -49,7 +49,7 @@ class EventStream:
         _streams.add(self)
         self._immediate = [Export(each) for each in exporters if is_immediate(each)]
         self._wanted: dict[EventName, list[Export]] = {}
-        """Which of them an event goes to."""
+        """The exporters of each event."""
         queued = [each for each in exporters if not is_immediate(each)]
         self._complaints = Complaints(str if redactor is None else redactor.text)
         self._queue: EventQueue | None = None

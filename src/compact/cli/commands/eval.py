@@ -64,7 +64,7 @@ class Found:
     outcomes: list[Outcome] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     fitting: dict[str, int] = field(default_factory=dict)
-    """Conversations left out at a window because they fit it."""
+    """Conversations skipped at a window because they fit it."""
     conversations: int = 0
     interrupted: bool = False
 

@@ -31,7 +31,7 @@ MAX_LINE = 64 * 1024 * 1024
 MAX_DEPTH = 64
 _AT_A_TIME = 100
 Messages = Callable[[], Iterator[tuple[int, Any]]]
-"""Begins anew with each call: they are recognized, then checked, then stored."""
+"""Starts over with each call: messages are recognized, then checked, then stored."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -22,10 +22,10 @@ class Command:
     name: str
     help: str
     home: str
-    """The module whose function of that name runs it; loaded when it is first needed."""
+    """The module whose function of that name runs it; imported at first use."""
     takes: str = ""
     completes: str = ""
-    """What its argument is, for completion: path, session, preset, command."""
+    """The kind of its argument, for completion: path, session, preset, command."""
 
     def run(self, chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
         module = import_module(f"compact.repl.commands.{self.home}")

@@ -14,7 +14,7 @@ from typing import Any
 from compact.errors import ConfigError, MissingExtra, StoreError
 
 _SILENCE = 45.0
-"""Seconds without even a heartbeat after which a connection counts as dead."""
+"""A connection without even a heartbeat for this many seconds counts as dead."""
 _AT_ONCE = 500
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
 

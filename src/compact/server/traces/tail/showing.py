@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _SETTLED = 1.5
-"""Seconds of quiet after which a trace with nothing running is printed for good."""
+"""Seconds of quiet after which a trace with nothing running is printed for the last time."""
 _STALE = 120.0
-"""The same where something seems to run still: its program may have ended without a word."""
+"""The same if something still seems to run: its program may have ended without reporting it."""
 _TICK = 0.2
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 MAX_TRACES = 50
 MAX_SPANS = 1_000
-"""Of each trace; the oldest finished ones are forgotten first."""
+"""Per trace; the oldest finished spans are dropped first."""
 _HINTS = 3
 _COLUMN, _NARROWEST = 56, 8
 _TOOK = 13
-"""Cells that a duration takes, with blanks around it and the mark that something was cut."""
+"""Columns for a duration, with spaces around it and the mark for cut text."""
 _DEEPEST = 12
 _MARKS = {"ok": ("✓", "green"), "error": ("✗", "red"), "running": ("●", "yellow")}
 
@@ -78,7 +78,7 @@ class Traces:
     def __init__(self) -> None:
         self.all: OrderedDict[str, ShownTrace] = OrderedDict()
         self.passed = 0
-        """Traces that were forgotten before they could be printed."""
+        """Traces that were dropped before they could be printed."""
 
     def known(self, trace_id: str) -> bool:
         return trace_id in self.all
