@@ -109,6 +109,24 @@ def test_an_error_behind_the_stored_messages_says_that_they_are_stored(sqlite_ur
         assert store.memory("s").head == (messages[0],)
 
 
+def test_a_list_that_comes_again_needs_no_store(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether another process undid its compaction is asked; without an answer, what is known counts."""
+    with open_store(sqlite_url) as store:
+        desk = Desk("chat", 2_000, store=store)
+        sent = desk.preflight(LONG)
+        assert len(sent) < len(LONG) and desk.preflight(LONG) == sent
+        asked = []
+
+        def find(keys: object) -> object:
+            asked.append(keys)
+            raise StoreError("The database is down.")
+
+        monkeypatch.setattr(store, "find", find)
+        assert desk.preflight(LONG) == sent and asked
+        with pytest.raises(StoreError):
+            desk.preflight([*LONG, assistant("done"), user("go on")])
+
+
 def test_a_row_lock_in_postgresql_is_waited_for_and_then_told(new_database: Callable[[str], str]) -> None:
     url = new_database("postgresql")
     with open_store(url, wait_seconds=0.2) as store, open_store(url) as other:

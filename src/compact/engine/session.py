@@ -23,7 +23,7 @@ from compact.engine.size_cache import SizeCache
 from compact.engine.staging import Staged
 from compact.engine.system_prompt import Head, SystemPrompt
 from compact.engine.working_memory import WorkingMemory, originals_before_note
-from compact.errors import MalformedMessage
+from compact.errors import MalformedMessage, StoreError
 from compact.formats import recognized, still_in
 from compact.formats.recognition import ANY, narrow
 from compact.model.message import Message
@@ -259,11 +259,15 @@ class Session:
         """Whether what this list of `count` messages begins with is no longer in force.
 
         New messages check the store for undos by other processes on their way; an identical list does so
-        here.
+        here. If the store cannot answer, what is known counts: nothing else of such a call needs the store.
         """
         if history.base is None or history.is_undone or count > len(history.caller.copies):
             return history.is_undone
-        if history.matcher.was_undone(history.base):
+        try:
+            was_undone = history.matcher.was_undone(history.base)
+        except StoreError:
+            return False
+        if was_undone:
             self.catch_up()
         return history.is_undone
 
