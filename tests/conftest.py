@@ -1,4 +1,4 @@
-"""Shared set-up: the requirement report and one deterministic Hypothesis profile."""
+"""Shared setup: the requirement report and one deterministic Hypothesis profile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytest_plugins = [
 ]
 
 # The same examples on every run and every machine; a failure prints the blob that reproduces it.
-# HYPOTHESIS_PROFILE=explore looks for new examples instead.
+# HYPOTHESIS_PROFILE=explore searches for new examples instead.
 settings.register_profile(
     "repeatable",
     derandomize=True,
@@ -31,10 +31,10 @@ settings.register_profile("explore", deadline=None, print_blob=True, max_example
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell starts its background jobs like that, and every process that a test starts would inherit it.
+    # A shell starts its background jobs this way, and every process that a test starts would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Collecting loads half a million objects that stay. The garbage collector need not look at them each time.
+# Test collection loads half a million permanent objects. The garbage collector need not scan them each time.
 gc.disable()
 
 

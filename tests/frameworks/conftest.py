@@ -1,4 +1,5 @@
-"""Frameworks that do not install beside the others have environments of their own: `make test-frameworks`."""
+"""Frameworks that cannot be installed next to the others have their own environments: `make
+test-frameworks`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A large receiver in an environment of its own: `make test-otel` names it, `make test` leaves it alone."""
+"""A large receiver in its own environment: `make test-otel` runs these tests, `make test` does not."""
 
 from __future__ import annotations
 

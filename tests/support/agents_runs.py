@@ -25,7 +25,7 @@ INSTRUCTIONS = "You read logs. Quote exactly."
 
 
 def page_text(number: int) -> str:
-    """About 700 tokens, of which the first sentence matters."""
+    """About 700 tokens; only the first sentence matters."""
     filler = " ".join(
         f"At {hour:02d}:{(number * 7 + hour) % 60:02d} the lamp turned and ship {number * 31 + hour} passed."
         for hour in range(48)
@@ -47,7 +47,7 @@ def manager_for(window: int = WINDOW, summarizer: Any = None, **options: Any) ->
 
 
 def reading(pages: int = PAGES, reasoning: bool = False) -> list[list[Any]]:
-    """Model steps that read page after page, each third time two at once, and then answer."""
+    """Model steps that read page after page, two at once every third time, and then answer."""
     numbers = iter(range(pages))
     steps: list[list[Any]] = []
     for turn in itertools.count():
@@ -73,14 +73,14 @@ def scripted(steps: Sequence[Any]) -> ScriptedModel:
 
 
 def refused(items: Any) -> list[str]:
-    """What the API would refuse, but for the ids that the SDK's scripted model gives its items."""
+    """What the API would reject, except for the ids that the SDK's scripted model gives its items."""
     by_double = ("id-prefix", "duplicate-id")
     found = lint(items, "openai", format="openai-responses")
     return [str(violation) for violation in found if violation.code.value not in by_double]
 
 
 def prompt_problems(call: ModelCall, budget: int = BUDGET) -> list[str]:
-    """What a provider would refuse in this prompt, or that it is over the budget."""
+    """What a provider would reject in this prompt, or that it is over the budget."""
     found = refused(call.input)
     tools = Converter.convert_tools(call.tools, call.handoffs).tools
     tokens = count_tokens(call.input, tools=tools, system=call.system_instructions, format="openai-responses")
@@ -111,7 +111,7 @@ class Spans(TracingProcessor):
 
 @contextmanager
 def traced_by(*processors: TracingProcessor) -> Iterator[None]:
-    """Only these processors: nothing is exported anywhere else."""
+    """Only these processors, so that nothing is exported anywhere else."""
     provider = get_trace_provider()
     before = list(provider._multi_processor._processors)
     set_trace_processors(list(processors))
@@ -122,7 +122,7 @@ def traced_by(*processors: TracingProcessor) -> Iterator[None]:
 
 
 def responses_answer(output: Sequence[Any], tokens: int = 100) -> Behavior:
-    """What the Responses API answers."""
+    """A response of the Responses API."""
     body = {
         "id": "resp_1",
         "object": "response",
@@ -145,7 +145,7 @@ def responses_answer(output: Sequence[Any], tokens: int = 100) -> Behavior:
 
 
 def chat_answer(wire: Any) -> Callable[[Sequence[Any]], Behavior]:
-    """The same step as chat completions answer it."""
+    """The same step as a chat completions response."""
 
     def answer(output: Sequence[Any]) -> Behavior:
         calls = [

@@ -1,4 +1,4 @@
-"""Runs the AI SDK, which the studio's packages bring, in a process of its own."""
+"""Runs the AI SDK, which comes with the studio's packages, in its own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ariadne as a client sees it: a server that takes batches, and what it got."""
+"""Ariadne as a client sees it: a server that accepts batches, and what it received."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def records(server: Server) -> list[dict[str, Any]]:
 
 
 def spans(server: Server) -> list[dict[str, Any]]:
-    """Each span once, as it was last told."""
+    """Each span once, as last reported."""
     found = {record["span_id"]: record for record in records(server) if record["type"] == "span"}
     return list(found.values())
 

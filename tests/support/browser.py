@@ -1,4 +1,4 @@
-"""A real Chromium on the real studio; what every page must hold is checked after every test."""
+"""A real Chromium on the real studio; checks after every test what every page must satisfy."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from support.studio import RuleModel, new_session
 
 CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE = 30_000
-"""Milliseconds, for a busy machine; nothing waits this long where all is well."""
+"""Milliseconds, for a busy machine; normally nothing waits this long."""
 SUMMARY = (
     "## Goals\n- Move the booking service to Helsinki [m0]\n## Decisions\n- Dump and restore, because nobody "
     "looks after replication [m2]\n## Next steps\n- Test the restore before the night of November 29 [m4]\n"
     "## Key entities\n- config/booking.toml\n"
 )
-# Runs before every page's own scripts: reports what the content policy refuses, on whatever page that is.
+# Runs before every page's own scripts: reports what the content policy rejects, on any page.
 _WATCH = """
 addEventListener("securitypolicyviolation", e => policyRefused(`${e.violatedDirective} ${e.blockedURI}`));
 """
 
 
-# Scrolls through the whole list in 60 steps, one a frame: how many elements there were, how long frames took.
-# A step is a sixtieth of the list: it replaces every row of a long list, and a few rows of a short one.
+# Scrolls through the whole list in 60 steps, one per frame: how many elements there were, how long frames
+# took. A step is a sixtieth of the list: it replaces every row of a long list, and a few rows of a short one.
 SCROLL = """async selector => {
   const box = document.querySelector(selector), times = [];
   let elements = 0;
@@ -62,7 +62,7 @@ JSON.parse = (...given) => {
 };
 Map.prototype.get = function (key) { window.reads += 1; return get.call(this, key); };
 """
-# Forty jumps near the end of a list, as far in a short list as in a long one: how many reads and new elements
+# Forty jumps near the end of a list, equally far in short and long lists: how many reads and new elements
 # they took. The first rounds load and measure the rows; they are not counted.
 LEAPS = """async selector => {
   const box = document.querySelector(selector);
@@ -108,7 +108,7 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Watched:
-    """A page with a log of what it asked for and what went wrong in it."""
+    """A page with a log of its requests and errors."""
 
     page: Page
     foreign: list[str] = field(default_factory=list)
@@ -125,7 +125,7 @@ class Watched:
 def watched(
     browser: Browser, url: str, width: int = 1440, height: int = 900, **options: Any
 ) -> Iterator[Watched]:
-    """A page of its own context on this server; requests to anywhere else are kept and blocked."""
+    """A page with its own context on this server; requests to other hosts are recorded and blocked."""
     context = browser.new_context(
         base_url=url, viewport={"width": width, "height": height}, reduced_motion="reduce", **options
     )
@@ -154,7 +154,7 @@ def watched(
 
 @dataclass
 class Writer:
-    """The summarizer's model: `gate` holds it back, `broken` makes it fail."""
+    """The summarizer's model: `gate` delays it, `broken` makes it fail."""
 
     gate: threading.Event = field(default_factory=threading.Event)
     broken: bool = False
@@ -200,7 +200,7 @@ class Stage:
 
 
 def until(page: Page, holds: Callable[[], bool], what: str) -> None:
-    """For what `expect` cannot see. Requests pass this thread's Playwright, so it may not simply block."""
+    """Waits for what `expect` cannot see. Requests pass through this thread, so it must not block."""
     for _ in range(PATIENCE // 20):
         if holds():
             return
@@ -213,15 +213,15 @@ def until_half(page: Page, model: RuleModel) -> None:
 
 
 def replied(page: Page, text: str) -> None:
-    """Until the reply with this text is whole, and the exchange over: what the server says then is final."""
+    """Waits until the reply with this text is complete and the exchange over: the state is then final."""
     expect(page.get_by_role("log")).to_contain_text(text)
     expect(page.get_by_role("button", name="Send")).to_be_visible()
 
 
 def talk(turns: int, words: int = 80, start: int = 0) -> list[dict[str, Any]]:
-    """User and assistant in turn, about `words` words each; no two calls say the same.
+    """User and assistant in turn, about `words` words each; no two calls return the same text.
 
-    Of an equal history the summary would be known already, and no summarizer asked.
+    For an equal history the summary would already be known, and the summarizer would not be called.
     """
     number = next(_TALKS)
     filler = "the cottage by the lake has a price for every week of the season. " * 40

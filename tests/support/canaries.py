@@ -1,6 +1,6 @@
-"""An order hidden in tool output, what a model that fell for it may write, and how a reader would see it.
+"""An instruction hidden in tool output, what a deceived model may write, and how a reader would see it.
 
-The reader here is deliberately not the package's own: it decides by itself what a text looks like.
+This reader is deliberately not the package's own: it decides independently what a text looks like.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def entities(text: str) -> str:
 
 @cache
 def seen(text: str) -> str:
-    """What a reader takes the text for, whatever its letters are made of."""
+    """What a reader takes the text for, whatever characters it consists of."""
     shown = unicodedata.normalize("NFKC", html.unescape(text))
     shown = "".join(letter for letter in shown if unicodedata.category(letter) not in ("Cf", "Mn"))
     return shown.casefold()
@@ -50,7 +50,7 @@ def seen(text: str) -> str:
 
 @cache
 def bears(text: str) -> bool:
-    """Whether anything of the order stands in the text."""
+    """Whether any part of the instruction is in the text."""
     shown = seen(text)
     latin = shown.translate(_TO_LATIN)
     return any(sign in shown or sign in latin for sign in _SIGNS)
@@ -64,9 +64,9 @@ _TEMPLATE_TOKEN = re.compile(r"<\s*\|[^|\n]{1,40}\||<(?:start|end)_of_turn>|\[/?
 
 @cache
 def delimiters(text: str) -> tuple[str, ...]:
-    """`open` and `close` for each delimiter of a summary that a reader would see, disguised or not.
+    """`open` and `close` for each summary delimiter that a reader would see, disguised or not.
 
-    An entity (`&lt;`) is no delimiter: it is how delimiters are taken apart, by anybody.
+    An entity (`&lt;`) is not a delimiter: it is the usual way to defuse one.
     """
     shown = unicodedata.normalize("NFKC", text)
     shown = "".join(letter for letter in shown if unicodedata.category(letter) not in ("Cf", "Mn"))
@@ -76,7 +76,7 @@ def delimiters(text: str) -> tuple[str, ...]:
 
 @cache
 def template_tokens(text: str) -> tuple[str, ...]:
-    """Marks that a server with a raw chat template could take for the beginning of a role."""
+    """Marks that a server with a raw chat template could take for the start of a role."""
     return tuple(_TEMPLATE_TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -117,7 +117,7 @@ MEAN: dict[str, str] = {
 
 
 def obeying(mean: str) -> str:
-    """The whole answer of a model that was taken in."""
+    """The whole answer of a deceived model."""
     return f"{_BEFORE}\n\n{mean}\n\n{_AFTER}"
 
 
@@ -152,7 +152,7 @@ def anthropic_turn(number: int, output: str, said: str) -> list[Raw]:
 
 
 def hosted_turn(number: int, output: str, said: str) -> list[Raw]:
-    """A tool of the provider's own: what it found stands in the assistant's message."""
+    """A tool that the provider runs: its output is in the assistant's message."""
     call = {
         "type": "server_tool_use",
         "id": f"s{number}",
@@ -213,7 +213,7 @@ RULE = "Never round an amount."
 
 
 def poisoned(form: str, turns: int, parrots: bool = False) -> Iterator[list[Raw]]:
-    """A conversation turn by turn; its tools return the order, and a model that parrots says it again."""
+    """A conversation turn by turn; its tools return the instruction, and a model that parrots repeats it."""
     turn = TURNS[form]
     begun = "I begin with page one."
     if form == "ai_sdk_ui":
@@ -232,7 +232,7 @@ def poisoned(form: str, turns: int, parrots: bool = False) -> Iterator[list[Raw]
 
 
 def spoken_parts(message: Raw) -> Sequence[str]:
-    """The texts that stand under the message's own role; results of tools stand under the tool's."""
+    """The texts under the message's own role; tool results are under the tool's."""
     content = message.get("content", message.get("parts"))
     if isinstance(content, str):
         return [content]

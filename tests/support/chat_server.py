@@ -1,4 +1,4 @@
-"""A chat model over the real wire: answers OpenAI chat completions by a rule, at once, in small pieces."""
+"""A chat model over the real wire: answers OpenAI chat completions by a rule, in small pieces."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ Rule = Callable[[dict[str, Any]], "str | Answer"]
 
 
 class Answer:
-    """How one request is answered: pieces of text, or deltas as they are; `hold` keeps the last one back
-    until it is set."""
+    """How one request is answered: pieces of text, or raw deltas; setting `hold` releases the last one."""
 
     def __init__(
         self,
@@ -34,7 +33,7 @@ class ChatServer(ThreadingHTTPServer):
         self.rule = rule
         self.requests: list[dict[str, Any]] = []
         self.left = threading.Event()
-        """Somebody hung up in the middle of a reply."""
+        """A client hung up in the middle of a reply."""
 
     @property
     def url(self) -> str:
@@ -83,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _wait(self, hold: threading.Event) -> None:
-        # Comments keep the line busy, so that one who hung up is noticed.
+        # Comments keep the connection busy, so that a client's hang-up is noticed.
         while not hold.wait(0.02):
             try:
                 self.wfile.write(b": still here\n\n")

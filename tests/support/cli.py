@@ -1,4 +1,4 @@
-"""What a run of the command left behind."""
+"""The result of a run of the command."""
 
 from __future__ import annotations
 

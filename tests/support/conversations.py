@@ -1,4 +1,4 @@
-"""Small conversations of our own, as the engine's messages."""
+"""Small conversations as the engine's messages."""
 
 from __future__ import annotations
 

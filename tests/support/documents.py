@@ -1,4 +1,4 @@
-"""Code blocks of the documents: what language, under which heading, whole or a fragment."""
+"""Code blocks in the documents: their language, their heading, and whether they are complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOCUMENTS = [
     *(ROOT / "web" / "packages").glob("*/README.md"),
 ]
 FRAGMENT = "<!-- fragment -->"
-"""Stands before a block that needs names from before it, or from the reader's own program."""
+"""Marks a block that needs names from earlier blocks or from the reader's own program."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The contract of an integration: a real agent goes through three times its window, and fails without us."""
+"""The contract of an integration: a real agent handles three times its window, and fails without Compact."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from support.strict_provider import ANSWER, PAGES, WINDOW, StrictProvider, page_
 
 
 def manager_for(window: int = WINDOW, **options: Any) -> CompactManager:
-    """A manager that believes in this window."""
+    """A manager with this window."""
     store = options.pop("store", None)
     config = CompactConfig(model="gpt-4o", max_context_tokens=window, **options)
     return CompactManager(config, None, store, MemoryArchive())
 
 
 class IntegrationContract:
-    """Subclass it with `run`: an agent of the framework that reads all pages; returns what it said last.
+    """Subclass it with `run`: an agent of the framework that reads all pages; returns its last message.
 
-    `manager` is None where the framework runs by itself.
+    `manager` is None if the framework runs without Compact.
     """
 
     def run(self, server: StrictProvider, manager: CompactManager | None) -> str:
@@ -53,5 +53,5 @@ class IntegrationContract:
         assert [self.cached(request) for request in requests[0]] == [self.cached(one) for one in requests[1]]
 
     def cached(self, request: dict[str, Any]) -> Any:
-        """What of a request the provider's cache goes by."""
+        """The part of a request that the provider's cache depends on."""
         return request.get("messages") or request.get("input") or request.get("contents")

@@ -1,4 +1,4 @@
-"""Rules as strangers word them, changes of rules, pairs that both stand, and talk that holds no rule."""
+"""Rules in unfamiliar wording, changes of rules, pairs that both stay valid, and text without any rule."""
 
 from __future__ import annotations
 

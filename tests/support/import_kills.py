@@ -1,7 +1,7 @@
-"""Kills an import at every boundary of its writes and looks at what is left: all of it or nothing.
+"""Kills an import at every boundary of its writes and checks what is left: all of it or nothing.
 
 Run as `python -m support.import_kills URL FOLDER`; prints one JSON object for each of the two doors, `compact
-import` and `/import` of the chat. Each run is a forked process with a session of its own.
+import` and `/import` of the chat. Each run is a forked process with its own session.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from compact.stores import open_store
 from support.store_kills import Boundaries
 
 COUNT = 251
-"""Several batches, and a question at the end, which the file does not answer."""
+"""Several batches, and an unanswered question at the end."""
 SAID = [{"role": ("user", "assistant")[n % 2], "content": f"message {n}"} for n in range(COUNT)]
 FILE = [{"role": "system", "content": "Be brief."}, *SAID]
 
@@ -50,7 +50,7 @@ def by_chat(url: str, session: str, file: Path) -> None:
 
 
 def left(url: str, session: str) -> list[Any]:
-    """Texts, system prompt, title and the question that waits."""
+    """Texts, system prompt, title and the pending question."""
     with open_store(url) as store:
         chat = TurnLog(CompactManager(CompactConfig(counter="chars4"), store=store), store, session)
         return [
@@ -65,7 +65,7 @@ def watch(boundary: Boundaries) -> None:
     before = ""
 
     def statement(connection: Any, cursor: Any, text: str, *_: Any) -> None:
-        # One row after another of the same kind leaves nothing new to be seen.
+        # Killing between two rows of the same kind would show nothing new.
         nonlocal before
         if text.startswith(("INSERT", "UPDATE", "DELETE")) and text != before:
             boundary()
@@ -80,7 +80,7 @@ def watch(boundary: Boundaries) -> None:
 def killed_everywhere(door: Door, url: str, file: Path) -> dict[str, Any]:
     states: list[list[Any]] = []
     number = 0
-    # Once without a kill: what this loads, no forked process has to load again.
+    # Once without a kill, so that forked processes need not import everything again.
     door(url, f"{door.__name__}-whole", file)
     while True:
         session = f"{door.__name__}-{number}"

@@ -16,7 +16,7 @@ TESTS = Path(__file__).parents[1]
 
 @contextmanager
 def held_elsewhere(url: str, session: str, seconds: float) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the lease within; kill it to see what happens then."""
+    """Another process that holds the lease inside the block; kill it to see what happens then."""
     process = subprocess.Popen(
         [sys.executable, "-m", "support.lease_holder", url, session, str(seconds)],
         cwd=TESTS,

@@ -1,7 +1,7 @@
-"""Line coverage that costs a few per cent: `pytest --coverage`.
+"""Line coverage that costs a few percent: `pytest --coverage`.
 
 A tracer slows down every call of every library; on Python 3.11 it doubles the time of a test. Instead, the
-package is compiled with a mark before each statement, which notes its line. Coverage.py makes the report,
+package is compiled with a mark before each statement, which records its line. Coverage.py creates the report,
 with the settings of `[tool.coverage]`. Workers send their lines to the controller; processes that a test
 starts are not measured.
 """
@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 MARKS = "__lines_run__"
-"""The name in a measured module of its marks: one for each line, true once the line has run."""
+"""The name of the marks in a measured module: one per line, true once the line has run."""
 
 
 class Marker(ast.NodeTransformer):
@@ -49,14 +49,14 @@ class Marker(ast.NodeTransformer):
 
 
 def _stays_first(statement: ast.stmt) -> bool:
-    """Docstrings and imports from the future allow nothing before them: the next mark notes them too."""
+    """Nothing may come before docstrings and future imports: the next mark covers them too."""
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
 def _entered(node: ast.AST) -> Iterator[ast.stmt]:
-    """An `except` and a `case` are no statements: their line has run when their block is entered."""
+    """`except` and `case` are not statements: their line has run once their block is entered."""
     if isinstance(node, ast.ExceptHandler):
         yield _mark(node, [node.lineno])
     elif isinstance(node, ast.match_case):
@@ -71,7 +71,7 @@ def _mark(place: ast.AST, lines: list[int]) -> ast.stmt:
 
 
 class MarkingLoader(SourceFileLoader):
-    """Compiles a module with its marks; never from or into the compiled files of ordinary runs."""
+    """Compiles a module with marks; never uses the bytecode files of ordinary runs."""
 
     def __init__(self, name: str, path: str, marks: dict[str, list[bool]]) -> None:
         super().__init__(name, path)
@@ -83,7 +83,7 @@ class MarkingLoader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         lines = self.get_data(self.path).count(b"\n") + 2
-        # The same marks where a test loads the module again.
+        # Keep the same marks if a test loads the module again.
         vars(module)[MARKS] = self._marks.setdefault(self.path, [False] * lines)
         super().exec_module(module)
 

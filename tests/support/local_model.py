@@ -1,6 +1,6 @@
 """The local chat model, started once for all tests that need a real one.
 
-It is far too small for good answers or summaries; it proves wire, overflow and cache, never quality.
+It is far too small for good answers or summaries: it tests wire format, overflow and cache, never quality.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def local_model() -> Iterator[LocalChatModel]:
-    # Not before coverage can measure it.
+    # Imported only after coverage can measure it.
     from compact.models.local import LocalChatModel, missing
 
     if problem := missing():

@@ -1,8 +1,8 @@
-"""How the long tests share the machine with the many short ones.
+"""How long tests share the machine with the many short ones.
 
 Tests that run whole programs, browsers, models or thousands of random sessions go first, so that the short
-ones fill the end evenly. Those that wait for another process take turns with those that compute, or all
-workers would wait at the same time. With several workers a file stays on one of them, and so do all files
+ones fill the end evenly. Tests that wait for another process alternate with those that compute; otherwise all
+workers would wait at the same time. With several workers, each file stays on one of them, and so do all files
 with a browser.
 """
 

@@ -1,7 +1,7 @@
 """A process with two stores on one file, while another process opens and closes it; then kill -9.
 
-Run as `python -m support.lost_locks sessions|traces PATH`. It says "ready" with both stores open, waits for a
-line, writes something that is acknowledged, says "written" and waits to be killed.
+Run as `python -m support.lost_locks sessions|traces PATH`. It prints "ready" with both stores open, waits for
+a line, writes something that is acknowledged, prints "written" and waits to be killed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Kills processes with two managers each, which share a database, and looks for what was acknowledged.
+"""Kills processes with two managers each on a shared database, and checks that acknowledged writes survive.
 
 Run as `python -m support.manager_kills URL FOLDER KILLS [SEED]`; prints one JSON object. In each round two
-processes, two managers each, take their own sessions and a common one further, and acknowledge every call
-that returned. Both are killed at a random moment. Then all that was acknowledged must be in the database,
-and no session may be busy for longer than its lease.
+processes with two managers each continue their own sessions and a shared one, and acknowledge every call that
+returned. Both are killed at a random moment. Then everything acknowledged must be in the database, and no
+session may be busy for longer than its lease.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from support.raw import Raw, assistant, user
 
 LEASE = 0.6
 SLACK = 0.5
-"""Seconds that a loaded machine may take to look again."""
+"""Seconds that a loaded machine may need to check again."""
 PROCESSES = 2
 FULL = 22
-"""Messages that a session begins with, so that it is soon compacted."""
+"""Messages that a session begins with, so that it is compacted soon."""
 ROUNDS_A_SESSION = 10
 
 
@@ -43,7 +43,7 @@ class ShortLease(SqlStore):
 
 @dataclass
 class Acknowledged:
-    """What calls that returned have promised, by session."""
+    """What the calls that returned have acknowledged, by session."""
 
     messages: dict[str, int] = field(default_factory=dict)
     records: dict[str, set[str]] = field(default_factory=dict)
@@ -67,13 +67,13 @@ class Acknowledged:
 
 
 def history(session: str, length: int) -> list[Raw]:
-    """The same for everybody who takes the session further."""
+    """The same for every process that continues the session."""
     said = [assistant, user]
     return [said[n % 2](f"{session} says {n}", 50) for n in range(1, length + 1)]
 
 
 def work(url: str, folder: Path, name: str, generation: int, pipe: int) -> None:
-    """Until it is killed."""
+    """Runs until it is killed."""
     signal.alarm(60)
     stores = [ShortLease(url) for _ in range(2)]
     managers = [CompactManager(settings(folder), EchoSummarizer(), store) for store in stores]
@@ -133,7 +133,7 @@ def killed(url: str, folder: Path, generation: int, seconds: float) -> str:
 
 
 def busy_for(store: SqlStore, sessions: list[str]) -> float:
-    """Seconds after which one of these sessions was still busy."""
+    """Seconds for which one of these sessions stayed busy."""
     began = time.monotonic()
     waiting, busy = list(sessions), 0.0
     while waiting and busy < 20 * LEASE:
@@ -142,7 +142,7 @@ def busy_for(store: SqlStore, sessions: list[str]) -> float:
             if granted:
                 waiting.pop()
                 continue
-        # When it was asked: on a busy machine the answer may take longer than the lease.
+        # The time of the request: on a busy machine the answer may take longer than the lease.
         busy = asked - began
         time.sleep(0.01)
     return busy
@@ -150,7 +150,7 @@ def busy_for(store: SqlStore, sessions: list[str]) -> float:
 
 def main(url: str, folder: Path, kills: int, seed: int = 1) -> None:
     os.fsync = lambda _: None
-    # Once here, so that no child has to import it all.
+    # Once here, so that no child has to import everything.
     with CompactManager(settings(folder / "warm"), EchoSummarizer(), ShortLease("sqlite://")) as manager:
         manager.preflight("warm", history("warm", 2 * FULL))
     chance, promised, problems, longest = random.Random(seed), Acknowledged(), [], 0.0

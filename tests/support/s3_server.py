@@ -1,6 +1,6 @@
-"""S3 servers on loopback for the archive tests: SeaweedFS stores for real, moto echoes headers.
+"""S3 servers on loopback for the archive tests: SeaweedFS really stores files, moto echoes headers.
 
-SeaweedFS runs with a KMS of its own, so that SSE-KMS is checked by what lies on its disk.
+SeaweedFS runs with its own KMS, so that SSE-KMS is checked by what is on its disk.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def free_ports(count: int) -> list[int]:
 
 @pytest.fixture(scope="session")
 def aws_environment() -> Iterator[None]:
-    """Credentials as boto3's default chain finds them, and nothing of the machine's own."""
+    """Credentials as boto3's default chain finds them, and nothing from the machine's own settings."""
     chosen = {
         "AWS_ACCESS_KEY_ID": ACCESS,
         "AWS_SECRET_ACCESS_KEY": SECRET,
@@ -121,19 +121,19 @@ def running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     finally:
-        # What it holds is thrown away, and an orderly stop of SeaweedFS takes half a minute.
+        # Its data is thrown away, and an orderly shutdown of SeaweedFS takes half a minute.
         process.kill()
         process.wait()
 
 
 def wait_for(attempt: Any, process: subprocess.Popen[bytes], log: Path, seconds: float = 60.0) -> None:
-    """Try until it works; a server that died or never answers fails the tests with its own words."""
+    """Try until it works; if the server dies or never responds, the tests fail with its own message."""
     last: Exception | None = None
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
         try:
             attempt()
-        except Exception as problem:  # Whatever a half-started server answers.
+        except Exception as problem:  # Whatever a half-started server responds.
             last = problem
             time.sleep(0.2)
         else:

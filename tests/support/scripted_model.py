@@ -13,7 +13,7 @@ Step = "str | Exception | Calls | Callable[[Sequence[Mapping[str, Any]]], Iterat
 
 
 class Calls:
-    """A reply that calls tools: (name, arguments) each; `text` is said before."""
+    """A reply that calls tools: (name, arguments) each; `text` comes before them."""
 
     def __init__(self, *calls: tuple[str, Mapping[str, Any]], text: str = "") -> None:
         self.calls, self.text = calls, text

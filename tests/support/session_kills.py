@@ -1,8 +1,8 @@
-"""Kills a process that uses a CompactSession at every boundary of its writes and looks at what is left.
+"""Kills a process that uses a CompactSession at every boundary of its writes and checks what is left.
 
-Run as `python -m support.session_kills FOLDER`; prints one JSON object. Each run is a forked process with
-databases of its own that ends by SIGKILL at the next boundary: around every writing statement and commit of
-the SDK's session and of the store, and around every archive write.
+Run as `python -m support.session_kills FOLDER`; prints one JSON object. Each run is a forked process with its
+own databases that ends by SIGKILL at the next boundary: around every writing statement and commit of the
+SDK's session and of the store, and around every archive write.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def exchange(name: str) -> list[Item]:
 
 CHUNKS = [exchange(f"e{number}") for number in range(9)]
 STEP = 3
-"""So many exchanges are added at once; twice the history is over the trigger then."""
+"""The number of exchanges added at once; twice the history is then over the trigger."""
 
 
 class Watched(sqlite3.Connection):
@@ -84,7 +84,7 @@ def session_on(
 
 
 async def scenario(session: CompactSession, acknowledged: Callable[[int], None]) -> list[Item]:
-    """Adds what is not there yet, looking at the view each time; a second run of it changes nothing."""
+    """Adds what is missing, reading the view each time; a second run changes nothing."""
     view: list[Item] = []
     for start in range(0, len(CHUNKS), STEP):
         have = len(await session.original_items())
@@ -145,7 +145,7 @@ async def _left(
 
 
 def main(folder: Path) -> None:
-    # What a killed process wrote is with the system already; the disk is not part of this.
+    # The system already has what a killed process wrote; the disk is not part of this.
     os.fsync = lambda _: None
     folder.mkdir(parents=True, exist_ok=True)
     database = Database(f"sqlite:///{folder / 'store.db'}")

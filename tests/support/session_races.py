@@ -1,4 +1,4 @@
-"""What one of two processes does that share a CompactSession: adds exchanges and looks at the view each time.
+"""One of two processes that share a CompactSession: adds exchanges and reads the view each time.
 
 Run as `python -m support.session_races FOLDER NAME`; waits for a line on its input, prints a JSON object.
 """

@@ -1,8 +1,8 @@
 """Reports, for every requirement id, how many tests prove it and whether they pass.
 
-A test names what it proves with `@pytest.mark.spec("S2.4")`, or `@pytest.mark.spec("S2.6", part="engine")`
-where the id has parts. `pytest -m spec --spec-report=PATH` writes one tab-separated line an id, then totals.
-Ids, parts and markers that do not fit the list stop the run: a typo must not read as a proof.
+A test names what it proves with `@pytest.mark.spec("S2.4")`, or `@pytest.mark.spec("S2.6", part="engine")` if
+the id has parts. `pytest -m spec --spec-report=PATH` writes one tab-separated line per id, then totals. Ids,
+parts and markers that are not in the list stop the run: a typo must not count as a proof.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Requirement:
     id: str
     parts: tuple[str, ...]
     note: str = ""
-    """What else has to be run, where not everything fits into one environment."""
+    """What else has to be run, if not everything fits into one environment."""
     outcomes: dict[tuple[str, str], bool] = field(default_factory=dict)
     """(part, test) to whether it passed."""
 
@@ -64,7 +64,7 @@ def read_ids(path: Path = IDS_FILE) -> dict[str, Requirement]:
 
 
 def claims(item: pytest.Item, known: dict[str, Requirement]) -> Iterator[tuple[str, str]]:
-    """The (id, part) pairs that a test says it proves; raises UsageError where the list says otherwise."""
+    """The (id, part) pairs that a test claims to prove; raises UsageError if the list says otherwise."""
     for marker in item.iter_markers(PROPERTY):
         part = marker.kwargs.get("part") or ""
         for name in marker.args:
@@ -78,12 +78,12 @@ def claims(item: pytest.Item, known: dict[str, Requirement]) -> Iterator[tuple[s
 
 
 class SpecReport:
-    """Collects outcomes where reports arrive: in the controller when tests run in parallel."""
+    """Collects outcomes where reports arrive: in the controller if tests run in parallel."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.requirements = read_ids()
-        # A run that is stopped or killed has no result; an earlier one must not stand for it.
+        # A stopped or killed run has no result; the report of an earlier run must not remain.
         path.unlink(missing_ok=True)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -1,4 +1,4 @@
-"""Standing rules as people word them, what takes them back, and sentences that only look like rules."""
+"""Standing rules as people word them, what revokes them, and sentences that only look like rules."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ NO_RULES = (
     "I'm not sure whether it should be ignored.",
 )
 
-# What was said first, and what the user said later instead.
+# What the user said first, and what replaced it later.
 TAKEN_BACK = (
     ("Answer in English.", "From now on, answer in French instead of English."),
     ("Keep each summary under 300 words.", "Keep each summary under 150 words."),

@@ -1,9 +1,9 @@
-"""Kills a compacting process at every boundary of its writes and looks at what is left.
+"""Kills a compacting process at every boundary of its writes and checks what is left.
 
 Run as `python -m support.store_kills URL ARCHIVE_FOLDER`; prints one JSON object. Each run is a forked
-process (a tenant of its own in the database) that ends by SIGKILL at the next boundary: around each
-writing statement, before and after each commit, before and after each archive write. Then the state must be
-wholly that before a write or wholly that after it, and the session must go on as if nothing had happened.
+process (its own tenant in the database) that ends by SIGKILL at the next boundary: around each writing
+statement, before and after each commit, before and after each archive write. Then the state must be entirely
+that before a write or entirely that after it, and the session must continue as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from compact.wiring import redactor_for
 from support.raw import Raw, assistant, pairs, user
 
 RESUMED = 3
-"""Every so many runs the session goes on: neighboring boundaries leave the same state."""
+"""After every RESUMED-th run the session continues: neighboring boundaries leave the same state."""
 HISTORY = [*pairs(16), user("the newest")]
 LATER = [*HISTORY, assistant("an answer"), user("one more"), *pairs(2, first=50), user("another")]
 LAST = [*LATER, assistant("the last answer"), user("the last question")]
 LENGTHS = {0, len(HISTORY), len(LATER), len(LAST)}
-"""How many messages the store may hold: an append is all or nothing."""
+"""How many messages the store may have: an append is all or nothing."""
 
 
 class Boundaries:
@@ -58,9 +58,9 @@ class Boundaries:
                 self()
 
         event.listen(engine, "before_cursor_execute", statement)
-        # A server may have done what it was told when the one who told it is gone.
+        # A server may complete a statement after the process that sent it is gone.
         event.listen(engine, "after_cursor_execute", statement)
-        # Before the commit reaches the database, and when it has returned.
+        # Before the commit reaches the database, and after it has returned.
         event.listen(engine, "commit", self)
         event.listen(engine, "checkin", self)
 
@@ -89,7 +89,7 @@ def manager_on(
 
 
 def scenario(manager: CompactManager) -> list[Raw]:
-    """Three appends, a compaction by overflow, one by hand; a second run of it changes nothing."""
+    """Three appends, a compaction by overflow and a manual one; a second run changes nothing."""
     manager.preflight("s", HISTORY)
     manager.preflight("s", LATER)
     if len(manager.records("s")) < 2:
@@ -123,7 +123,7 @@ def problems(store: SqlStore, root: Path) -> list[str]:
 
 
 def let_leases_end(store: SqlStore) -> None:
-    """As if the time of a lease had passed since its holder was killed."""
+    """Expire the leases, as if their time had passed since the holder was killed."""
     with store.database.writing() as connection:
         over = update(sessions).values(compacting_until=sessions.c.compacting_since)
         connection.execute(over.where(sessions.c.tenant == store.tenant))
@@ -158,7 +158,7 @@ def one_run(database: Database, folder: Path, number: int, expected: list[Raw] |
 
 
 def main(url: str, folder: Path) -> None:
-    # What a killed process wrote is with the system already; the disk is not part of this.
+    # The system already has what a killed process wrote; the disk is not part of this.
     os.fsync = lambda _: None
     database = Database(url)
     with SqlStore(database, "reference") as store:

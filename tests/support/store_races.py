@@ -1,4 +1,4 @@
-"""What a racing process runs; a spawned one has to be able to import it."""
+"""What a racing process runs, in a module that a spawned process can import."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from compact.testing.scripted import EchoSummarizer
 from support.raw import Desk, pairs, user
 
 OVER = [*pairs(40), user("the newest")]
-"""Twice the window of 2,000: no caller can do without the compaction."""
+"""Twice the window of 2,000: no caller can avoid the compaction."""
 
 
 class SlowSummarizer:
-    """Leaves the others time to come, and a mark for each call."""
+    """Gives the others time to arrive, and leaves a mark for each call."""
 
     def __init__(self, marks: Path) -> None:
         self._marks = marks

@@ -1,9 +1,8 @@
-"""A model server on loopback that refuses what the real ones refuse: broken prompts, and over-long ones.
+"""A model server on loopback that rejects what the real ones reject: broken prompts and overlong ones.
 
-It speaks OpenAI chat, OpenAI Responses and Anthropic Messages, whole and streamed, and Gemini whole. Its
-model reads page after page with a tool and then answers; which page is next is its own memory, so what a
-compaction leaves out of the prompt does not matter to it. What it got is in `requests`, what it refused in
-`refusals`.
+It supports OpenAI chat, OpenAI Responses and Anthropic Messages, whole and streamed, and Gemini whole. Its
+model reads page after page with a tool and then answers. It remembers the next page itself, so it does not
+matter what a compaction removes from the prompt. `requests` is what it received, `refusals` what it refused.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ ANSWER = "The keeper of page 7 was Keeper-119."
 
 
 def page_text(number: int) -> str:
-    """Some 500 tokens."""
+    """About 500 tokens."""
     filler = " ".join(f"At {hour:02d}:00 ship {number * 31 + hour} passed the lamp." for hour in range(40))
     return f"Page {number}: the keeper was Keeper-{number * 17}. {filler}"
 

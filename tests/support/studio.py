@@ -1,4 +1,4 @@
-"""The chat server on a real socket, with a model that follows a rule; and what clients see of it."""
+"""The chat server on a real socket, with a model that follows a rule, and what its clients see."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rule = Callable[[Sequence[Mapping[str, Any]]], Any]
 
 
 class RuleModel:
-    """Answers by a rule: text, or (tool name, arguments) for a call; `gate` holds replies back half-way."""
+    """Answers by a rule: text, or (tool name, arguments) for a call; `gate` holds replies halfway."""
 
     model = "gpt-4o"
     label = "a rule"
@@ -36,7 +36,7 @@ class RuleModel:
         self.reports_usage = True
         self.gate: threading.Event | None = None
         self.half = threading.Event()
-        """Set when a reply is half out."""
+        """Set when half of a reply has been sent."""
         self.end = FinishReason.STOP
 
     def stream(
@@ -71,7 +71,7 @@ class RuleModel:
 
 
 def config(**changes: Any) -> CompactConfig:
-    """A small window, so that compactions come soon; nothing is written beside the store."""
+    """A small window, so that compactions come soon; nothing is written outside the store."""
     settings = {
         "max_context_tokens": WINDOW,
         "archive": {"adapter": "none"},
@@ -91,7 +91,7 @@ def studio(
     summarizer: Any = None,
     **changes: Any,
 ) -> Iterator[httpx2.Client]:
-    """A client of a server of its own; `folder` is where its SQLite file goes, or a database URL."""
+    """A client of its own server; `folder` is where its SQLite file goes, or a database URL."""
     store = folder if isinstance(folder, str) else f"sqlite:///{folder}/studio.db"
     found = dict(models or {"gpt-4o": model or RuleModel()})
     catalog = Catalog(
@@ -126,7 +126,7 @@ def body_of(session: str, text: str) -> dict[str, Any]:
 
 
 def said(client: httpx2.Client, session: str, text: str) -> list[dict[str, Any]]:
-    """Send a message; all chunks of the reply."""
+    """Send a message; returns all chunks of the reply."""
     answer = client.post("/api/chat", json=body_of(session, text))
     assert answer.status_code == 200, answer.text
     return chunks(answer.text)

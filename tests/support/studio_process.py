@@ -1,4 +1,4 @@
-"""`compact studio` as a process of its own, with a model's API behind it, on SQLite or PostgreSQL."""
+"""`compact studio` as its own process, with a model's API behind it, on SQLite or PostgreSQL."""
 
 from __future__ import annotations
 

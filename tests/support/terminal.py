@@ -1,4 +1,4 @@
-"""`compact chat` in a real pseudo-terminal, its screen read as a person sees it."""
+"""`compact chat` in a real pseudo-terminal, with its screen read as a person sees it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from compact.repl.driving import is_unread
 
 PROMPT = "›"
 SECONDS = 60.0
-"""Patience for a busy machine; nothing waits this long where all is well."""
+"""Time for a busy machine; normally nothing waits this long."""
 
 
 class Terminal:
-    """Waits for what the screen shows, never for time to pass."""
+    """Waits for what the screen shows, never for a fixed time."""
 
     def __init__(self, child: pexpect.spawn, columns: int, rows: int) -> None:
         self.child = child
         self.screen = pyte.Screen(columns, rows)
-        # A terminal answers when it is asked where the cursor is.
+        # A terminal must respond to queries for the cursor position.
         self.screen.write_process_input = child.send
         self._stream = pyte.ByteStream(self.screen)
 
@@ -46,7 +46,7 @@ class Terminal:
         return next((line.strip() for line in reversed(self.screen.display) if line.strip()), "")
 
     def color_of(self, text: str) -> set[str]:
-        """The colors in which this text stands on the screen; the lowest place counts."""
+        """The colors of this text on the screen; the lowest occurrence counts."""
         for row in range(self.screen.lines - 1, -1, -1):
             column = self.screen.display[row].find(text)
             if column >= 0:
@@ -72,7 +72,7 @@ class Terminal:
         self.until(lambda: text in self.text, repr(text))
 
     def prompted(self, draft: str = "") -> None:
-        """Until it asks for the next message."""
+        """Wait until it asks for the next message."""
         line = f"{PROMPT} {draft}".rstrip()
         self.until(lambda: self.cursor_line == line and "ctx" in self.status, "the prompt")
 
@@ -82,9 +82,9 @@ class Terminal:
         self.child.send(text)
 
     def type_unread(self, text: str) -> None:
-        """Type while the program does not read: until the keys wait where it will find them.
+        """Type while the program does not read, and wait until the keys are queued for it.
 
-        The system takes them there in its own time, which may be after a reply that is let go right away.
+        The system may take a while to queue them, possibly until after a reply that is released immediately.
         """
         terminal = os.open(f"/proc/{self.child.pid}/fd/0", os.O_RDWR | os.O_NOCTTY)
         try:
@@ -102,7 +102,7 @@ class Terminal:
         self.type("\r")
 
     def say(self, text: str) -> str:
-        """Send a line and wait for the next prompt; returns what stands between the two."""
+        """Send a line and wait for the next prompt; returns what is between the two."""
         self.enter(text)
         self.prompted()
         lines = self.text.split("\n")
@@ -113,9 +113,9 @@ class Terminal:
         return "\n".join(lines[at + 1 : self.screen.cursor.y]).strip()
 
     def paste(self, *lines: str) -> str:
-        """Paste a block whose last line tells it from all others; send it and wait for the next prompt.
+        """Paste a block with a unique last line; send it and wait for the next prompt.
 
-        Returns all that the screen shows then.
+        Returns everything that the screen then shows.
         """
         self.type("\x1b[200~" + "\n".join(lines) + "\x1b[201~")
         self.until(lambda: self.cursor_line.endswith(lines[-1]), f"{lines[-1]!r} pasted")
@@ -124,12 +124,12 @@ class Terminal:
         return self.text
 
     def kill(self) -> None:
-        """As a closed window or a pulled plug would."""
+        """Kill it, as a closed window or a power cut would."""
         self.child.kill(signal.SIGKILL)
         self.child.wait()
 
     def ended(self) -> int:
-        """Until the process is over; its exit code."""
+        """Wait until the process ends; returns its exit code."""
         while self.child.isalive():
             with suppress(pexpect.TIMEOUT, pexpect.EOF):
                 self._stream.feed(self.child.read_nonblocking(65_536, timeout=0.2))
@@ -140,7 +140,7 @@ class Terminal:
 def chatting(
     folder: Path, *options: str, columns: int = 80, rows: int = 50, ready: bool = True, **environ: str
 ) -> Iterator[Terminal]:
-    """A chat in this folder, once its prompt is there."""
+    """A chat in this folder, once its prompt is shown."""
     keep = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     env = {
         **keep,
@@ -157,7 +157,7 @@ def chatting(
         dimensions=(rows, columns),
         timeout=SECONDS,
     )
-    # The terminal waits for what it typed to be on the screen; no need to sleep before each key too.
+    # The terminal waits until its typed text is on the screen; no need to sleep before each key too.
     child.delaybeforesend = None
     terminal = Terminal(child, columns, rows)
     try:
@@ -165,7 +165,7 @@ def chatting(
             terminal.prompted()
         yield terminal
     finally:
-        # `close(force=True)` allows the process a tenth of a second to die; a busy machine needs longer.
+        # `close(force=True)` gives the process a tenth of a second to die; a busy machine needs longer.
         if child.isalive():
             terminal.kill()
         child.close()

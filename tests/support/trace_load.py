@@ -1,6 +1,6 @@
-"""A trace service, its senders and its readers as processes of their own; used by a test and a benchmark.
+"""A trace service, its senders and its readers, each in its own process; for a test and a benchmark.
 
-Run as `python -m support.trace_load read URL COUNT SECONDS` it follows the stream until it has seen COUNT
+Run as `python -m support.trace_load read URL COUNT SECONDS`, it follows the stream until it has seen COUNT
 events and prints what it saw as JSON.
 """
 
@@ -29,7 +29,7 @@ class Service:
     process: subprocess.Popen[str]
 
     def memory(self, what: str = "VmRSS") -> float:
-        """MB that the process holds (VmRSS), or held at most (VmHWM)."""
+        """MB that the process uses (VmRSS), or its maximum so far (VmHWM)."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(what))
 
@@ -54,7 +54,7 @@ def service_process(database: Path, *options: str) -> Iterator[Service]:
 
 
 def event(number: int) -> dict[str, Any]:
-    """A span like those of the engine, some 300 bytes; its trace's spans hang below the first."""
+    """A span like the engine's, about 300 bytes; the spans of its trace are below the first."""
     first = number - number % SPANS_PER_TRACE
     started = 1_760_000_000_000 + number
     return {
@@ -104,7 +104,7 @@ def report(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def read(url: str, count: int, seconds: float, pause: float) -> dict[str, Any]:
-    """Follows from the beginning; `pause` seconds after each piece make it a slow reader."""
+    """Follows from the beginning; a `pause` in seconds after each piece makes it a slow reader."""
     seen = bytearray(count)
     twice = disorder = total = last = 0
     deadline = time.monotonic() + seconds

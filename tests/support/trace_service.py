@@ -15,7 +15,7 @@ from compact.server.traces import TraceSettings, serving
 
 @contextmanager
 def trace_service(database: Path, **changes: Any) -> Iterator[httpx2.Client]:
-    """A client of a service of its own; `base_url` is where that is."""
+    """A client of its own service; `base_url` is the service's address."""
     settings = TraceSettings(**{"port": 0, "database": database, **changes})
     with serving(settings) as url, httpx2.Client(base_url=url, timeout=30) as client:
         yield client

@@ -1,4 +1,4 @@
-"""Views, limits and sizes for tests of the deciding functions: one token a character, no overhead."""
+"""Views, limits and sizes for tests of the deciding functions: one token per character, no overhead."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIZES = Sizes(
 
 
 def view(messages: Sequence[Message]) -> list[Item]:
-    """Originals are numbered from 0; messages of ours have no position."""
+    """Originals are numbered from 0; our own messages have no position."""
     items = []
     position = 0
     for message in messages:

@@ -1,7 +1,7 @@
-"""HTTP servers on loopback that speak the wire formats of model providers, and misbehave on order.
+"""HTTP servers on loopback that use the wire formats of model providers, and misbehave on command.
 
-A server is given a script: one behavior for each request it is to get, in order. A request too many is
-answered with 599, which nobody retries, so an unexpected call shows.
+A server has a script: one behavior for each expected request, in order. An extra request gets a 599, which
+nobody retries, so an unexpected call is noticed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, script: Sequence[Behavior]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.connections = 0
-        """How many were ever made."""
+        """How many were ever opened."""
         self.received: list[Received] = []
         self.released = threading.Event()
         self._script = list(script)
@@ -82,7 +82,7 @@ class Server(ThreadingHTTPServer):
             )
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        pass  # clients that give up are what is being tested
+        pass  # Clients that give up are what is being tested.
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def garbage(handler: Handler) -> None:
 
 
 def hang(handler: Handler) -> None:
-    """Take the request and never answer."""
+    """Accept the request and never respond."""
     handler.server.released.wait(30)
 
 
@@ -136,7 +136,7 @@ def cut_body(handler: Handler) -> None:
 
 
 def events(*data: Any, named: bool = False) -> Behavior:
-    """A stream of server-sent events that ends when the connection does."""
+    """A stream of server-sent events that ends with the connection."""
 
     def answer(handler: Handler) -> None:
         begin_stream(handler, chunked=False)
@@ -148,7 +148,7 @@ def events(*data: Any, named: bool = False) -> Behavior:
 
 
 def dripping(raw: bytes, size: int = 1) -> Behavior:
-    """A stream in chunks of `size` bytes, cut wherever that falls."""
+    """A stream in chunks of `size` bytes, split anywhere."""
 
     def answer(handler: Handler) -> None:
         begin_stream(handler, chunked=True)
@@ -162,7 +162,7 @@ def dripping(raw: bytes, size: int = 1) -> Behavior:
 
 
 def then(*data: Any, silence: bytes | None = b"", named: bool = False) -> Behavior:
-    """A stream that stays open after these events: silent, or with a sign of life now and then.
+    """A stream that stays open after these events: silent, or with an occasional keep-alive.
 
     With `silence` None the connection breaks instead, in the middle of a chunk.
     """
@@ -186,7 +186,7 @@ def then(*data: Any, silence: bytes | None = b"", named: bool = False) -> Behavi
 
 
 def until_left(left: threading.Event, *data: Any) -> Behavior:
-    """Begin a stream, if there is something to send, and go on until whoever asked is gone."""
+    """Begin a stream, if there is something to send, and continue until the client is gone."""
 
     def answer(handler: Handler) -> None:
         if data:
@@ -195,7 +195,7 @@ def until_left(left: threading.Event, *data: Any) -> Behavior:
             handler.wfile.write(as_event(item))
         handler.wfile.flush()
         handler.close_connection = True
-        # Where something was left unread, the connection is reset instead of closed.
+        # If data is left unread, the connection is reset instead of closed.
         with suppress(ConnectionError):
             handler.connection.settimeout(30)
             handler.connection.recv(1)
@@ -274,7 +274,7 @@ class OpenAIWire:
         return events(*self.chunks(text), {"error": {"code": 503, "message": "Overloaded"}})
 
     def streamed(self, *deltas: Any, finish: str | None = "stop") -> list[Any]:
-        """The events of a reply made of these deltas, with usage and end mark."""
+        """The events of a reply made of these deltas, with usage and end marker."""
         last = [{"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}] if finish else []
         usage = {
             "prompt_tokens": 120,

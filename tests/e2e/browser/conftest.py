@@ -1,4 +1,4 @@
-"""One server and one browser for the tests of a file; a page of its own for every test."""
+"""One server and one browser for the tests of a file, and a new page for every test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.providers import providing
 from support.studio import RuleModel, config, studio
 
 
-# Not for the whole run: while Playwright runs, this thread has an event loop, and async tests start one.
+# Not for the whole run: Playwright gives this thread an event loop, and async tests start their own.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:

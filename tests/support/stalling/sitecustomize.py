@@ -1,6 +1,6 @@
-"""Makes a process stand still in the middle of a write, so that it can be killed just there.
+"""Makes a process stop in the middle of a write, so that it can be killed exactly there.
 
-Loaded by Python itself when this folder is on PYTHONPATH. `STALL_AT` names the place, and the file
+Python itself loads this when the folder is on PYTHONPATH. `STALL_AT` names the place, and the file
 `STALL_MARK` appears when it is reached.
 """
 
@@ -18,7 +18,7 @@ def stall() -> None:
 
 
 def in_commit_of(method: str, only: Any = lambda *args, **named: True) -> None:
-    """Stand still inside the database's commit of what this method of the store does."""
+    """Stop inside the database's commit of what this method of the store does."""
     from sqlalchemy import Engine, event
 
     from compact.stores.sql import SqlStore
@@ -34,7 +34,7 @@ def in_commit_of(method: str, only: Any = lambda *args, **named: True) -> None:
 
     def watched(self: Any, *args: Any, **named: Any) -> Any:
         if only(*args, **named):
-            inside.append(True)  # the next commit is its, even where it comes only after it has returned
+            inside.append(True)  # The next commit belongs to it, even if it comes after the return.
         return original(self, *args, **named)
 
     setattr(SqlStore, method, watched)
@@ -62,7 +62,7 @@ PLACES = {
     "commit of a trim": lambda: in_commit_of("commit"),
     "commit of a reply": lambda: in_commit_of(
         "append",
-        # An append of nothing only looks whether the session is still there.
+        # An empty append only checks whether the session still exists.
         lambda session, start, messages, **named: (
             start > 0 and bool(messages) and messages[-1].role.value == "assistant"
         ),

@@ -1,4 +1,4 @@
-"""Conversations on a store in memory or on a disk, with a model that follows a script."""
+"""Conversations on a store in memory or on disk, with a model that follows a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the command as a user would, in a folder of its own."""
+"""Runs the command as a user would, in its own folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small conversations of our own, and a summarizer that remembers what it is told to remember."""
+"""Small conversations, and a summarizer that keeps chosen words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILLER = "The harbor master walks along the quay and notes which boats came in w
 
 
 class Remembers:
-    """Keeps exactly these words of whatever it summarizes, if they are there."""
+    """Keeps exactly these words of what it summarizes, if they occur."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
@@ -55,7 +55,7 @@ def harbor(turns: int = 24) -> Line:
 
 
 def letters() -> Line:
-    """Two people who write to each other; questions about what they wrote."""
+    """Two people who write to each other, and questions about what they wrote."""
     messages = []
     for day in range(20):
         text = "i moved to a green house by the lake." if day == 2 else f"Day {day} was quiet."
@@ -73,7 +73,7 @@ def letters() -> Line:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Writer:
-    """Writes lines (objects, or raw text) as a JSONL file and gives its path."""
+    """Writes lines (objects, or raw text) to a JSONL file and returns its path."""
 
     def to_file(name: str, *lines: Any) -> Path:
         text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
@@ -111,7 +111,7 @@ def letters_case() -> Case:
 
 @pytest.fixture
 def configure() -> Callable[[str], CompactConfig]:
-    # Without a floor the scripted prose stands alone: what is measured is the measuring.
+    # Without a floor only the scripted prose remains: the test is about the measuring itself.
     return lambda preset: CompactConfig(preset=preset, counter="chars4", policy={"survival_floor": 0.0})
 
 

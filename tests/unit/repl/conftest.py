@@ -1,4 +1,4 @@
-"""A chat in this process, on a model that answers over the real wire."""
+"""A chat in this process, with a model that answers over the real wire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores of every kind, opened as often as a test likes."""
+"""Stores of every kind, opened as often as a test needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Opener = Callable[[], Any]
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def opened(request: pytest.FixtureRequest, new_database: Callable[[str], str]) -> Iterator[Opener]:
-    """Opens the same store again, as another process would; in memory there is only the one."""
+    """Opens the same store again, as another process would; in memory there is only one."""
     if request.param == "memory":
         store = MemoryStore()
         yield lambda: store
