@@ -172,6 +172,28 @@ def test_also_when_the_summarizer_does_not_say_what_came_from_tools() -> None:
         history += [assistant("yes"), *pairs(4, first=20), user("once more")]
 
 
+@pytest.mark.spec("S3.3", part="engine")
+def test_also_when_the_output_was_shortened_before_it_was_summarized() -> None:
+    """The summarizer reads the whole output, so the whole output shows what came from a tool."""
+    spoken = "Both tables take rows. The nightly import writes a line between two dates."
+    hidden = "Both tables take rows between a line and the nightly import writes two."
+    written = f"{LONG_ENOUGH}\n{hidden}"
+    summarizer = ScriptedSummarizer([LONG_ENOUGH, written])
+    desk = Desk("rolling", window=16_000, summarizer=summarizer, output_cap_pct=0.1)
+    asked, result = step(1, 40)
+    rows = ["the row was read and nothing is wrong with it"] * 100
+    result["content"] = "\n".join([*rows, *rows, hidden, *rows, *rows])
+    read = [user(f"{LONG_ENOUGH} {spoken}"), asked, result, assistant("done")]
+    newest = {"role": "user", "content": "Go on."}
+    history = [system(), *pairs(5), *read, user("Again."), *step(2, 40), assistant("ok"), newest]
+    shortened = next(m for m in desk.preflight(history) if m["role"] == "tool")
+    assert hidden not in shortened["content"]
+    out = desk.preflight([*history, assistant("yes"), *pairs(6, first=20), user("once more")])
+    assert any(hidden in one.text for message in summarizer.requests[1].messages for one in message.results)
+    roles = [message["role"] for message in out if hidden in (message["content"] or "")]
+    assert roles == ["assistant"]
+
+
 @pytest.mark.spec("S3.5", part="engine")
 def test_a_failed_summary_leaves_everything_and_the_turn_goes_on_with_a_warning() -> None:
     down = SummarizerError("the endpoint does not answer", retryable=True)

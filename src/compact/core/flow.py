@@ -276,7 +276,7 @@ def _summary_text(job: Job, summary: Summary) -> SummaryText:
     if job.policy.placement is not Placement.SYSTEM:
         return SummaryText(summary.text)
     # All of them, not only what it replaces: a summary made on the cached prompt saw the rest as well.
-    return split_summary(summary, job.items)
+    return split_summary(summary, [replace(item, message=_in_full(job, item)) for item in job.items])
 
 
 def _broken(job: Job, items: Sequence[Item]) -> str | None:
