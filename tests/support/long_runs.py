@@ -1,4 +1,4 @@
-"""How long tests share the machine with the many short ones.
+"""How the long tests share the machine with the many short ones.
 
 Tests that run whole programs, browsers, models or thousands of random sessions go first, so that the short
 ones fill the end evenly. Tests that wait for another process alternate with those that compute; otherwise all

@@ -3,8 +3,8 @@
     from compact.integrations.clients import wrap
     client = wrap(OpenAI())
 
-Works for `chat.completions`, `responses` and `messages`, synchronous, asynchronous and streaming. Where the
-provider says that a prompt is too long all the same, it is compacted hard and sent once more.
+Works for `chat.completions`, `responses` and `messages`, synchronous, asynchronous and streaming. If the
+provider still rejects a prompt for its length, it is compacted hard and sent once more.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def wrap(client: C, manager: CompactManager | None = None, session_id: SessionId
 
 
 def _wrapped(copy: Any, managers: _Managers, session_id: SessionId) -> Any:
-    """This client itself, and whatever copies are made of it."""
+    """Wrap this client itself, and all copies made of it."""
     is_async = type(copy).__name__.startswith("Async")
     for path in _DOORS:
         door = _door(copy, path)

@@ -41,7 +41,7 @@ class Rule:
     unless: str = ""
     """How a head begins that reveals nothing, for the standard engine."""
     until: str = ""
-    """The character that ends the head, if it does not occur again after the head's first three."""
+    """The character that ends the head, if it occurs only there after the head's first three characters."""
 
     @property
     def pattern(self) -> str:
