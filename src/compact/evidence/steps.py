@@ -36,7 +36,7 @@ _PATCHED = re.compile(
 )
 _LOOKS = re.compile(
     r"(?:grep|egrep|rg|sed|awk|cat|ls|find|head|tail|wc|pwd|tree|which|nl|sort|uniq|cut|echo|cd|"
-    r"git (?:log|status|diff|show|blame))\b"
+    r"git (?:log|status|diff|show|blame))(?!\S)"
 )
 _SIMPLE = re.compile(r"(?:[^;&|\n]|(?<=>)&)+")
 _ELSEWHERE = re.compile(r"[;&|\n]\s*cd\s")

@@ -57,6 +57,14 @@ def test_commands_that_only_show_are_not_what_was_done_and_a_test_run_stands_onc
     ]
 
 
+def test_a_program_whose_name_begins_like_one_that_shows_is_done() -> None:
+    messages: list[Raw] = [{"role": "user", "content": "Build the grammar and publish it."}]
+    messages += ran(1, "tree-sitter test", "2 failed, 3 passed")
+    messages += ran(2, "cut-release.sh --prod", "ok")
+    done = section(compact.summarize(messages, 600, counter="chars4").text, "Done")
+    assert "`tree-sitter test`" in done and "`cut-release.sh --prod`" in done
+
+
 def test_handles_of_cut_outputs_are_no_values() -> None:
     messages: list[Raw] = [{"role": "user", "content": "Look at the feed."}]
     note = "[Tool output shortened: 91,000 characters, recall r-0123456789 for all of it]"
