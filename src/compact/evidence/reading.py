@@ -34,7 +34,8 @@ _DIFF_BODY = re.compile(r"[-+ @\\]|diff --git |index |$")
 _NUMBERED = re.compile(r"[ \t]*\d{1,6}(?:[ \t]*[:|│\t]|[ \t]{2,})[ \t]*\S")
 _LOGGED = re.compile(
     r"[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]|\[?\d{1,2}:\d\d:\d\d\b|\[?(?:DEBUG|INFO|WARN|ERROR|FATAL|TRACE)\b|"
-    r"Traceback \(most recent|File \"|at (?:async )?\S+ ?\(|[$➜❯] \S|[{}\[\]();]+,?\s*$|\"[\w-]+\": )"
+    r"Traceback \(most recent|File \"|at (?:async )?\S+(?:\(| \([^()\n]+:\d+:\d+\))|[$➜❯] \S|"
+    r"[{}\[\]();]+,?\s*$|\"[\w-]+\": )"
 )
 _LABELED = re.compile(r"[ \t]*\[[^\[\]\n]{2,40}\][ \t]+\S")
 _SPEAKER = re.compile(r"[ \t]*(?:\[[^\[\]\n]{2,30}\][ \t]*)?([^\W\d_][\w .'-]{0,24}): ?\S")

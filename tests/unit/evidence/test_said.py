@@ -133,3 +133,10 @@ def test_a_stack_with_its_frames_is_shown_not_said() -> None:
     units = said_in(text, 0, "")
     assert [unit.context for unit in units if "readFileSync" in unit.value] == [SHOWN]
     assert "Find out why." in [unit.value for unit in units if unit.context != SHOWN]
+
+
+def test_places_and_times_with_a_note_are_said_not_frames_of_a_stack() -> None:
+    lines = ["at Hamburg (harbor) on Monday", "at Bremen (station) on Friday", "at noon (12:30)"]
+    units = said_in("\n".join(["We meet:", *lines]), 0, "")
+    assert not any(unit.context == SHOWN for unit in units)
+    assert [line for line in lines if not any(line in unit.value for unit in units)] == []
