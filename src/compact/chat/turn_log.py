@@ -118,6 +118,10 @@ class TurnLog:
             raise HistoryGone(self.id, self._end[0])
         if end == self._end or end[0] == 0:
             return False
+        self._load_again()
+        return True
+
+    def _load_again(self) -> None:
         waiting = self.turns[self._stored :]  # turns that the store did not take
         known, draft = self._stored, self.draft
         self._load()
@@ -125,16 +129,17 @@ class TurnLog:
         self.changed = True
         self.turns += waiting
         self.draft = draft  # A question that waits there belongs to the other door.
-        return True
 
     def catch_up_settings(self) -> None:
         """Read what another door has set in the meantime, such as a pin or a preset."""
-        before = set(self.settings.get("pins", ()))
+        before, cut = set(self.settings.get("pins", ())), self.settings.get("cut")
         if not self._remembered.catch_up():
             return
+        if self.settings.get("cut") != cut:
+            # Saying again what was left behind moves the end of the turns, not of the store's line.
+            self._load_again()
+            return
         self.head = list(self.settings.get("head", []))
-        self._cut_left_behind()
-        self._stored = min(self._stored, len(self.turns))
         pinned = set(self.settings.get("pins", ()))
         for position in before ^ pinned:
             if position < len(self.turns):

@@ -251,3 +251,19 @@ def test_a_question_in_the_place_of_an_import_waits_for_its_reply(
     list(conversation.send("unanswered"))
     again = make_chats(**options).open("s")
     assert (len(again.turns), again.draft) == (2, "unanswered")
+
+
+def test_what_another_door_says_again_after_leaving_it_behind_is_not_replaced(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    """Its words are those that the store's line still ends with, so the line does not show them."""
+    one = begun(make_chats([*replies(2), *replies(2)], **options), questions=2)
+    other = make_chats(["the last"], **options).open("s")
+    list(one.edit(0, "question 0"))
+    other.catch_up()
+    assert len(one.turns) == len(other.turns) == 2
+    list(one.send("question 1"))
+    list(other.send("and now"))
+    said = ["question 0", "reply 0", "question 1", "reply 1", "and now", "the last"]
+    assert [turn["content"] for turn in other.turns] == said
+    assert [turn["content"] for turn in make_chats(**options).open("s").turns] == said
