@@ -10,7 +10,7 @@ from threading import Event, Thread
 
 from compact.errors import StoreError
 from compact.ports import Threads
-from compact.server.gateway.wire import SESSION_PREFIX
+from compact.server.gateway.wire import is_own_session
 
 _log = logging.getLogger("compact")
 _DAY = 24 * 3600.0
@@ -50,7 +50,7 @@ def sweep(store: Threads, before: float) -> int:
     """Deletes some of the gateway's sessions unused since then; others in the database stay."""
     gone, last = 0, (before, "")
     while gone < _AT_A_TIME and (some := store.sessions(_AT_A_TIME, before=last)):
-        old = [thread.session_id for thread in some if thread.session_id.startswith(SESSION_PREFIX)]
+        old = [thread.session_id for thread in some if is_own_session(thread.session_id)]
         last = (some[-1].updated_at, some[-1].session_id)
         gone += sum(map(store.delete_session, old))
     return gone

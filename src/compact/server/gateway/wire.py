@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -36,8 +37,8 @@ ROUTES: Mapping[str, Api] = {
     "/v1/messages": MESSAGES,
     "/v1/messages/count_tokens": MESSAGES,
 }
-SESSION_PREFIX = "gateway-"
-"""Of the ids of the gateway's sessions."""
+is_own_session = re.compile("gateway-[0-9a-f]{32}").fullmatch
+"""Whether an id is one that `session_of` makes: people may name sessions of the same database."""
 _ANTHROPIC_KINDS = {
     401: "authentication_error",
     403: "permission_error",
@@ -102,7 +103,7 @@ def session_of(request: Request, named: str, *owners: str) -> str:
     first = next((one for one in request.messages if _role(one) == "user"), request.messages[0])
     begins = named or json.dumps(first, sort_keys=True, default=str)
     identity = "\0".join((request.api.format, begins, *owners))
-    return f"{SESSION_PREFIX}{blake2b(identity.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
+    return f"gateway-{blake2b(identity.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
 
 
 def _role(message: Any) -> Any:

@@ -36,6 +36,11 @@ def store_at(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Callab
     return made
 
 
+def own_id(number: int) -> str:
+    """As the gateway makes them."""
+    return f"gateway-{number:032x}"
+
+
 def names(store: Any) -> set[str]:
     return {thread.session_id for thread in store.sessions(1_000)}
 
@@ -44,22 +49,24 @@ def test_conversations_that_were_quiet_for_long_are_deleted(store_at: Any) -> No
     now = [1_000_000.0]
     store = store_at(lambda: now[0])
     for number in range(120):
-        store.put_session(f"gateway-{number}")
-    store.put_session("of the studio")
+        store.put_session(own_id(number))
+    by_people = {"of the studio", "gateway-notes"}
+    for name in by_people:
+        store.put_session(name)
     now[0] += 10 * DAY
-    store.put_session("gateway-new")
+    store.put_session(own_id(120))
     while sweep(store, now[0] - 9 * DAY):
         pass
-    assert names(store) == {"gateway-new", "of the studio"}
+    assert names(store) == {own_id(120), *by_people}
 
 
-@pytest.mark.parametrize(("days", "left"), [(30.0, {"gateway-new"}), (0.0, {"gateway-new", "gateway-old"})])
+@pytest.mark.parametrize(("days", "left"), [(30.0, {own_id(2)}), (0.0, {own_id(1), own_id(2)})])
 def test_a_gateway_sweeps_when_it_starts(store_at: Any, days: float, left: set[str]) -> None:
     ages = [31 * DAY, 29 * DAY]
     store = store_at(lambda: time.time() - ages[0])
-    store.put_session("gateway-old")
+    store.put_session(own_id(1))
     ages.pop(0)
-    store.put_session("gateway-new")
+    store.put_session(own_id(2))
     with sweeping(store, days):
         pass
     assert names(store) == left
