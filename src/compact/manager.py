@@ -161,9 +161,7 @@ class CompactManager:
         emitted. Arguments of a wrong type still raise an error.
         """
         call = Call(session_id, messages, tools, system, context, wait=wait)
-        if wait is not None or on_error != "raise":
-            # Else reading the call checks what there is to check.
-            _check(call, on_error)
+        _check(call, on_error)
         try:
             return self._run(call)
         except Exception as error:
