@@ -26,7 +26,7 @@ _OPENING_CHARS = 1_200
 _QUESTION_CHARS = 160
 _LONG_SENTENCE = 420
 _DATA = 100
-"""No word is longer: a run of so many characters is an encoded file or a dump."""
+"""No word is longer: more characters without a blank are an address, an encoded file or a dump."""
 _MOST_PIECES = 60
 """Units of one user message; a longer message keeps its head, its tail and the orders in between."""
 _FEW_WORDS = 4
@@ -128,6 +128,11 @@ def concluded_in(text: str, at: int, *, closes: bool) -> list[Evidence]:
     return [Evidence(EvidenceKind.CONCLUDED, value, at, "", rank) for value, rank in stated]
 
 
+def _is_data(flat: str, runs: Sequence[str]) -> bool:
+    """Whether encoded files and dumps take up most of it; a sentence may name one long address."""
+    return flat.isascii() and len(runs) < _FEW_WORDS * sum(len(run) > _DATA for run in runs)
+
+
 @remembered
 def _statements(text: str, closes: bool) -> tuple[tuple[tuple[str, float], ...], str]:
     """The sentences with their ranks, and the last question among them."""
@@ -142,8 +147,7 @@ def _statements(text: str, closes: bool) -> tuple[tuple[tuple[str, float], ...],
             flat = _BOLD.sub(r"\1", flat)
             runs = flat.split()
         flat = flat.strip("*")
-        is_data = len(flat) > _DATA and flat.isascii() and max(map(len, runs)) > _DATA
-        if len(flat) < 12 or flat[0] == "|" or is_data:
+        if len(flat) < 12 or flat[0] == "|" or (len(flat) > _DATA and _is_data(flat, runs)):
             continue
         rank = 1.3 if closes else 1.0
         if is_about(runs, "concludes"):

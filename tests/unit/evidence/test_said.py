@@ -101,6 +101,11 @@ def test_a_dump_is_nobodys_statement(dump: str) -> None:
     assert stated.value == "The lamp ships on Monday."
 
 
+def test_a_sentence_with_a_long_address_is_a_statement() -> None:
+    text = f"The cause is described at https://example.org/{'issues/' * 20}4711 in full."
+    assert [unit.value for unit in concluded_in(text, 2, closes=True)] == [text]
+
+
 def test_a_sentence_keeps_its_closing_quote() -> None:
     text = 'The page says "A server error occurred." It should say what failed. (See the log.) Odile knows.'
     assert [unit.value for unit in concluded_in(text, 2, closes=True)] == [
