@@ -356,9 +356,8 @@ class Choice:
 
 
 def _is_bare(unit: Evidence) -> bool:
-    """A number that says nothing without its sentence: 155, 7:30 or 15th, not 8443, 12.50 or $12."""
-    plain = unit.kind is EvidenceKind.NUMBER and not unit.value.strip("0123456789,:stndrh")
-    return plain and (":" in unit.value or sum(map(str.isdigit, unit.value)) < 4)
+    """A number that says nothing without its sentence: 155, 7:30 or 15th, not 12.50 or $12."""
+    return unit.kind is EvidenceKind.NUMBER and not unit.value.strip("0123456789,:stndrh")
 
 
 def _cost(unit: Evidence) -> int:

@@ -100,13 +100,6 @@ def test_a_list_of_bare_numbers_says_nothing_and_is_left_out() -> None:
     assert "12.50" in listed and "07:12" not in listed and "444" not in listed
 
 
-def test_a_number_of_four_digits_may_be_a_port_or_an_invoice() -> None:
-    messages: list[Raw] = [{"role": "user", "content": "Set up the proxy."}]
-    messages.append({"role": "assistant", "content": "Done.\n| listens on | 8443 |\n| tries | 443 |"})
-    listed = section(compact.summarize(messages, 400, counter="chars4").text, "Key entities")
-    assert "8443" in listed and " 443" not in listed
-
-
 def test_items_of_a_list_part_by_semicolons_and_sentences_as_they_are() -> None:
     said = ["North window for Renske", "The place is open.", "Brezel"]
     units = [Evidence(EvidenceKind.CONCLUDED, text, 3, "", 1.0) for text in said]
