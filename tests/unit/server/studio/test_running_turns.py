@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -179,10 +178,11 @@ def test_whoever_sees_the_end_of_a_reply_can_send_the_next_message(
     answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The end takes its time on the server; until it is over, the reply has none for its readers either."""
-    ending, close, turns = threading.Event(), Turn._ended, []
+    begun, ending, close, turns = threading.Event(), threading.Event(), Turn._ended, []
 
     def slowly(turn: Turn) -> None:
         turns.append(turn)
+        begun.set()
         assert ending.wait(20)
         close(turn)
 
@@ -191,8 +191,7 @@ def test_whoever_sees_the_end_of_a_reply_can_send_the_next_message(
         session = new_session(client)
         reply = pool.submit(said, client, session, "hello")
         try:
-            while not turns:
-                time.sleep(0.01)
+            assert begun.wait(20)
             shown = b"".join(turns[0].live._chunks)
         finally:
             ending.set()
