@@ -26,9 +26,7 @@ _RANGE = re.compile(r"\[m(\d+)-m(\d+)\]")
 _PIECES = re.compile(r"(?<=[.!?…:])\s+|;\s+(?=(?:[^`]*`[^`]*`)*[^`]*$)| :: | — | \((?=`)|”\s+“")
 _STEP = re.compile(r"^(?:tried to )?(?:edited|edit|wrote|write|ran|read|removed) ")
 _ENDING = re.compile(r" → (exit \d+)?(, its output shows a failure)?(failed)?$")
-_ANSWER = re.compile(
-    r"(?:(approved|refused|said yes|said no), )?asked in \[m(\d+)\]: (.+?)(?= — “| :: said by| :: -$)"
-)
+_ANSWER = re.compile(r"(?:(approved|refused|said yes|said no), )?asked in \[m(\d+)\]: (.+?)(?= — “)")
 _SAID_YES = re.compile(r"\W*(?:yes|yep|sure|ok|go|please|do|sounds|looks|that works|correct|perfect)", re.I)
 _SAID_NO = re.compile(r"\W*(?:no\b|nope|stop|cancel|not|don|wait|hold)", re.I)
 _FACTS = re.compile(
@@ -212,11 +210,10 @@ def problems(session: Session, line: str) -> list[str]:
 
 
 def _is_form(piece: str) -> bool:
-    """What is checked elsewhere: steps, counts, the fields of a ledger that say who or how it ended."""
+    """What is checked elsewhere: steps, counts, the field of a ledger that says how it ended."""
     return (
         piece in ("", "-", "rule", "returned", "failed")
-        or re.fullmatch(r"said by (?:user|assistant),?|exit \d+(?:, its output shows a failure)?", piece)
-        is not None
+        or re.fullmatch(r"exit \d+(?:, its output shows a failure)?", piece) is not None
         or re.match(r"(?:removed|reverted|(?:moved|copied) from \S+)$", piece) is not None
         or re.fullmatch(r"(?:\S+ )?(?:edited|wrote|removed)(?: \d+ times)?", piece) is not None
         or re.match(r"called \w+\(|test run$|failing test$", piece) is not None

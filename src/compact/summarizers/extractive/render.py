@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from compact.core.render import UNTRUSTED_HEADING, neutralize
 from compact.core.sentences import fold_sentences
@@ -63,7 +64,7 @@ def draft(picked: Sequence[Candidate], strategy: Strategy) -> Draft:
             _prose(parts, [part for part in _PROSE_LABELS if part not in under_headings], strategy.sentences)
         )
     for title, wanted in strategy.headings:
-        if strategy.ledger and Part.VALUES not in wanted:
+        if strategy.ledger and Part.CONCLUDED in wanted:
             lines = _ledger_lines([one for part in wanted for one in parts[part]])
         else:
             lines = [line for part in wanted for line in _lines(part, parts[part], strategy)]
@@ -245,23 +246,20 @@ def _untrusted(picked: Sequence[Candidate]) -> str:
 
 
 def _ledger_lines(picked: Sequence[Candidate]) -> list[str]:
-    lines: list[tuple[int, int, str]] = []
-    for one in picked:
-        unit, at = one.unit, one.unit.message
-        if unit.kind in WORDS:
-            why = neutralize(unit.context) if unit.context else "-"
-            shown = f"[m{at}] “{neutralize(unit.value)}” :: {why} :: said by user :: -"
-        elif unit.kind is EvidenceKind.CONCLUDED:
-            shown = f"[m{at}] {neutralize(unit.value)} :: - :: said by assistant :: -"
-        elif unit.context.startswith(FILE):
-            effect = _effect(unit)
-            shown = f"[m{at}] {neutralize(unit.value)} {effect} :: - :: - :: -"
+    """One line per message that states something and per step; a field that no message gives is a dash."""
+    stated = (one for one in picked if one.unit.kind is EvidenceKind.CONCLUDED)
+    by_message = groupby(stated, key=lambda one: one.unit.message)
+    lines = [(at, -1, f"[m{at}] {_joined(list(line))} :: - :: - :: -") for at, line in by_message]
+    for one in (one for one in picked if one.unit.kind is EvidenceKind.DONE):
+        unit, what = one.unit, neutralize(one.unit.value)
+        if unit.context.startswith(FILE):
+            effect, _, times = _effect(unit).partition(" ")
+            shown = f"{effect} {what} ({times})" if times else f"{effect} {what}"
+            ending = times and _cite_positions(_positions(unit))
         else:
+            shown = f"ran `{what}`" if unit.context.startswith(RAN) else f"called {what}"
             ending = unit.context.removeprefix(RAN).removeprefix(CALLED).removeprefix(PENDING).strip()
-            verb = "ran" if unit.context.startswith(RAN) else "called"
-            value = f"`{neutralize(unit.value)}`" if verb == "ran" else neutralize(unit.value)
-            shown = f"[m{at}] {verb} {value} :: - :: - :: {ending or '-'}"
-        lines.append((at, one.order, shown))
+        lines.append((unit.message, one.order, f"[m{unit.message}] {shown} :: - :: - :: {ending or '-'}"))
     return [shown for _, _, shown in sorted(lines)]
 
 

@@ -28,7 +28,7 @@ class Strategy:
     headings: tuple[tuple[str, tuple[Part, ...]], ...]
     shares: Shares = field(default_factory=Shares)
     ledger: bool = False
-    """One line per unit, `[m12] what :: why :: from what :: outcome`."""
+    """Decisions and steps one line each, `[m12] what :: why :: from what :: outcome`."""
     changes: bool = False
     """Files one by one, with a line of what was written."""
     sentences: int = 0
