@@ -34,6 +34,11 @@ class Group:
     stop: int
 
 
+def is_pinned(message: Message, roles: Sequence[Role]) -> bool:
+    """Whether an original may not change: it is protected, or its role is never pruned."""
+    return message.protected or message.role in roles
+
+
 def groups(messages: Sequence[Message]) -> list[Group]:
     """The messages as a list of groups without gaps."""
     found: list[Group] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from compact.core.boundaries import Group, GroupKind, groups, is_finished, turns
+from compact.core.boundaries import Group, GroupKind, groups, is_finished, is_pinned, turns
 from compact.core.view import Item
 from compact.model.message import MessageKind, Role
 from compact.model.policy import Policy, TurnUnit
@@ -73,7 +73,7 @@ class Layout:
         fixed = {
             index
             for index, item in enumerate(self.items)
-            if item.message.protected or (item.message.role in roles and not item.message.is_ours)
+            if not item.message.is_ours and is_pinned(item.message, roles)
         }
         if not fixed:
             return frozenset()

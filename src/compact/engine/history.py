@@ -46,6 +46,7 @@ class History:
         matcher: RecordMatcher,
         format: Format,
         possible: frozenset[str],
+        view: PromptView,
     ) -> None:
         self._store = store
         self._size_of = size_of
@@ -58,7 +59,7 @@ class History:
         self.caller = CallerList()
         self.base: Record | None = None
         """The record that the view begins with."""
-        self.view = PromptView()
+        self.view = view
         self.stored = 0
         """How many originals the store has."""
         self.has_originals = False

@@ -338,7 +338,8 @@ class Engine:
 
     def _result(self, now: Situation, outcome: Outcome) -> Prepared:
         limits, total = now.limits, now.history.view.total
-        if now.call.reason is None and limits.fixed + total > limits.budget:
+        # The end of a turn sends nothing yet: the next call compacts what it leaves.
+        if now.call.reason is not Reason.END_TURN and limits.fixed + total > limits.budget:
             raise self.reporter.hopeless(now, {"system_and_tools": limits.fixed, "conversation": total})
         return self._output.prepared(now, outcome)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compact.core.boundaries import is_beside_results
+from compact.core.boundaries import is_beside_results, is_pinned
 from compact.core.view import Item
 from compact.model.message import Message, MessageKind, Role
 
@@ -13,15 +13,16 @@ from compact.model.message import Message, MessageKind, Role
 class PromptView:
     """Items in the order in which they are sent. `push` appends, `replace` starts over."""
 
-    def __init__(self) -> None:
+    def __init__(self, pinned_roles: Sequence[Role]) -> None:
+        self._pinned_roles = pinned_roles
         self.replace([])
 
     def replace(self, items: list[Item]) -> None:
         self.items = items
         self.total = sum(item.tokens for item in items)
         self.user_turns = 0
-        """Turns that may still fold: protected ones never do."""
-        self.protected_tokens = 0
+        """Turns that may still fold: pinned ones never do."""
+        self.pinned_tokens = 0
         self.has_summary = False
         self.has_ours = False
         self.note: Message | None = None
@@ -48,9 +49,10 @@ class PromptView:
     def _count(self, item: Item, before: Item | None) -> None:
         message = item.message
         if message.kind is MessageKind.ORIGINAL:
-            if message.role is Role.USER and not message.protected:
+            if is_pinned(message, self._pinned_roles):
+                self.pinned_tokens += item.tokens
+            elif message.role is Role.USER:
                 self.user_turns += before is None or not is_beside_results(message, before.message)
-            self.protected_tokens += item.tokens if message.protected else 0
             return
         self.has_ours = True
         if message.kind is MessageKind.SUMMARY:

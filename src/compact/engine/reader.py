@@ -97,7 +97,14 @@ class Reader:
         found = self._sessions.get(session_id) if isinstance(session_id, str) else None
         if found is None:
             check_session(session_id)
-            made = Session(session_id, self.store, self.sizes, self._policy_key, self._provider)
+            made = Session(
+                session_id,
+                self.store,
+                self.sizes,
+                self._policy_key,
+                self._planner.policy.roles_never_prune,
+                self._provider,
+            )
             found = self._sessions.setdefault(session_id, made)
             while len(self._sessions) > _SESSIONS_KEPT:
                 self._sessions.pop(next(iter(self._sessions)))
@@ -218,7 +225,7 @@ class Reader:
             "tools_schema": tools[1],
             "messages": history.view.total,
         }
-        limits = self._limits(session, fixed, history.view.protected_tokens)
+        limits = self._limits(session, fixed, history.view.pinned_tokens)
         total = fixed + history.view.total
         leading = len(head.source), len(head.messages)
         return Situation(call, session, history, *leading, active, limits, total, breakdown, changed)

@@ -49,7 +49,7 @@ class Reporter:
     def floor(self, now: Situation) -> None:
         """Warn if what can never shrink reaches the trigger; raise an error if it exceeds the budget."""
         session, limits = now.session, now.limits
-        pinned = now.history.view.protected_tokens
+        pinned = now.history.view.pinned_tokens
         floor = limits.fixed + pinned
         if session.floor == (floor, limits.budget):
             return

@@ -18,6 +18,7 @@ from typing import Any
 from compact.core.view import START, links, own_id, own_key
 from compact.engine.caller_list import container_copy, objects_of, same
 from compact.engine.history import History
+from compact.engine.prompt_view import PromptView
 from compact.engine.record_matcher import RecordMatcher
 from compact.engine.size_cache import SizeCache
 from compact.engine.staging import Staged
@@ -26,7 +27,7 @@ from compact.engine.working_memory import WorkingMemory, originals_before_note
 from compact.errors import MalformedMessage, StoreError
 from compact.formats import recognized, still_in
 from compact.formats.recognition import ANY, narrow
-from compact.model.message import Message
+from compact.model.message import Message, Role
 from compact.model.plan import Limits
 from compact.model.record import ArchivedStep, Record, RecordKind, archived_step
 from compact.model.summary import Evidence
@@ -40,7 +41,13 @@ class Session:
     """Histories, calibration and notes of one session id. Guard with `lock`, never across a model call."""
 
     def __init__(
-        self, session_id: str, store: Store, sizes: SizeCache, policy_key: str = "", provider: str = ""
+        self,
+        session_id: str,
+        store: Store,
+        sizes: SizeCache,
+        policy_key: str,
+        pinned_roles: Sequence[Role],
+        provider: str,
     ) -> None:
         self.id = session_id
         self.lock = Lock()
@@ -58,6 +65,7 @@ class Session:
         self._store = store
         self._size_of = sizes.of_message
         self._policy_key = policy_key
+        self._pinned_roles = pinned_roles
         self._provider = provider
         self._histories: list[History] = []
         self._format: Format | None = None
@@ -331,7 +339,8 @@ class Session:
 
     def _new(self, format: Format, possible: frozenset[str]) -> History:
         matcher = RecordMatcher(self._store, self._policy_key, self._revoked, self.id)
-        return History(self._store, self._size_of, self._notes, matcher, format, possible)
+        view = PromptView(self._pinned_roles)
+        return History(self._store, self._size_of, self._notes, matcher, format, possible, view)
 
     def with_note(self, history: History, text: str) -> History:
         """Insert working memory as conversation: before an unanswered message or step, else at the end.
