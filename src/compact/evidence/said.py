@@ -129,8 +129,9 @@ def concluded_in(text: str, at: int, *, closes: bool) -> list[Evidence]:
 
 
 def _is_data(flat: str, runs: Sequence[str]) -> bool:
-    """Whether encoded files and dumps take up most of it; a sentence may name one long address."""
-    return flat.isascii() and len(runs) < _FEW_WORDS * sum(len(run) > _DATA for run in runs)
+    """Whether it is a bare name, or mostly encoded files and dumps; a sentence may name one long address."""
+    dumps = sum(len(run) > _DATA for run in runs) if len(flat) > _DATA else 0
+    return flat.isascii() and (len(runs) < 2 or len(runs) < _FEW_WORDS * dumps)
 
 
 @remembered
@@ -147,7 +148,7 @@ def _statements(text: str, closes: bool) -> tuple[tuple[tuple[str, float], ...],
             flat = _BOLD.sub(r"\1", flat)
             runs = flat.split()
         flat = flat.strip("*")
-        if len(flat) < 12 or flat[0] == "|" or (len(flat) > _DATA and _is_data(flat, runs)):
+        if len(flat) < 12 or flat[0] == "|" or _is_data(flat, runs):
             continue
         rank = 1.3 if closes else 1.0
         if is_about(runs, "concludes"):

@@ -95,6 +95,15 @@ def test_what_only_begins_like_json_is_read_as_it_is(text: str) -> None:
     assert len(concluded_in(text, 2, closes=True)) == 1
 
 
+def test_a_bare_name_is_no_statement() -> None:
+    text = "I read the refresh setting there.\n\nengine/settings.py\n\nThen I pass it on."
+    assert [unit.value for unit in concluded_in(text, 2, closes=True)] == [
+        "I read the refresh setting there.",
+        "Then I pass it on.",
+    ]
+    assert concluded_in("新しい設定は保存されて再起動後に読み込まれます。", 2, closes=True)
+
+
 @pytest.mark.parametrize("dump", ["[" * 100_000, "File=inline=1:" + "iVBORw0KGgoAAAANSUhEUg" * 20])
 def test_a_dump_is_nobodys_statement(dump: str) -> None:
     (stated,) = concluded_in(f"The lamp ships on Monday.\n{dump}", 2, closes=True)
