@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,8 @@ from compact.model.message import (
     Usage,
 )
 from compact.model.record import Cleared, Injected
+from compact.stores.memory import MemoryStore
+from compact.stores.sql import SqlStore
 from compact.testing.scripted import ScriptedSummarizer
 from support.raw import (
     LONG_ENOUGH,
@@ -297,12 +300,18 @@ def test_a_prune_runs_at_the_end_of_a_turn_whatever_the_usage() -> None:
 
 
 @pytest.mark.spec("S2.10")
-def test_a_summary_is_made_from_outputs_that_were_cleared_before() -> None:
-    desk = Desk("agent", window=20_000, output_reserve=100)
+@pytest.mark.parametrize("adopts", [False, True])
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_a_summary_is_made_from_outputs_that_were_cleared_before(
+    store: str, adopts: bool, tmp_path: Path
+) -> None:
+    """Also for a caller that continues with the returned list, which holds only placeholders for them."""
+    kept = SqlStore(f"sqlite:///{tmp_path / 'sessions.db'}") if store == "sqlite" else MemoryStore()
+    desk = Desk("agent", window=20_000, output_reserve=100, store=kept)
     history = run_of_turns([600] * 18, [user("the last", 6), assistant("done", 6)])
-    cleared = results_of(desk.manager.end_turn("s", history))
-    assert any(text.startswith(CLEARED_TEXT) for text in cleared.values())
-    desk.manager.manual_compact("s", history)
+    pruned = desk.manager.end_turn("s", history)
+    assert any(text.startswith(CLEARED_TEXT) for text in results_of(pruned).values())
+    desk.manager.manual_compact("s", pruned if adopts else history)
     request = desk.summarizer.requests[-1]
     seen = {result.call_id: result.text for message in request.messages for result in message.results}
     assert seen and seen.items() <= results_of(history).items()

@@ -173,7 +173,8 @@ def test_also_when_the_summarizer_does_not_say_what_came_from_tools() -> None:
 
 
 @pytest.mark.spec("S3.3", part="engine")
-def test_also_when_the_output_was_shortened_before_it_was_summarized() -> None:
+@pytest.mark.parametrize("adopts", [False, True])
+def test_also_when_the_output_was_shortened_before_it_was_summarized(adopts: bool) -> None:
     """The summarizer reads the whole output, so the whole output shows what came from a tool."""
     spoken = "Both tables take rows. The nightly import writes a line between two dates."
     hidden = "Both tables take rows between a line and the nightly import writes two."
@@ -186,9 +187,12 @@ def test_also_when_the_output_was_shortened_before_it_was_summarized() -> None:
     read = [user(f"{LONG_ENOUGH} {spoken}"), asked, result, assistant("done")]
     newest = {"role": "user", "content": "Go on."}
     history = [system(), *pairs(5), *read, user("Again."), *step(2, 40), assistant("ok"), newest]
-    shortened = next(m for m in desk.preflight(history) if m["role"] == "tool")
+    first = desk.preflight(history)
+    shortened = next(m for m in first if m["role"] == "tool")
     assert hidden not in shortened["content"]
-    out = desk.preflight([*history, assistant("yes"), *pairs(6, first=20), user("once more")])
+    out = desk.preflight(
+        [*(first if adopts else history), assistant("yes"), *pairs(6, first=20), user("once more")]
+    )
     assert any(hidden in one.text for message in summarizer.requests[1].messages for one in message.results)
     roles = [message["role"] for message in out if hidden in (message["content"] or "")]
     assert roles == ["assistant"]

@@ -44,7 +44,7 @@ from compact.model.message import Message, MessageKind, Role, make
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Mode, Plan
 from compact.model.policy import Placement, Rest
-from compact.model.record import Cleared, Injected, Record
+from compact.model.record import Injected, Record
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 
 Flow = Generator[Need, Any, Outcome]
@@ -202,7 +202,7 @@ def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) 
     span = [item for item in replaced if item.position is not None and not is_empty_failure(item.message)]
     previous = previous_summary(replaced)
     request = SummaryRequest(
-        messages=tuple(_in_full(job, item) for item in span),
+        messages=tuple(job.in_full(item) for item in span),
         prompt="",
         max_tokens=allowance,
         strategy=strategy,
@@ -217,12 +217,6 @@ def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) 
     if sent is None or job.sizes.of_text(request.prompt) + allowance > sent.room:
         return request
     return replace(request, prefix_messages=sent.messages, prefix_tools=sent.tools, prefix_system=sent.system)
-
-
-def _in_full(job: Job, item: Item) -> Message:
-    """A message with the outputs that were cleared or shortened meanwhile; nobody has summarized them yet."""
-    original = job.original_at(item.entry.position) if isinstance(item.entry, Cleared) else None
-    return item.message if original is None else original
 
 
 def previous_summary(items: Sequence[Item]) -> str | None:
@@ -276,7 +270,7 @@ def _summary_text(job: Job, summary: Summary) -> SummaryText:
     if job.policy.placement is not Placement.SYSTEM:
         return SummaryText(summary.text)
     # All of them, not only what it replaces: a summary made on the cached prompt saw the rest as well.
-    return split_summary(summary, [replace(item, message=_in_full(job, item)) for item in job.items])
+    return split_summary(summary, [replace(item, message=job.in_full(item)) for item in job.items])
 
 
 def _broken(job: Job, items: Sequence[Item]) -> str | None:

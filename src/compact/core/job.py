@@ -102,5 +102,7 @@ class Job:
     """A summary that was made before the compaction was due."""
     has_system: bool = True
     """Whether system messages are allowed among the others; else ours is sent as the user's."""
+    in_full: Callable[[Item], Message] = lambda item: item.message
+    """The message before outputs of it were cleared or shortened, if that is still known."""
     embedded_fallback: bool = False
     """Whether the embedded summarizer follows the one that is called first."""

@@ -13,6 +13,7 @@ from compact.core.flow import compaction, draft
 from compact.core.job import Job, SentPrompt
 from compact.core.recording import system_messages
 from compact.core.view import Item
+from compact.engine.cleared_originals import ClearedOriginals
 from compact.engine.drivers import NeedLease
 from compact.engine.history import History
 from compact.engine.ledgers import Ledgers
@@ -280,9 +281,10 @@ class Engine:
     def job(self, now: Situation) -> Job:
         """What a compaction of this history can see."""
         history, session = now.history, now.session
+        items = tuple(history.view.items)
         return Job(
             session_id=session.id,
-            items=tuple(history.view.items),
+            items=items,
             length=history.length,
             source_at=history.source_at,
             original_at=history.original_at,
@@ -306,6 +308,7 @@ class Engine:
             archived=session.archived(history),
             system=system_messages(now.session.prompt.head.messages, now.call.system),
             has_system=history.format.provider != "anthropic" and getattr(history.format, "has_system", True),
+            in_full=ClearedOriginals(self.store, session.id, history, items).in_full,
             embedded_fallback=self._embedded_fallback,
         )
 

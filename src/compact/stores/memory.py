@@ -78,10 +78,11 @@ class MemoryStore:
 
     def originals(self, session_id: str, start: int = 0, stop: int | None = None) -> Iterator[Message]:
         session = self._sessions.get(session_id)
-        line = list(session.line) if session is not None else []
-        for original in line:
-            if original.position >= start and (stop is None or original.position < stop):
-                yield original.message
+        line = session.line if session is not None else []
+        first = line[0].position if line else 0
+        end = None if stop is None else max(0, stop - first)
+        for original in line[max(0, start - first) : end]:
+            yield original.message
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
         return {key: self._by_key[key] for key in keys if key in self._by_key}
