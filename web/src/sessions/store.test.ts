@@ -62,6 +62,14 @@ describe("answers that come late", () => {
     expect(sessionById("gone")).toBeUndefined();
     expect(sessionById("fresh")).toBeDefined();
   });
+  it("show a session that somebody created again after this page deleted it", async () => {
+    rememberSession(session({ id: "again" }));
+    serve({});
+    expect(await deleteSession("again")).toBe(true);
+    serve({ "GET /api/sessions": { sessions: [session({ id: "again", title: "New" })], next_cursor: null } });
+    await refreshSessions();
+    expect(sessionById("again")?.title).toBe("New");
+  });
 });
 
 it("counts a session as unread from the first message that no screen showed", () => {

@@ -159,7 +159,8 @@ export async function patchSession(id: string, change: Partial<Session>): Promis
 export async function deleteSession(id: string): Promise<boolean> {
   try {
     await api.delete(sessionPath(id));
-    changed.set(id, Infinity); // no answer that is still on its way brings it back
+    // No answer that is still on its way brings it back. A later one may: somebody created it again.
+    changed.set(id, performance.now());
     setState((state) => ({ sessions: state.sessions.filter((session) => session.id !== id) }));
     return true;
   } catch (error) {

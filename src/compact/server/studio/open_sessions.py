@@ -35,6 +35,9 @@ class OpenSession:
     """What the store showed of it when it was opened: it is reopened only if that has changed."""
     weight: Weight = field(default_factory=Weight)
 
+    def compaction_ended(self) -> None:
+        self.compaction = None
+
     @property
     def streaming(self) -> bool:
         return self.turn is not None and not self.turn.live.done

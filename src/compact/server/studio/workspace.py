@@ -236,20 +236,19 @@ class Workspace:
             self._refuse_busy(entry)
             claimed = Work(secrets.token_hex(6), compacts=True)
             await self._claim(await self._sessions.same(entry), claimed)
-            entry.compaction = asyncio.ensure_future(self._compacted(entry, claimed, work))
+            running = entry.compaction = asyncio.ensure_future(self._compacted(entry, claimed, work))
+            running.add_done_callback(lambda _: entry.compaction_ended())
             try:
                 # A client that leaves does not end it; only `cancel` does.
-                return await asyncio.shield(entry.compaction)
+                return await asyncio.shield(running)
             except asyncio.CancelledError:
-                if entry.compaction.cancelled():
+                if running.cancelled():
                     # One that was canceled before its first step did not end its claim.
                     await self._release(entry.conversation.id, claimed)
                     raise Problem(
                         409, "cancelled", "The compaction was cancelled. The session is unchanged."
                     ) from None
                 raise
-            finally:
-                entry.compaction = None
 
     async def _compacted(self, entry: OpenSession, claimed: Work, work: Callable[[Conversation], Any]) -> Any:
         conversation, presence = entry.conversation, self.presence
@@ -282,14 +281,18 @@ class Workspace:
         return True
 
     async def close(self, seconds: float) -> None:
-        """Let open turns finish; park those that take longer: what arrived so far is kept."""
-        turns = [entry.turn for entry in self._sessions.all() if entry.streaming and entry.turn is not None]
-        if turns:
-            await asyncio.wait({turn.task for turn in turns if turn.task is not None}, timeout=seconds)
+        """Let turns and compactions finish. Of a reply that takes longer, what arrived so far is kept; a
+        compaction that does is canceled."""
+        open_now = list(self._sessions.all())
+        turns = [entry.turn for entry in open_now if entry.streaming and entry.turn is not None]
+        compactions = [entry.compaction for entry in open_now if entry.compaction is not None]
+        replies = [turn.task for turn in turns if turn.task is not None]
+        if replies or compactions:
+            await asyncio.wait({*replies, *compactions}, timeout=seconds)
             await asyncio.gather(*(turn.stop() for turn in turns))
-        for task in self._tasks:
+        for task in (*self._tasks, *compactions):
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, *compactions, return_exceptions=True)
         await asyncio.to_thread(self.chats.close)
 
     @property

@@ -123,6 +123,31 @@ def test_a_compaction_that_is_cancelled_before_its_first_step_leaves_the_session
     run(store, act)
 
 
+def test_a_compaction_whose_client_left_still_keeps_others_out(store: MemoryStore) -> None:
+    async def act(workspace: Workspace) -> None:
+        go_on, begun = asyncio.Event(), asyncio.Event()
+
+        async def held(conversation: Conversation) -> None:
+            begun.set()
+            await go_on.wait()
+
+        entry = await workspace._sessions.opened("s")
+        leaving = asyncio.ensure_future(workspace.compacting("s", held))
+        await begun.wait()
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        running = entry.compaction
+        assert running is not None
+        with pytest.raises(Problem, match="being optimized"):
+            await workspace.begin("s", lambda conversation: conversation.send("more"))
+        go_on.set()
+        await running
+        assert entry.compaction is None and holder(store) is None
+
+    run(store, act)
+
+
 def test_a_conversation_is_read_again_only_where_the_stored_session_changed(store: MemoryStore) -> None:
     def turns(conversation: Conversation) -> int:
         return len(conversation.turns)
