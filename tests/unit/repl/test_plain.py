@@ -132,6 +132,10 @@ def test_a_message_has_one_number_everywhere_whether_a_system_prompt_stands_befo
         assert "--- message 0, user" in compact("recall", session, "anchor").out
 
 
+def test_stats_names_the_turns_where_turns_decide(chat: Chat) -> None:
+    assert "Compaction after 6 turns, or at " in chat("--preset", "rolling", given="/stats\n").out
+
+
 def test_stats_plan_trace_and_the_rest_have_figures_for_programs(chat: Chat) -> None:
     commands = "/stats /plan /trace /model /preset /summary /sessions /help".split()
     lines = ["hello", *commands, "/recall hello", "/help stats"]

@@ -4,6 +4,7 @@ import { isRunning } from "../context/compaction";
 import { ErrorBanner } from "../context/error-banner";
 import { Panel, type PanelTab } from "../context/panel";
 import { StatusRow } from "../context/status-row";
+import { foldTurns } from "../context/trigger";
 import { UsageBar } from "../context/usage-bar";
 import { useUsage } from "../context/usage";
 import { BUSY_TEXT } from "../lib/api";
@@ -183,7 +184,7 @@ export function ChatPage({ session, header }: Props) {
       <div className="flex min-w-0 flex-1 flex-col">
         {header}
         <section aria-label="Context" className="flex-none border-b border-line px-3.5 pb-3 md:px-5">
-          <UsageBar usage={usage} draftUsage={draftUsage} compacting={running && !rolling} />
+          <UsageBar usage={usage} draftUsage={draftUsage} compacting={running && !rolling} turns={foldTurns(session.policy)} />
           {!wide && (
             <button type="button" className="sr-only focus:not-sr-only" onClick={() => setTab("context")}>Open the context panel</button>
           )}

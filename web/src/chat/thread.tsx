@@ -184,8 +184,9 @@ export function Thread(props: Props) {
           })}
         </div>
       </div>
+      {/* On ground of its own: buttons on top of text hide half a word. */}
       {(away || canReturn) && (
-        <div className="pointer-events-none absolute inset-x-0 bottom-3 flex justify-center gap-2">
+        <div className="pointer-events-none absolute right-4 bottom-0 left-0 flex justify-center gap-2 bg-linear-to-t from-surface from-65% to-transparent pt-5 pb-1.5">
           {canReturn && (
             <Button
               small

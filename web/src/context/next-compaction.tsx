@@ -7,6 +7,7 @@ import { patchSession, useSessions } from "../sessions/store";
 import { Button, LinkButton } from "../ui/button";
 import { Select } from "../ui/select";
 import { showToast } from "../ui/toasts";
+import { foldTurns } from "./trigger";
 
 /** The numbers of a policy that people change, by the names the policy has. */
 const KEEP_FIELDS = ["keep_first_turns", "keep_recent_turns", "keep_recent_messages", "keep_tool_io_pairs"];
@@ -72,6 +73,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
   const body = { now: true, ...(changed ? settings : {}) };
   const { plan, problem } = usePlan(session.id, body, usage?.tokens);
 
+  const turns = foldTurns(policy);
   const trigger = changes.trigger_pct ?? (policy?.trigger_pct as number | undefined);
   const change = (name: string, value: number) => {
     setEdited(preset);
@@ -93,7 +95,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
     <div>
       {usage && (
         <p className="mb-2 text-dense text-text-2">
-          At {count(usage.trigger)} tokens, {percent(usage.trigger / usage.window)} of the window.
+          {turns === null ? "At" : `After ${turns} turns, or at`} {count(usage.trigger)} tokens, {percent(usage.trigger / usage.window)} of the window.
         </p>
       )}
       <div className="grid gap-1 text-dense">
@@ -101,7 +103,7 @@ export function NextCompaction({ session, usage }: { session: Session; usage: Us
           <span>Preset</span>
           <Select label="Compaction preset" value={preset} options={presets.map((entry) => ({ value: entry.name, label: entry.name }))} onChange={(name) => { setEdited(name); setChanges({}); }} />
         </div>
-        {trigger !== undefined && (
+        {trigger !== undefined && turns === null && (
           <label className="flex items-center justify-between gap-2">
             <span>Trigger, % of the window</span>
             <input type="number" min={1} max={100} value={Math.round(trigger * 100)} className={input} onChange={(event) => change("trigger_pct", Number(event.target.value) / 100)} />

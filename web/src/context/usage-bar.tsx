@@ -87,9 +87,11 @@ interface Props {
   usage: Usage | undefined;
   draftUsage?: Usage | null;
   compacting?: boolean;
+  /** Where turns decide, not size: after how many. */
+  turns?: number | null;
 }
 
-export function UsageBar({ usage, draftUsage = null, compacting = false }: Props) {
+export function UsageBar({ usage, draftUsage = null, compacting = false, turns = null }: Props) {
   if (!usage) {
     return (
       <div className="h-[43px]">
@@ -127,8 +129,8 @@ export function UsageBar({ usage, draftUsage = null, compacting = false }: Props
           </span>
         )}
         <span className={`ml-auto text-meta whitespace-nowrap text-text-3 ${note || !usage.exact ? "hidden md:inline" : ""}`}>
-          Compacts at {percent(triggerShare(usage))}
-          {!note && toGo > 0 && <span className="hidden md:inline"> · {count(toGo)} tokens to go</span>}
+          {turns === null ? `Compacts at ${percent(triggerShare(usage))}` : `Compacts after ${turns} turns`}
+          {!note && turns === null && toGo > 0 && <span className="hidden md:inline"> · {count(toGo)} tokens to go</span>}
         </span>
       </div>
       <Strip usage={usage} draft={draft} />

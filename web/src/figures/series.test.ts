@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Figures, FigureTurn } from "../lib/types";
-import { axis, csv, marks, runningCost, runningCostWithout, sizeSentence, spread, wouldStop } from "./series";
+import { axis, csv, marks, runningCost, runningCostWithout, sizeSentence, spread, stopLabel, wouldStop } from "./series";
 
 const turn = (index: number, tokens: number, without: number, more: Partial<FigureTurn> = {}): FigureTurn => ({
   turn: index, position: index * 2, at: index, tokens, tokens_without: without, cost: 0.1, cached_tokens: 0, compaction: null, ...more,
@@ -13,6 +13,12 @@ describe("figures", () => {
     expect(wouldStop(turns, 100)).toBe(2);
     expect(wouldStop(turns, 1000)).toBeNull();
     expect(sizeSentence(figures, 100)).toBe("1 compaction kept a session of 3 replies inside its window, which it would have left at reply 3.");
+  });
+  it("puts words at that point where they cover no others", () => {
+    expect(stopLabel(1150, 342, 1330)).toEqual({ side: "left", above: false });
+    expect(stopLabel(295, 79, 343)).toEqual({ side: "left", above: true });
+    expect(stopLabel(700, 342, 1330)).toEqual({ side: "right", above: false });
+    expect(stopLabel(360, 342, 1330)).toEqual({ side: "right", above: true });
   });
   it("adds costs up, with and without", () => {
     expect(runningCost(turns).at(-1)).toBeCloseTo(0.3);

@@ -44,6 +44,16 @@ export function replyOf(turns: FigureTurn[], record: { step: number; created_at:
 }
 
 /** The first reply that would not have fitted without compaction. */
+const WINDOW_LABEL_WIDTH = 96;
+const STOP_LABEL_WIDTH = 140;
+
+/** Where "would have stopped here" stands: beside its point, and above the window's own label if it would cover that. */
+export function stopLabel(x: number, left: number, right: number): { side: "left" | "right"; above: boolean } {
+  const side = x > (left + right) / 2 ? "left" : "right";
+  const begins = side === "left" ? x - STOP_LABEL_WIDTH : x;
+  return { side, above: begins < left + WINDOW_LABEL_WIDTH };
+}
+
 export function wouldStop(turns: FigureTurn[], window: number): number | null {
   const index = turns.findIndex((turn) => turn.tokens_without > window);
   return index < 0 ? null : index;

@@ -1,9 +1,8 @@
 import type { CompactionRecord, Figures, Usage } from "../lib/types";
 import { Legend, path, Plot } from "./plot";
-import { axis, marks, sizeSentence, tokenLabel, tokenWords, wouldStop } from "./series";
+import { axis, marks, sizeSentence, stopLabel, tokenLabel, tokenWords, wouldStop } from "./series";
 
 const LABEL_WIDTH = 64;
-const WINDOW_LABEL_WIDTH = 96;
 /** Words on lines: a rim in the color of the card keeps them apart. */
 const RIM = "[paint-order:stroke] stroke-surface [stroke-width:3px] [stroke-linejoin:round]";
 
@@ -44,9 +43,7 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
         const floor = y(0);
         const clipped = turns.map((turn, index): [number, number] => [x(index), y(Math.min(top, turn.tokens_without))]);
         const left = x(0);
-        const stopLeft = stop !== null && stop > turns.length / 2;
-        // Beside the window's own label where there is room, above it where there is not.
-        const stopAbove = stop !== null && !stopLeft && x(stop) < left + WINDOW_LABEL_WIDTH;
+        const words = stop === null ? null : stopLabel(x(stop), left, width - 14);
         return (
           <>
             {top > window && (
@@ -85,10 +82,10 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
                 </g>
               );
             })}
-            {stop !== null && top > window && (
+            {stop !== null && words && top > window && (
               <>
                 <circle cx={x(stop)} cy={y(window)} r={4} className="fill-red-fill" />
-                <text x={x(stop) + (stopLeft ? -8 : stopAbove ? 0 : 8)} y={y(window) - (stopAbove ? 20 : 6)} textAnchor={stopLeft ? "end" : "start"} className={`fill-red text-[11px] ${RIM}`}>
+                <text x={x(stop) + (words.side === "left" ? -8 : words.above ? 0 : 8)} y={y(window) - (words.above ? 20 : 6)} textAnchor={words.side === "left" ? "end" : "start"} className={`fill-red text-[11px] ${RIM}`}>
                   would have stopped here
                 </text>
               </>

@@ -1,5 +1,6 @@
 import { useEffect, type ReactNode } from "react";
-import { percent, count } from "../lib/format";
+import { triggerText } from "../context/trigger";
+import { count } from "../lib/format";
 import { setPreference, usePreferences, type Theme } from "../lib/preferences";
 import { useSessions } from "../sessions/store";
 import { Button } from "../ui/button";
@@ -15,7 +16,7 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-const themes: Theme[] = ["system", "light", "dark"];
+const themes: [Theme, string][] = [["system", "System"], ["light", "Light"], ["dark", "Dark"]];
 
 export default function SettingsPage({ onDrawer }: { onDrawer: () => void }) {
   const settings = useSessions((state) => state.settings);
@@ -33,10 +34,10 @@ export default function SettingsPage({ onDrawer }: { onDrawer: () => void }) {
         <Section title="Appearance">
           <fieldset className="flex flex-wrap gap-4 text-dense">
             <legend className="mb-1.5 text-meta text-text-3">Theme</legend>
-            {themes.map((name) => (
+            {themes.map(([name, label]) => (
               <label key={name} className="flex min-h-6 items-center gap-2">
                 <input type="radio" name="theme" checked={theme === name} onChange={() => setPreference({ theme: name })} />
-                {name}
+                {label}
               </label>
             ))}
           </fieldset>
@@ -58,7 +59,7 @@ export default function SettingsPage({ onDrawer }: { onDrawer: () => void }) {
                 {settings?.presets.map((preset) => (
                   <tr key={preset.name} className="border-t border-line align-top">
                     <th scope="row" className="py-2 pr-4 font-medium">{preset.name}</th>
-                    <td className="py-2 pr-4">{percent(preset.trigger_pct)}</td>
+                    <td className="py-2 pr-4 whitespace-nowrap">{triggerText(preset.policy)}</td>
                     <td className="py-2 text-text-2">{preset.description}</td>
                   </tr>
                 ))}
@@ -69,7 +70,7 @@ export default function SettingsPage({ onDrawer }: { onDrawer: () => void }) {
         <Section title="Models">
           <ul className="grid gap-2 text-dense">
             {settings?.models.map((model) => (
-              <li key={model.id} className="flex flex-wrap gap-x-3">
+              <li key={model.id} className="grid gap-x-4 md:grid-cols-[minmax(0,180px)_110px_minmax(0,1fr)]">
                 <b className="font-medium">{model.label || model.id}</b>
                 <span className="text-text-3">{count(model.window)} tokens</span>
                 <span className="text-text-2">{model.note}</span>

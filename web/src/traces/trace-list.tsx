@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { CircleAlert, FoldVertical, Search } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import { Link } from "wouter";
 import { ago, count, plural } from "../lib/format";
 import { useSessions } from "../sessions/store";
@@ -10,6 +10,8 @@ import { SLOW_TRACE_MS } from "./trace-data";
 import { ms } from "./timeline";
 
 interface Props {
+  /** The way back to the sessions on a narrow screen. */
+  menu: ReactNode;
   traces: TraceSummary[];
   total: number | null;
   errors: number | null;
@@ -66,6 +68,7 @@ export function TraceList(props: Props) {
   return (
     <div className="flex min-h-0 flex-1 flex-col bg-bg">
       <div className="flex h-14 flex-none items-center gap-2 border-b border-line px-4">
+        {props.menu}
         <h1 className="text-header font-semibold">Traces</h1>
         {total !== null && <span className="text-dense text-text-3">{count(total)}</span>}
       </div>

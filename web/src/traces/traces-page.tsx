@@ -4,7 +4,6 @@ import { Link, useLocation, useSearch } from "wouter";
 import { useKeys } from "../lib/keys";
 import { nextTheme, setPreference, usePreferences } from "../lib/preferences";
 import { useSessions } from "../sessions/store";
-import { Button } from "../ui/button";
 import { Logo } from "../ui/logo";
 import { useLive, useTrace, useTraceList } from "./trace-data";
 import { TraceList } from "./trace-list";
@@ -68,13 +67,9 @@ export default function TracesPage({ onPalette }: { onPalette: () => void }) {
     <div className="flex h-full min-h-0">
       <Rail onPalette={onPalette} />
       <div className={`min-h-0 flex-col border-r border-line ${traceId ? "hidden w-[272px] flex-none xl:flex" : "flex min-w-0 flex-1 xl:w-[272px] xl:flex-none"}`}>
-        {!tracesOnly && (
-          <div className="flex flex-none items-center p-2 md:hidden">
-            <Link href="/" aria-label="Sessions" className="flex size-8 items-center justify-center"><Menu size={16} aria-hidden /></Link>
-          </div>
-        )}
         <TraceList
           {...list}
+          menu={!tracesOnly && <Link href="/" aria-label="Sessions" className="-ml-2 flex size-8 items-center justify-center md:hidden"><Menu size={16} aria-hidden /></Link>}
           current={traceId}
           query={listQuery}
           status={status}
@@ -92,7 +87,7 @@ export default function TracesPage({ onPalette }: { onPalette: () => void }) {
         )
       ) : (
         <div className="hidden flex-1 items-center justify-center text-dense text-text-3 xl:flex">
-          <p>Choose a trace, or <Button small variant="ghost" onClick={onPalette}>run a command</Button></p>
+          <p>Choose a trace to see its spans.</p>
         </div>
       )}
     </div>

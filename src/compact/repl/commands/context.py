@@ -29,6 +29,8 @@ def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     shares = {name: tokens for name, tokens in usage.breakdown.items() if tokens or name == "messages"}
     due = usage.trigger - usage.tokens
     what = "Trim" if conversation.trims else "Compaction"
+    policy = conversation.manager.config.policy
+    turn_limit = f"after {policy.keep_recent_turns} turns, or " if policy.fold_on_turns else ""
 
     def draw(screen: Screen) -> None:
         percent = f"{usage.tokens / usage.window:.1%}"
@@ -42,7 +44,7 @@ def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
             )
         when = f"in {due:,} tokens" if due > 0 else "when the next message is sent"
         share = f"{usage.trigger / usage.window:.0%}"
-        screen.line(f"{what} at {usage.trigger:,} tokens ({share}): {when}.")
+        screen.line(f"{what} {turn_limit}at {usage.trigger:,} tokens ({share}): {when}.")
         compactions = plural(conversation.compactions, "compaction")
         cost = f", ${conversation.cost:.4f}" if conversation.cost else ""
         screen.line(

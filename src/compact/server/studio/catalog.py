@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compact.chat.tools import Toolbox, ToolRunner
-from compact.models import demo
+from compact.models import demo, local
 from compact.models.choose import available, chat_model
 from compact.ports import ChatModel
 from compact.server.studio.demo_tools import demo_tools
@@ -16,9 +16,10 @@ from compact.server.studio.settings import StudioSettings
 from compact.server.studio.upstreams import GuardedModel
 
 _NOTES = {
-    "local": "A small model on this machine. It answers simple questions and invents much.",
+    local.NAME: "A small model on this machine. It answers simple questions and invents much.",
     demo.NAME: "No model: it answers from this conversation alone, so that you can watch the context.",
 }
+_LIMITED_AS = {local.NAME: local.MODEL, demo.NAME: demo.MODEL}
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class Offered:
     id: str
     label: str
     note: str = ""
+
+    @property
+    def model(self) -> str:
+        """The id that its limits are known by."""
+        return _LIMITED_AS.get(self.id, self.id)
 
 
 @dataclass(frozen=True)

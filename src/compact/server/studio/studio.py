@@ -160,7 +160,7 @@ class Studio:
                 label=one.label,
                 note=one.note,
                 default=one.id == self.catalog.default,
-                window=config.max_context_tokens or limits_for(one.id, config.models).window,
+                window=config.max_context_tokens or limits_for(one.model, config.models).window,
             )
             for one in self.catalog.offered
         ]
