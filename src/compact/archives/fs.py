@@ -11,7 +11,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -101,12 +101,7 @@ class FsArchive(FileArchive):
         try:
             root = self._open_root()
             handles.append(root)
-            created = _make_folder(folder, root)
-            directory = os.open(folder, _FOLDER, dir_fd=root)
-            handles.append(directory)
-            if created:
-                os.fsync(root)
-            _lock(directory)
+            directory = _locked_folder(folder, root, handles)
             yield root, directory
         except OSError as problem:
             raise ArchiveError(self._explain(problem, folder, name)) from problem
@@ -153,6 +148,60 @@ class FsArchive(FileArchive):
             f"The archive {where} could not be written: {what}. Nothing was compacted, and no partial "
             f'file was left there. {advice}, or set archive.on_failure to "queue".'
         )
+
+
+def delete_unused(root: Path, before: float, owns: Callable[[str], object]) -> int:
+    """Delete session folders with these names in which nothing was written since; returns how many.
+
+    Raises ArchiveError if one cannot be deleted.
+    """
+    if not root.is_dir():
+        return 0
+    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return sum(
+            _delete_unused(handle, name, before)
+            for name in os.listdir(handle)
+            if name != HEADS and owns(name)
+        )
+    except OSError as problem:
+        raise ArchiveError(f"Old files in the archive {root} could not be deleted: {problem}.") from problem
+    finally:
+        os.close(handle)
+
+
+def _delete_unused(root: int, folder: str, before: float) -> bool:
+    if not stat.S_ISDIR(os.stat(folder, dir_fd=root, follow_symlinks=False).st_mode):
+        return False
+    directory = os.open(folder, _FOLDER, dir_fd=root)
+    try:
+        _lock(directory)
+        names = os.listdir(directory)
+        times = [os.stat(name, dir_fd=directory, follow_symlinks=False).st_mtime for name in names]
+        if max(times, default=os.fstat(directory).st_mtime) >= before:
+            return False
+        for name in names:
+            os.unlink(name, dir_fd=directory)
+        os.rmdir(folder, dir_fd=root)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{HEADS}/{folder}", dir_fd=root)
+        return True
+    finally:
+        os.close(directory)
+
+
+def _locked_folder(folder: str, root: int, handles: list[int]) -> int:
+    """The session's folder, created if needed, with nobody else writing to it; `handles` are closed later."""
+    while True:
+        created = _make_folder(folder, root)
+        directory = os.open(folder, _FOLDER, dir_fd=root)
+        handles.append(directory)
+        if created:
+            os.fsync(root)
+        _lock(directory)
+        # It may have been deleted as unused in the meantime.
+        if os.fstat(directory).st_nlink:
+            return directory
 
 
 def _lock(directory: int) -> None:

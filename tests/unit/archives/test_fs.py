@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from compact.archives.fs import FsArchive
+from compact.archives import fs
+from compact.archives.fs import FsArchive, delete_unused
 from compact.archives.none import NoArchive
+from compact.archives.verify import verify
 from compact.errors import ArchiveError
 from compact.model.message import MessageKind, Origin, Role, make
 from compact.model.record import Transcript
@@ -36,6 +38,41 @@ def test_the_folder_ignores_itself_for_git(tmp_path: Path) -> None:
     FsArchive(tmp_path / ".compact" / "archive", redactor=Redactor()).write(transcript())
     command = ["git", "-C", str(tmp_path), "status", "--porcelain", "--untracked-files=all"]
     assert subprocess.run(command, check=True, capture_output=True).stdout == b""
+
+
+def test_only_unused_folders_of_those_sessions_are_deleted(tmp_path: Path) -> None:
+    root, now = tmp_path / "archive", 1_000_000.0
+    assert delete_unused(root, now, lambda _: True) == 0 and not root.exists()
+    archive = FsArchive(root, redactor=Redactor())
+    for name in ("old", "used", "of-people"):
+        archive.write(transcript(name))
+        archive.append_event(name, {"name": "x"})
+        for file in (root / name).iterdir():
+            os.utime(file, (now - 100, now - 100))
+    os.utime(root / "used" / "events.jsonl", (now, now))
+    (root / "link").symlink_to(root / "of-people")
+    assert delete_unused(root, now - 50, lambda name: name != "of-people") == 1
+    assert {path.name for path in root.iterdir()} == {".gitignore", ".heads", "used", "of-people", "link"}
+    assert {path.name for path in (root / ".heads").iterdir()} == {"used", "of-people"}
+    (root / "link").unlink()
+    assert not verify(root) and len(list((root / "of-people").iterdir())) == 3
+
+
+def test_a_writer_that_waited_for_the_deletion_makes_the_folder_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, locks = tmp_path / "archive", fs._lock
+    archive = FsArchive(root, redactor=Redactor())
+    archive.write(transcript("old"))
+
+    def late(directory: int) -> None:
+        monkeypatch.setattr(fs, "_lock", locks)
+        assert delete_unused(root, float("inf"), lambda _: True) == 1
+        locks(directory)
+
+    monkeypatch.setattr(fs, "_lock", late)
+    archive.append_event("old", {"name": "x"})
+    assert [path.name for path in (root / "old").iterdir()] == ["events.jsonl"]
 
 
 def test_nothing_lands_outside(tmp_path: Path) -> None:

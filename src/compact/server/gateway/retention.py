@@ -1,4 +1,4 @@
-"""Delete conversations that have been unused for some days."""
+"""Delete conversations that have been unused for some days, and what was archived of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from threading import Event, Thread
 
-from compact.errors import StoreError
+from compact.archives.fs import delete_unused
+from compact.errors import ArchiveError, StoreError
 from compact.ports import Threads
 from compact.server.gateway.wire import is_own_session
 
@@ -19,13 +22,14 @@ _AT_A_TIME = 100
 
 
 @contextmanager
-def sweeping(store: Threads, days: float) -> Iterator[None]:
-    """Sweeps now and every hour, on a thread, while the block runs; 0 days: never."""
+def sweeping(store: Threads, days: float, archive: Path | None = None) -> Iterator[None]:
+    """Sweeps now and every hour, on a thread, while the block runs; 0 days: never. `archive` is a folder."""
     if not days:
         yield
         return
     stopped = Event()
-    thread = Thread(target=_sweep_on, args=(store, days, stopped), name="compact-retention", daemon=True)
+    given = (store, days, archive, stopped)
+    thread = Thread(target=_sweep_on, args=given, name="compact-retention", daemon=True)
     thread.start()
     try:
         yield
@@ -34,16 +38,23 @@ def sweeping(store: Threads, days: float) -> Iterator[None]:
         thread.join()
 
 
-def _sweep_on(store: Threads, days: float, stopped: Event) -> None:
+def _sweep_on(store: Threads, days: float, archive: Path | None, stopped: Event) -> None:
     while True:
+        before = time.time() - days * _DAY
         try:
-            while sweep(store, time.time() - days * _DAY) and not stopped.is_set():
+            while sweep(store, before) and not stopped.is_set():
                 pass
-        except StoreError as error:
+            if archive is not None:
+                delete_unused(archive, before, partial(_is_gone, store))
+        except (ArchiveError, StoreError) as error:
             # Keeping something too long does no harm; the next round tries again.
             _log.warning("old conversations could not be deleted: %s", error)
         if stopped.wait(_EVERY_SECONDS):
             return
+
+
+def _is_gone(store: Threads, folder: str) -> bool:
+    return is_own_session(folder) is not None and store.session(folder) is None
 
 
 def sweep(store: Threads, before: float) -> int:

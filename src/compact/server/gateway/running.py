@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from socket import socket
 
 from compact.config import CompactConfig
@@ -39,7 +40,10 @@ def _serve_on(
     listening: socket,
     ready: Callable[[str], None],
 ) -> None:
-    with closing(open_store(store, config.tenant)) as opened, sweeping(opened, settings.retention_days):
+    # Those of other kinds have rules of their own for what is old, such as a bucket's lifecycle.
+    archive = Path(config.archive.path) if config.archive.adapter == "fs" else None
+    days = settings.retention_days
+    with closing(open_store(store, config.tenant)) as opened, sweeping(opened, days, archive):
         manager = CompactManager(config, store=opened)
         _service(settings, manager, ready).run(sockets=[listening])
 

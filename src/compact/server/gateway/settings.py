@@ -41,7 +41,7 @@ class GatewaySettings:
     """For one client address, or for all clients with the token; 0: no limit."""
     burst: int = 400
     retention_days: float = DAYS
-    """Conversations unused for longer are deleted from the database; 0: never."""
+    """Conversations unused for longer are deleted, also from an archive on disk; 0: never."""
     memory_bytes: int = MEMORY_BYTES
     """Conversations that a process holds in memory, about. Beyond that, those that were quiet longest are
     read from the database again."""

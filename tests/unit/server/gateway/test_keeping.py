@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,23 @@ def test_a_gateway_sweeps_when_it_starts(store_at: Any, days: float, left: set[s
     with sweeping(store, days):
         pass
     assert names(store) == left
+
+
+@pytest.mark.parametrize(("days", "deleted"), [(30.0, {own_id(1)}), (0.0, set())])
+def test_its_archive_is_kept_as_long_as_its_conversations(
+    tmp_path: Path, days: float, deleted: set[str]
+) -> None:
+    store = MemoryStore()
+    store.put_session(own_id(3))  # quiet for long, but it is still there
+    ages = {own_id(1): 31, own_id(2): 29, own_id(3): 31, "of-people": 31}
+    for name, age in ages.items():
+        (tmp_path / name).mkdir()
+        file = tmp_path / name / "events.jsonl"
+        file.touch()
+        os.utime(file, (time.time() - age * DAY,) * 2)
+    with sweeping(store, days, tmp_path):
+        pass
+    assert {path.name for path in tmp_path.iterdir()} == ages.keys() - deleted
 
 
 def test_of_what_memory_holds_the_oldest_goes() -> None:
