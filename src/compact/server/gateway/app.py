@@ -15,12 +15,13 @@ from compact.models._http import Trouble
 from compact.server.gateway import recalling
 from compact.server.gateway.compacting import Compaction, Ready
 from compact.server.gateway.connection import while_connected
+from compact.server.gateway.delivery import Delivery
 from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.metrics import Metrics
 from compact.server.gateway.originals import recalled_text
 from compact.server.gateway.replies import trouble_in
 from compact.server.gateway.settings import GatewaySettings
-from compact.server.gateway.upstream import Answer, Arriving, Headers, Upstream, forwarded, readable, returned
+from compact.server.gateway.upstream import Answer, Arriving, Headers, Upstream, forwarded, readable
 from compact.server.gateway.wire import ROUTES, error_body, spoken_at
 from compact.server.http.guard import App, Guard, Message, Receive, Send, as_problem
 from compact.server.http.problems import Problem
@@ -59,10 +60,10 @@ class Gateway:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["path"] == "/healthz":
-            await _answer(send, 200, b'{"status":"ok"}', [_JSON])
+            await Delivery(send, []).answer(200, b'{"status":"ok"}', [_JSON])
         elif scope["path"] == "/metrics":
             text = (b"content-type", b"text/plain; version=0.0.4")
-            await _answer(send, 200, self._metrics.text().encode(), [text])
+            await Delivery(send, []).answer(200, self._metrics.text().encode(), [text])
         else:
             await self._pass_on(scope, receive, send)
 
@@ -89,16 +90,18 @@ class Gateway:
         overhead = time.perf_counter() - began
         self._metrics.took(overhead, ready)
         report = _report_headers(exchange, ready, overhead)
-        usage = None
+        usage, delivery = None, Delivery(send, report)
         try:
-            ready, usage = await self._send(exchange, ready, report, send)
+            ready, usage = await self._send(exchange, ready, delivery)
         except self._upstream.failures as error:
             self._metrics.unreachable += 1
+            if delivery.begun:
+                raise CompactError("The upstream broke off in the middle of its answer.") from error
             message = (
                 f"The gateway could not reach its upstream ({type(error).__name__}). Nothing was changed; "
                 "try again, or check --upstream."
             )
-            await _answer(send, 502, error_body(exchange.api, 502, message), [_JSON, *report])
+            await delivery.answer(502, error_body(exchange.api, 502, message), [_JSON])
         finally:
             self._compaction.answered(exchange, ready, usage)
 
@@ -130,24 +133,28 @@ class Gateway:
     async def _ready(self, exchange: Exchange) -> Ready:
         return await (self._compaction.shown if exchange.counts_only else self._compaction.ready)(exchange)
 
-    async def _send(self, exchange: Exchange, ready: Ready, report: Headers, send: Send) -> tuple[Ready, Any]:
+    async def _send(self, exchange: Exchange, ready: Ready, delivery: Delivery) -> tuple[Ready, Any]:
         """The reply, and the provider's count of it if known."""
+        refusal: Answer | None = None
         for last_try in (False, True):
             recalls = self._recalls(exchange, ready)
             body = recalling.offered(exchange.api, ready.body) if recalls and exchange.api else ready.body
             asking = exchange.asking_unpacked if recalls else exchange.asking
             async with self._upstream.answered(*asking, body) as arriving:
+                if refusal is not None and delivery.begun:
+                    await self._stream_on(arriving, refusal, delivery)
+                    return ready, None
                 may_retry = ready.session != "" and not last_try
-                if not recalls and not (may_retry and await self._is_refused(arriving)):
-                    return ready, await self._stream(exchange, ready, arriving, report, send)
+                if not recalls and not (may_retry and await self._is_refused(arriving, delivery)):
+                    return ready, await self._stream(exchange, ready, arriving, delivery)
                 answer = await self._upstream.whole(arriving)
             smaller = None if last_try else await self._after_overflow(exchange, ready, answer)
             if smaller is None:
                 if recalls:
                     answer = await self._recalled(exchange, ready, answer)
-                await _answer(send, answer.status, answer.raw, [*answer.headers, *report])
+                await delivery.whole(answer)
                 return ready, None
-            ready = smaller
+            refusal, ready = answer, smaller
         raise AssertionError("the last try returns")
 
     def _recalls(self, exchange: Exchange, ready: Ready) -> bool:
@@ -155,11 +162,17 @@ class Gateway:
         may_offer = exchange.request is not None and recalling.may_offer(exchange.request)
         return self._settings.recall_tool and is_compacted and may_offer and not exchange.counts_only
 
-    async def _is_refused(self, arriving: Arriving) -> bool:
+    async def _is_refused(self, arriving: Arriving, delivery: Delivery) -> bool:
         """Whether to read it completely. Headers wait for a stream's first chunk, which may be an error."""
         if arriving.response.status_code >= 400:
             return True
-        return arriving.is_stream and trouble_in(await self._upstream.opening(arriving)) is Trouble.TOO_LONG
+
+        async def forward(announcements: bytes) -> None:
+            await delivery.begin(arriving)
+            await delivery.part(announcements)
+
+        opening = await self._upstream.opening(arriving, forward) if arriving.is_stream else None
+        return opening is not None and trouble_in(opening) is Trouble.TOO_LONG
 
     async def _after_overflow(self, exchange: Exchange, ready: Ready, answer: Answer) -> Ready | None:
         """If the provider says the prompt is too long: one hard compaction, sent once."""
@@ -168,23 +181,29 @@ class Gateway:
         self._metrics.overflows += 1
         return await self._compaction.smaller(exchange, ready)
 
-    async def _stream(
-        self, exchange: Exchange, ready: Ready, arriving: Arriving, report: Headers, send: Send
-    ) -> Any:
-        response = arriving.response
-        headers = [*returned(response), *report]
-        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-        kept: bytearray | None = bytearray() if _has_usage(exchange, ready, response) else None
-        try:
-            async for chunk in arriving.chunks():
-                if kept is not None and len(kept) < _MOST_USAGE_BYTES:
-                    kept += chunk
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        except self._upstream.failures as error:
-            self._metrics.unreachable += 1
-            raise CompactError("The upstream broke off in the middle of its answer.") from error
-        await send({"type": "http.response.body", "body": b""})
+    async def _stream(self, exchange: Exchange, ready: Ready, arriving: Arriving, delivery: Delivery) -> Any:
+        await delivery.begin(arriving)
+        kept: bytearray | None = bytearray() if _has_usage(exchange, ready, arriving.response) else None
+        async for chunk in arriving.chunks():
+            if kept is not None and len(kept) < _MOST_USAGE_BYTES:
+                kept += chunk
+            await delivery.part(chunk)
+        await delivery.end()
         return None if kept is None else _usage_in(bytes(kept))
+
+    async def _stream_on(self, arriving: Arriving, refusal: Answer, delivery: Delivery) -> None:
+        """A second answer behind the announcements of the first one, which the client has: without its own.
+
+        If that is none, the refusal of the first one follows.
+        """
+        if arriving.response.status_code >= 400 or not arriving.can_be_spliced:
+            await delivery.whole(refusal)
+            return
+        await self._upstream.opening(arriving, _drop)
+        arriving.taken_announcements()
+        async for chunk in arriving.chunks():
+            await delivery.part(chunk)
+        await delivery.end()
 
     async def _recalled(self, exchange: Exchange, ready: Ready, first: Answer) -> Answer:
         """The reply after the model looked things up in this request."""
@@ -232,6 +251,9 @@ def _report_headers(exchange: Exchange, ready: Ready, overhead: float) -> Header
     return [(name.encode(), _header(value)) for name, value in facts.items()]
 
 
+async def _drop(announcements: bytes) -> None: ...
+
+
 def _header(value: str) -> bytes:
     return " ".join(value.split()).encode("ascii", "replace")[:500]
 
@@ -246,15 +268,3 @@ async def _body(receive: Receive) -> bytes:
         body += message.get("body", b"")
         more = message.get("more_body", False)
     return body
-
-
-async def _answer(send: Send, status: int, content: bytes, headers: Headers) -> None:
-    kept = [(name, value) for name, value in headers if name != b"content-length"]
-    await send(
-        {
-            "type": "http.response.start",
-            "status": status,
-            "headers": [*kept, (b"content-length", str(len(content)).encode())],
-        }
-    )
-    await send({"type": "http.response.body", "body": content})

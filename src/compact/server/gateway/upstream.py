@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -14,6 +14,7 @@ from compact.models._http import CONNECT_SECONDS, certificates, is_this_machine,
 from compact.server.http.problems import Problem
 
 Headers = list[tuple[bytes, bytes]]
+Forward = Callable[[bytes], Awaitable[None]]
 
 _HOP_BY_HOP = frozenset(
     {
@@ -35,6 +36,7 @@ _DATE = frozenset({b"date"})
 """The server here adds one to every response."""
 _ANNOUNCES = re.compile(rb'(?:event: ?|data: ?\{"type": ?")response\.(?:created|in_progress)\b').match
 """Events of the Responses API that come before anything is known, including an overflow."""
+_EVENT_ENDS = re.compile(rb"\n\r?\n").finditer
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +57,44 @@ class Arriving:
     def __init__(self, response: Any) -> None:
         self.response = response
         self._rest: AsyncIterator[bytes] = response.aiter_raw()
-        self._held: list[bytes] = []
+        self._held = b""
 
     @property
     def is_stream(self) -> bool:
         return "text/event-stream" in self.response.headers.get("content-type", "")
 
-    async def begun(self, needs_more: Callable[[bytes], bool]) -> bytes:
-        """The beginning: a chunk, and more until it shows how the response begins."""
-        while not self._held or needs_more(b"".join(self._held)):
+    @property
+    def can_be_spliced(self) -> bool:
+        """Whether another response may follow a part of this one."""
+        return self.is_stream and not {"content-encoding", "content-length"} & self.response.headers.keys()
+
+    async def begun(self, announces: Callable[[bytes], bool], forward: Forward | None) -> bytes:
+        """The beginning: a chunk, and more while that only announces a reply, which is forwarded at once."""
+        seen = b""
+        while not seen or announces(seen):
             chunk = await anext(self._rest, b"")
             if not chunk:
                 break
-            self._held.append(chunk)
-        return b"".join(self._held)
+            seen += chunk
+            self._held += chunk
+            if forward is not None and announces(seen):
+                await forward(self.taken_announcements())
+        return seen
+
+    def taken_announcements(self) -> bytes:
+        """The announcements that arrived as a whole; what follows them stays."""
+        end = 0
+        for event in _EVENT_ENDS(self._held):
+            if not _only_announces(self._held[end : event.end()]):
+                break
+            end = event.end()
+        taken, self._held = self._held[:end], self._held[end:]
+        return taken
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        while self._held:
-            yield self._held.pop(0)
+        if self._held:
+            held, self._held = self._held, b""
+            yield held
         async for chunk in self._rest:
             yield chunk
 
@@ -139,13 +161,17 @@ class Upstream:
         kind = response.headers.get("content-type", "")
         return Answer(response.status_code, returned(response), raw, self._unpacked(response, raw), kind)
 
-    async def opening(self, arriving: Arriving) -> Answer:
+    async def opening(self, arriving: Arriving, forward: Forward) -> Answer:
         """The response, read far enough to show whether it was rejected.
 
-        All of it is still forwarded.
+        Meanwhile announcements go to `forward` if another response can follow them. The rest is still
+        among its chunks.
         """
         response = arriving.response
-        raw = await arriving.begun(lambda some: _only_announces(self._unpacked(response, some)))
+        raw = await arriving.begun(
+            lambda some: _only_announces(self._unpacked(response, some)),
+            forward if arriving.can_be_spliced else None,
+        )
         kind = response.headers.get("content-type", "")
         return Answer(response.status_code, returned(response), raw, self._unpacked(response, raw), kind)
 

@@ -86,11 +86,15 @@ def test_an_overflow_that_begins_a_stream_is_compacted_and_tried_once_more(
 
 def pieces_of(*items: Any) -> Behavior:
     """A stream of status 200, each event in a piece of its own, as they come over a network."""
+    return pieces_of_text(*(as_event(item, named=True).decode() for item in items))
 
+
+def pieces_of_text(*texts: str) -> Behavior:
     def answer(handler: Handler) -> None:
         begin_stream(handler, chunked=True)
-        for raw in (*(as_event(item, named=True) for item in items), b""):
+        for raw in (*(text.encode() for text in texts), b""):
             handler.wfile.write(b"%x\r\n%b\r\n" % (len(raw), raw))
+            handler.wfile.flush()
 
     return answer
 
@@ -105,6 +109,53 @@ def test_an_overflow_behind_the_announcements_of_a_response_is_compacted_and_tri
         assert answer.text == "".join(as_event(item, named=True).decode() for item in works)
         first, second = (len(json.dumps(one.body)) for one in upstream.received)
         assert second < first
+
+
+def named(*items: Any) -> str:
+    return "".join(as_event(item, named=True).decode() for item in items)
+
+
+def announced(id: str) -> list[dict[str, Any]]:
+    return [{**one, "response": {"id": id, "error": None}} for one in BEGUN]
+
+
+def test_announcements_arrive_before_anything_else_is_known() -> None:
+    """A client that wants the id of its response need not wait for the first words."""
+
+    def slow(handler: Handler) -> None:
+        begin_stream(handler, chunked=False)
+        handler.wfile.write(named(*BEGUN).encode())
+        handler.wfile.flush()
+        kind = "response.completed" if handler.server.released.wait(10) else "nobody read"
+        handler.wfile.write(named({"type": kind}).encode())
+        handler.close_connection = True
+
+    with refusing(slow) as (url, upstream):
+        body = talk(url, RESPONSES).body(stream=True)
+        with HTTP.stream("POST", url + RESPONSES, json=body) as answer:
+            pieces = answer.iter_text()
+            assert next(pieces) == named(*BEGUN)
+            upstream.released.set()
+            assert "".join(pieces) == named({"type": "response.completed"})
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_second_try_goes_on_behind_the_announcements_of_the_first(apart: bool) -> None:
+    answer, done = {"type": "response.output_item.added"}, {"type": "response.completed"}
+    again = [*announced("2"), answer, done]
+    works = pieces_of(*again) if apart else pieces_of_text(named(*again))
+    with refusing(pieces_of(*announced("1"), FAILED[RESPONSES]), works) as (url, upstream):
+        text = talk(url, RESPONSES).send(stream=True).text
+        assert text == named(*announced("1"), answer, done)
+        assert len(upstream.received) == 2
+
+
+def test_if_the_second_try_is_refused_the_first_refusal_passes() -> None:
+    fails = [*announced("1"), FAILED[RESPONSES]]
+    with refusing(pieces_of(*fails), status(429, {"error": {"message": "slow"}})) as (url, upstream):
+        answer = talk(url, RESPONSES).send(stream=True)
+        assert (answer.status_code, answer.text) == (200, named(*fails))
+        assert len(upstream.received) == 2
 
 
 def test_an_overflow_behind_the_first_words_passes() -> None:
