@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
@@ -51,12 +50,8 @@ class FsArchive(FileArchive):
 
     def put(self, folder: str, name: str, chunks: Iterable[bytes]) -> str:
         with self._opened(folder, name) as (_, directory):
-            for left in os.listdir(directory):
-                # The lock is held, so any temporary file here belongs to a writer that died.
-                if left.startswith(_TEMPORARY):
-                    os.unlink(left, dir_fd=directory)
-            with _temporary(directory) as temporary:
-                digest = _write_new(directory, temporary, chunks)
+            with _temporary(directory, "writing") as (temporary, handle):
+                digest = _write_new(handle, chunks)
                 _adopt(directory, temporary, name, digest)
             os.fsync(directory)
         return str(self.root / folder / name)
@@ -219,12 +214,21 @@ def _make_folder(name: str, parent: int) -> bool:
 
 
 @contextlib.contextmanager
-def _temporary(directory: int) -> Iterator[str]:
-    """The name of a file that is either renamed or deleted."""
-    name = f"{_TEMPORARY}{secrets.token_hex(8)}"
+def _temporary(directory: int, name: str) -> Iterator[tuple[str, int]]:
+    """A new file that is either renamed or deleted, and its handle.
+
+    The session's lock is held, so one that is already there belongs to a writer that died.
+    """
+    name = f"{_TEMPORARY}{name}"
     try:
-        yield name
+        handle = os.open(name, _NEW, 0o600, dir_fd=directory)
+    except FileExistsError:
+        os.unlink(name, dir_fd=directory)
+        handle = os.open(name, _NEW, 0o600, dir_fd=directory)
+    try:
+        yield name, handle
     finally:
+        os.close(handle)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=directory)
 
@@ -234,33 +238,25 @@ def _note_head(root: int, folder: str, content: bytes) -> None:
     _make_folder(HEADS, root)
     heads = os.open(HEADS, _FOLDER, dir_fd=root)
     try:
-        with _temporary(heads) as temporary:
-            handle = os.open(temporary, _NEW, 0o600, dir_fd=heads)
-            try:
-                _write_all(handle, content)
-            finally:
-                os.close(handle)
+        with _temporary(heads, folder) as (temporary, handle):
+            _write_all(handle, content)
             os.rename(temporary, folder, src_dir_fd=heads, dst_dir_fd=heads)
     finally:
         os.close(heads)
 
 
-def _write_new(directory: int, name: str, chunks: Iterable[bytes]) -> str:
-    """A new file with all chunks, synced to disk; returns its hash."""
+def _write_new(handle: int, chunks: Iterable[bytes]) -> str:
+    """Write all chunks and sync them to disk; returns their hash."""
     hasher = sha256()
-    handle = os.open(name, _NEW, 0o600, dir_fd=directory)
-    try:
-        waiting = bytearray()
-        for chunk in chunks:
-            hasher.update(chunk)
-            waiting += chunk
-            if len(waiting) >= _BUFFER:
-                _write_all(handle, waiting)
-                waiting = bytearray()
-        _write_all(handle, waiting)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    waiting = bytearray()
+    for chunk in chunks:
+        hasher.update(chunk)
+        waiting += chunk
+        if len(waiting) >= _BUFFER:
+            _write_all(handle, waiting)
+            waiting = bytearray()
+    _write_all(handle, waiting)
+    os.fsync(handle)
     return hasher.hexdigest()
 
 

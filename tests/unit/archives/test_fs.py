@@ -6,7 +6,9 @@ import json
 import os
 import stat
 import subprocess
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -143,12 +145,43 @@ def test_a_pipe_in_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
         FsArchive(tmp_path / "archive", redactor=Redactor()).append_event("demo", {"name": "x"})
 
 
-def test_what_a_dead_writer_left_is_cleared_away(tmp_path: Path) -> None:
+def test_what_a_dead_writer_left_is_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    with monkeypatch.context() as dying:
+        # A killed process neither renames nor deletes what it was writing.
+        dying.setattr(fs, "os", DyingAt("rename", "unlink"))
+        for write in (partial(archive.write, transcript()), partial(archive.append_event, "demo", {"n": 1})):
+            with pytest.raises(_Died):
+                write()
+    assert len(list(archive.root.rglob(".tmp-*"))) == 2
     archive.write(transcript())
-    (archive.root / "demo" / ".tmp-0123").write_text("half")
-    archive.write(transcript(step=2))
-    assert not list((archive.root / "demo").glob(".tmp-*"))
+    archive.append_event("demo", {"n": 2})
+    assert not list(archive.root.rglob(".tmp-*"))
+    assert verify(archive.root) == []
+
+
+class _Died(BaseException):
+    pass
+
+
+class DyingAt:
+    """The module `os` for a process that is killed when it calls one of these functions."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> Any:
+        def die(*args: object, **more: object) -> None:
+            raise _Died(name)
+
+        return die if name in self._names else getattr(os, name)
+
+
+def test_a_write_does_not_list_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    monkeypatch.setattr(fs, "os", DyingAt("listdir", "scandir", "walk"))
+    archive.write(transcript())
+    archive.append_event("demo", {"n": 1})
 
 
 def test_a_session_id_that_is_a_secret_names_no_folder(tmp_path: Path) -> None:
