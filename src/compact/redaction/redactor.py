@@ -24,6 +24,7 @@ from compact.model.message import (
 from compact.redaction.decode import characters
 from compact.redaction.engine import Span
 from compact.redaction.keys import PIN, strength
+from compact.redaction.memo import SpanMemo
 from compact.redaction.plausible import is_random
 from compact.redaction.scan import Scanner, compile_user, pii_kinds
 
@@ -54,6 +55,7 @@ class Redactor:
         self.pii = pii_kinds(pii)
         self.has_user_patterns = bool(patterns)
         self._scanner = Scanner(self.pii, compile_user(patterns))
+        self._memo = SpanMemo(self._scanner.spans)
 
     def warning_when_disabled(self) -> str | None:
         """The high-severity warning to emit before the first unredacted export, or None."""
@@ -66,7 +68,7 @@ class Redactor:
 
     def is_secret(self, text: str) -> bool:
         """True if `text` contains a secret, even while redaction is disabled."""
-        return bool(self._scanner.spans(_encode(text)))
+        return bool(self._memo.spans(_encode(text)))
 
     def secret_spans(self, text: str) -> list[Span]:
         """Where secrets are in `text`, by character, in order, not overlapping; works while disabled, too.
@@ -75,7 +77,7 @@ class Redactor:
         value.
         """
         data = _encode(text)
-        spans = self._scanner.spans(data)
+        spans = self._memo.spans(data)
         return spans if text.isascii() else by_character(data, spans)
 
     def text(self, text: str) -> str:
@@ -83,7 +85,7 @@ class Redactor:
         if not self.enabled or not text:
             return text
         data = _encode(text)
-        spans = self._scanner.spans(data)
+        spans = self._memo.spans(data)
         return decoded(replaced(data, spans)) if spans else text
 
     def spans(self, data: bytes) -> list[Span]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import re
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from hypothesis import strategies as st
 from compact.errors import ConfigError
 from compact.model.message import Message, Origin, Role, Text, ToolCall, ToolResult, digest_of
 from compact.redaction import REDACTED, Redactor
+from compact.redaction.engine import Span
+from compact.redaction.memo import SpanMemo
+from compact.redaction.scan import Scanner
 
 SEED_PATTERNS = (r"(?i)api[_-]?key\s*[:=]\s*\S+", r"(?i)password\s*[:=]\s*\S+")
 
@@ -273,3 +277,31 @@ HEADS = ['token="', "secret_key = '", 'token: Optional[str] = "', 'api key :   "
 )
 def test_a_secret_is_found_behind_many_that_are_none(before: str, head: str) -> None:
     assert "abc12345xyz" not in Redactor().text(f"{before}{head}abc12345xyz{head[-1]}")
+
+
+def test_a_text_is_searched_once_however_often_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[bytes] = []
+    search = Scanner.spans
+
+    def counted(self: Scanner, data: bytes) -> list[Span]:
+        searched.append(data)
+        return search(self, data)
+
+    monkeypatch.setattr(Scanner, "spans", counted)
+    redactor = Redactor()
+    text = "the export of müller failed, api_key=sk-abc123def456ghi789 was refused"
+    clean = text.replace("sk-abc123def456ghi789", REDACTED)
+    for _ in range(2):
+        assert redactor.text(text) == clean
+        assert redactor.value({"content": text}) == {"content": clean}
+        assert redactor.is_secret(text)
+        assert [text[start:end] for start, end in redactor.secret_spans(text)] == ["sk-abc123def456ghi789"]
+    assert searched.count(text.encode()) == 1
+
+
+def test_what_is_remembered_of_texts_is_bounded_and_holds_none_of_them() -> None:
+    memo = SpanMemo(lambda data: [(0, len(data))], most=10)
+    for n in range(100):
+        assert memo.spans(b"text %d" % n) == [(0, len(b"text %d" % n))]
+    assert len(memo) <= 20
+    assert b"text" not in pickle.dumps(memo._new) + pickle.dumps(memo._old)

@@ -1,0 +1,35 @@
+"""Where the secrets of a text are, remembered: the same text leaves through archive, events and summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+
+from compact.redaction.engine import Span
+
+
+class SpanMemo:
+    """Searches each text once. It keeps digests and positions, never a text.
+
+    `most` entries are kept at least, and twice as many at most: the older half goes at once.
+    """
+
+    def __init__(self, search: Callable[[bytes], list[Span]], most: int = 4_096) -> None:
+        self._search = search
+        self._most = most
+        self._new: dict[bytes, tuple[Span, ...]] = {}
+        self._old: dict[bytes, tuple[Span, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
+    def spans(self, data: bytes) -> list[Span]:
+        key = blake2b(data, digest_size=16).digest()
+        found = self._new.get(key)
+        if found is None:
+            found = self._old.get(key)
+            found = tuple(self._search(data)) if found is None else found
+            if len(self._new) >= self._most:
+                self._old, self._new = self._new, {}
+            self._new[key] = found
+        return list(found)
