@@ -63,6 +63,8 @@ class TurnLog:
         self.instructions: list[Turn] = []
         """The custom instructions of the session's space, as a system turn."""
         self._remembered = SessionSettings(store, session_id)
+        self._replaced: list[Turn] = []
+        """The turns that the question which was asked last may take the place of."""
         self.came_in = 0
         """Turns that other doors added and that no notice has reported yet."""
         self.changed = False
@@ -247,6 +249,7 @@ class TurnLog:
         `at`: in place of the turn at this position, and without everything after it.
         """
         with self._alone():
+            self._replaced = [] if at is None else self.turns[at:]
             return self._store([*self.turns[:at], question])
 
     # -- changing ------------------------------------------------------------------------------------------
@@ -254,9 +257,10 @@ class TurnLog:
     def keep(self, turns: Sequence[Turn], at: int | None = None) -> ContextUsage:
         """Add finished turns, or put them in place of all from position `at` on.
 
-        They stay in memory even if the store fails; the next read tries again.
+        What another door has said there in the meantime stays, and they follow it. They stay in memory even
+        if the store fails; the next read tries again.
         """
-        if at is not None:
+        if at is not None and _begins_with(self._replaced, self.turns[at:]):
             del self.turns[at:]
             self._stored = min(self._stored, at)
             # A question that is asked again keeps its pin.
@@ -271,6 +275,9 @@ class TurnLog:
             # The engine considers the earlier turns stored, and they are, but not on the current line.
             self.manager.reload(self.id)
             with self._alone():
+                if not _begins_with(self.turns[at:], self._replaced):
+                    # Another door went on in their place.
+                    self.turns[at:at] = self._replaced
                 self._store(self.turns)
 
     def take_in(
@@ -325,18 +332,25 @@ class TurnLog:
 
     def undo_import(self) -> int:
         """Remove the turns of the last import; returns how many there were."""
-        last = self.last_import
-        if last is None:
-            raise NotFound("There is no import to undo, or something was said since. Nothing was changed.")
-        start, stop = last
-        head = list(self.settings["import"]["head"])
-        cut = self._cut_at(start)
-        pins = self._remembered.pins_before(start)
-        self.remember(**{"cut": cut, "head": head, "imported": 0, "import": None, "pins": pins})
+        self._import_to_undo()  # Without one, nothing is stored.
+        with self._alone():
+            start, stop = self._import_to_undo()
+            head = list(self.settings["import"]["head"])
+            pins = self._remembered.pins_before(start)
+            changes = {"cut": self._cut_at(start), "head": head, "imported": 0, "import": None, "pins": pins}
+            settings = {**self.settings, **changes}
+            self._remembered.put(settings)
+        self._remembered.values = settings
         self.head, self.turns = head, self.turns[:start]
         self._stored = start
         self.manager.reload(self.id)
         return stop - start
+
+    def _import_to_undo(self) -> tuple[int, int]:
+        found = self.last_import
+        if found is None:
+            raise NotFound("There is no import to undo, or something was said since. Nothing was changed.")
+        return found
 
     def _cut_at(self, position: int) -> dict[str, Any]:
         """Where the turns end although the store's line, as it ends now, continues."""
@@ -402,6 +416,10 @@ class TurnLog:
             changed = {**self.settings, **settings}
             self._remembered.put(changed)
         self._remembered.values = changed
+
+
+def _begins_with(turns: Sequence[Turn], first: Sequence[Turn]) -> bool:
+    return list(map(what_is_said, turns[: len(first)])) == list(map(what_is_said, first))
 
 
 def _titled(text: str) -> str:

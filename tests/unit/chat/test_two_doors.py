@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from compact.chat import Chats, Conversation
 from compact.chat.turns import is_pinned
 from compact.errors import ChatError, NotFound, StoreError
+from compact.model.chat import FinishReason, ReplyEnd, ReplyPiece
 from compact.model.event import EventName
 from compact.stores.memory import MemoryStore
 
@@ -267,3 +268,39 @@ def test_what_another_door_says_again_after_leaving_it_behind_is_not_replaced(
     said = ["question 0", "reply 0", "question 1", "reply 1", "and now", "the last"]
     assert [turn["content"] for turn in other.turns] == said
     assert [turn["content"] for turn in make_chats(**options).open("s").turns] == said
+
+
+def test_undoing_an_import_leaves_what_another_door_said_after_it(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    one, other = make_chats(**options).open("s"), make_chats(replies(1), **options).open("s")
+    one.take_in([], IMPORTED)
+    list(other.send("more"))
+    with pytest.raises(NotFound):
+        one.undo_import()
+    assert said(make_chats(**options).open("s")) == said(one) == ["a", "b", "more", "reply 0"]
+
+
+@pytest.mark.parametrize("how", ["edit", "retry"])
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_what_another_door_says_while_a_message_is_asked_again_stays(
+    how: str, is_answered: bool, make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    other = make_chats(["the other's"], **options)
+
+    def goes_on(messages: Any) -> Iterator[ReplyPiece]:
+        list(other.open("s").send("meanwhile"))
+        if not is_answered:
+            raise ChatError("away")
+        yield ReplyEnd(FinishReason.STOP, {"role": "assistant", "content": "again"}, None)
+
+    conversation = begun(make_chats([*replies(2), goes_on], **options), questions=2)
+    list(conversation.retry() if how == "retry" else conversation.edit(2, "question 1, in other words"))
+    now = said(make_chats(**options).open("s"))
+    assert said(conversation) == now and now[:2] == ["question 0", "reply 0"]
+    at = now.index("meanwhile")
+    assert now[at : at + 2] == ["meanwhile", "the other's"]
+    if is_answered:
+        assert now[-1] == "again" and len(now) >= 6
+    else:
+        assert now[2:4] == ["question 1", "reply 1"] and len(now) == 6
