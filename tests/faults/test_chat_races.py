@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from compact.chat.imports import take_in
 from compact.chat.turn_log import TurnLog
 from compact.config import CompactConfig
 from compact.errors import StoreError
@@ -93,10 +94,10 @@ def test_an_import_that_the_store_refuses_changes_nothing_and_can_be_repeated(st
         chat.store.add_event = refused  # type: ignore[method-assign]
         again = [{**turn, "timestamp": "t", "session_id": "x", "agent": "y"} for turn in turns("taken in")]
         with pytest.raises(StoreError):
-            chat.take_in([], again, "gpt-4o", "a title")
-        assert len(chat.turns) == 2 and not chat.title and told(store_url) == ["first", "answer to first"]
+            take_in(chat, [], again, "gpt-4o", "a title")
+        assert len(chat.turns) == 2 and not chat.row.title and told(store_url) == ["first", "answer to first"]
         chat.store.add_event = add_event  # type: ignore[method-assign]
-        chat.take_in([], again, "gpt-4o", "a title")
+        take_in(chat, [], again, "gpt-4o", "a title")
         chat.keep(turns("last"))
     names = ["first", "taken in", "last"]
     assert told(store_url) == [text for name in names for text in (name, f"answer to {name}")]

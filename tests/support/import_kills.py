@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import Engine, Pool, event
 
+from compact.chat.imports import take_in
 from compact.chat.turn_log import TurnLog
 from compact.cli import main as compact
 from compact.config import CompactConfig
@@ -46,7 +47,7 @@ def by_command(url: str, session: str, file: Path) -> None:
 def by_chat(url: str, session: str, file: Path) -> None:
     with open_store(url) as store:
         chat = TurnLog(CompactManager(CompactConfig(counter="chars4"), store=store), store, session)
-        chat.take_in(*imported(str(file)), "gpt-4o", "a title")
+        take_in(chat, *imported(str(file)), "gpt-4o", "a title")
 
 
 def left(url: str, session: str) -> list[Any]:
@@ -56,7 +57,7 @@ def left(url: str, session: str) -> list[Any]:
         return [
             [turn["content"] for turn in chat.turns],
             [turn["content"] for turn in chat.head],
-            chat.title,
+            chat.row.title,
             chat.draft,
         ]
 

@@ -11,9 +11,10 @@ from typing import Any
 from compact.chat.conversation import Conversation
 from compact.chat.events import Notice, Severity, Topic
 from compact.chat.listening import Listening, listening
+from compact.chat.session_row import ChatStore
 from compact.chat.session_settings import newest_settings
 from compact.chat.tools import Toolbox, ToolRunner
-from compact.chat.turn_log import ChatStore, TurnLog
+from compact.chat.turn_log import TurnLog
 from compact.chat.turns import FORMAT
 from compact.config import CompactConfig
 from compact.errors import ConfigError, MissingExtra
@@ -95,7 +96,7 @@ class Chats:
         log = TurnLog(manager, self.store, session_id, self._clock)
         conversation = Conversation(self, log, model, manager, early)
         if problem is not None:
-            conversation.problems.append(problem)
+            conversation.notices.waiting.append(problem)
         # What it began with: records of one preset mean little to another.
         lasting = {"model": settings.get("model") or self.config.model, "preset": manager.config.preset}
         log.suggest(**(wanted if remembered.get("preset") else lasting | wanted))

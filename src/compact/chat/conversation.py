@@ -7,17 +7,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from compact.chat import imports
 from compact.chat.events import Notice, Severity, Topic
 from compact.chat.exchange import Exchange
 from compact.chat.listening import listening
+from compact.chat.notices import Notices
 from compact.chat.tools import Tool, Toolbox, ToolRunner
 from compact.chat.turn_log import TurnLog
 from compact.chat.turns import Turn, context_of, number_in
-from compact.chat.window import WARNINGS, Level, landed, trimmed
+from compact.chat.window import trimmed
 from compact.engine.queries import Recalled
 from compact.errors import CompactError, HistoryGone, NotFound
 from compact.manager import CompactManager
-from compact.model.event import Event, EventName
+from compact.model.event import Event
 from compact.model.outcome import ContextUsage
 from compact.model.policy import Rest
 from compact.model.record import Record, RecordKind
@@ -27,8 +29,6 @@ from compact.recall import DESCRIPTION, NAME, handle_recall, recall_tool
 if TYPE_CHECKING:
     from compact.chat.chats import Chats
 
-_ADVICE = "Save with /save, start fresh with /clear, or shrink it now with /compact."
-_SUMMARIZES = "The turns between are dropped. /preset chat would summarize them instead."
 _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
 
 
@@ -62,16 +62,11 @@ class Conversation:
         self.log = log
         self.model = model
         self.manager = manager
-        self.engine_warnings: list[str] = []
-        """Warnings of the engine that have not become notices yet."""
-        self.compaction_words = ""
-        """What the last compaction has to say, in the engine's words (S1.11)."""
-        self.completed = 0
-        """Compactions that the engine completed since this was opened."""
+        self.notices = Notices()
+        self.hear = self.notices.hear
+        """Handles an event of the engine."""
         for event in early:
             self.hear(event)
-        self.problems: list[Notice] = []
-        """Notices about how it was opened."""
         with listening(self.hear):
             log.usage()
             self.cost = sum(number_in(turn, "cost") or 0.0 for turn in log.turns)
@@ -85,7 +80,7 @@ class Conversation:
 
     @property
     def title(self) -> str:
-        return self.log.title
+        return self.log.row.title
 
     @property
     def turns(self) -> list[Turn]:
@@ -160,13 +155,13 @@ class Conversation:
 
         The earlier one, and everything after it, stays until a new one has arrived.
         """
-        self.problems += self.catch_up()
+        self.notices.waiting += self.catch_up()
         position = self._question_of(len(self.turns) - 1 if replaced is None else replaced)
         return Exchange(self, self.turns[position], at=position)
 
     def edit(self, position: int, content: Any) -> Exchange:
         """Send another message in place of the one at `position`; what followed it is left behind."""
-        self.problems += self.catch_up()
+        self.notices.waiting += self.catch_up()
         if not 0 <= position < len(self.turns) or self.turns[position].get("role") != "user":
             raise NotFound(
                 f"Message {position} is not one of yours, so it cannot be edited. Nothing was changed."
@@ -183,21 +178,9 @@ class Conversation:
 
     # -- the state of the window ---------------------------------------------------------------------------
 
-    def hear(self, event: Event) -> None:
-        """Handle an event of the engine."""
-        self.completed += event.name is EventName.COMPLETE
-        if event.name is not EventName.WARNING:
-            return
-        message = str(event.data.get("message"))
-        if event.step:
-            # It belongs to a compaction, and is reported with it.
-            self.compaction_words = message
-        elif message not in self.engine_warnings:
-            self.engine_warnings.append(message)
-
     def reset(self) -> None:
         """Read the session again: turns were added, or a compaction was undone."""
-        self.state = trimmed()
+        self.notices.window = trimmed()
         self.start = self.log.start
         self.sizes = [size for turn in self.turns[self.start :] if (size := context_of(turn))]
         self.refresh()
@@ -247,7 +230,7 @@ class Conversation:
         self.model, problem = self.chats.model_for(settings, settings)
         self.manager = self.log.manager = self.chats.manager(settings, self.model.model)
         if problem is not None:
-            self.problems.append(problem)
+            self.notices.waiting.append(problem)
 
     def _in_force(self, own: Mapping[str, Any]) -> Mapping[str, Any]:
         """Settings that the session has not set itself come from its space."""
@@ -255,29 +238,12 @@ class Conversation:
         return {**self.chats.space_settings(self.id), **given}
 
     def compacted(self, before: int, after: int) -> list[Notice]:
-        """The notice for a compaction that was just made: the engine's own words if it has any (S1.11)."""
-        words = self.compaction_words or f"Context compacted: {before:,} → {after:,} tokens."
-        self.compaction_words = ""
-        data = {"tokens_before": before, "tokens_after": after}
-        notices = [Notice(Severity.INFO, Topic.COMPACTED, words, data)]
-        if self.trims and self.compactions == 1:
-            notices.append(Notice(Severity.INFO, Topic.COMPACTED, _SUMMARIZES))
-        return notices
+        """The notices for a compaction that was just made."""
+        return self.notices.compacted(before, after, self.trims and self.compactions == 1)
 
     def warnings(self) -> Iterator[Notice]:
-        """The warnings that the current context calls for, once per crossing, and those of the engine."""
-        while self.problems:
-            yield self.problems.pop(0)
-        self.state, level = landed(self.state, self.usage.tokens, self.usage.window)
-        data = {"percent": int(level), "tokens": self.usage.tokens, "window": self.usage.window}
-        if level is Level.EIGHTY:
-            yield Notice(Severity.WARNING, Topic.CAPACITY, WARNINGS[level], data)
-        elif level is Level.NINETY:
-            text = WARNINGS[level] if self.trims else WARNINGS[level].replace("trimming", "compacting")
-            yield Notice(Severity.ALERT, Topic.CAPACITY, text, {**data, "action": _ADVICE})
-            yield Notice(Severity.ALERT, Topic.CAPACITY, _ADVICE)
-        while self.engine_warnings:
-            yield Notice(Severity.WARNING, Topic.ENGINE, self.engine_warnings.pop(0))
+        """What the user should know now, each thing once."""
+        return self.notices.warnings(self.usage, self.trims)
 
     # -- changing ------------------------------------------------------------------------------------------
 
@@ -292,7 +258,7 @@ class Conversation:
             record = self.log.clear()
         if record is not None:
             self.start = len(self.turns)
-            self.state = trimmed()
+            self.notices.window = trimmed()
             self.sizes = []
             self.refresh()
         return record
@@ -308,7 +274,7 @@ class Conversation:
         if not fresh:
             return None, before
         self.recount()
-        self.state = trimmed()
+        self.notices.window = trimmed()
         return fresh[-1], before
 
     def undo(self) -> Record | None:
@@ -326,14 +292,14 @@ class Conversation:
         self.refresh()
 
     def rename(self, title: str) -> None:
-        self.log.name(title)
+        self.log.row.name(title)
 
     def save(self, title: str = "") -> None:
         """Make sure that everything is stored, and give it a title."""
         self.refresh()
         if title:
-            self.log.name(title)
-        self.log.put()
+            self.log.row.name(title)
+        self.log.row.put()
 
     def take_in(
         self, head: Sequence[Turn], turns: Sequence[Turn], title: str = "", again: bool = False
@@ -344,20 +310,20 @@ class Conversation:
         them.
         """
         with listening(self.hear):
-            self.usage = self.log.take_in(head, turns, self.agent, title, again)
+            self.usage = imports.take_in(self.log, head, turns, self.agent, title, again)
 
     @property
     def last_import(self) -> tuple[int, int] | None:
         """Where the turns of the last import begin and end, as long as nothing was said or compacted
         since."""
-        found = self.log.last_import
+        found = imports.last_import(self.log)
         if found is None or any(record.source_length > found[0] for record in self.log.standing_records()):
             return None
         return found
 
     def undo_import(self) -> int:
         """Remove the last import; returns the number of messages."""
-        count = self.log.undo_import()
+        count = imports.undo_import(self.log)
         self.reset()
         return count
 
@@ -379,5 +345,5 @@ class Conversation:
             usage = manager.usage(self.id, self.history, self.tools.schemas or None)
         self.log.remember(**chosen)
         self.model, self.manager, self.log.manager, self.usage = answering, manager, manager, usage
-        self.state = trimmed()
+        self.notices.window = trimmed()
         self.recount()

@@ -122,7 +122,7 @@ class Exchange:
     def _accepted(self) -> Flow:
         conversation = self.conversation
         yield from (yield NeedWork(self._ask))
-        self._preflight.state = conversation.state
+        self._preflight.state = conversation.notices.window
         yield Accepted(self.question, self.position)
 
     def _ask(self) -> list[Notice]:
@@ -251,7 +251,7 @@ class Exchange:
         conversation = self.conversation
         turns = [answer, *self._results(answer, outputs)]
         fresh = turns if self._kept else [self.question, *turns]
-        conversation.state = self._preflight.state
+        conversation.notices.window = self._preflight.state
         conversation.cost += answer.get("cost") or 0.0
         position = len(conversation.turns) if self._at is None or self._kept else self._at
         self._kept = True
@@ -279,7 +279,7 @@ class Exchange:
                 conversation.manager.observe(log.id, self._asked, answer["usage"])
             conversation.usage = log.keep(fresh, at)
             notices += conversation.caught_up()
-            log.name_after(self.question)
+            log.row.name_after(self.question)
         except HistoryGone:
             raise
         except CompactError as problem:
@@ -297,7 +297,7 @@ class Exchange:
             self.conversation.refresh()
             # The question is stored, and the session is listed by what was asked.
             if self._asked:
-                log.name_after(self.question)
+                log.row.name_after(self.question)
         except CompactError:
             pass  # The earlier failure is what matters.
 
@@ -305,9 +305,9 @@ class Exchange:
         """Clear old tool outputs if that saves enough, even after a failure (S2.9)."""
         conversation = self.conversation
         try:
-            before = conversation.completed
+            before = conversation.notices.completed
             yield NeedEndTurn(conversation.history)
-            if conversation.completed > before:
+            if conversation.notices.completed > before:
                 yield NeedWork(conversation.reread)
         except (CompactError, Stop):
             pass  # the next preflight tries again

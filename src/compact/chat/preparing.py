@@ -24,7 +24,7 @@ class Preflight:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self.state = conversation.state
+        self.state = conversation.notices.window
         """The state of the window once the exchange is over."""
         self.notices: list[Notice] = []
         """Notices to show after the reply."""
@@ -53,7 +53,7 @@ class Preflight:
         usage = conversation.usage
         if first:
             self.state, how = sending(
-                conversation.state, usage.tokens, view.tokens.final, usage.trigger, usage.budget
+                conversation.notices.window, usage.tokens, view.tokens.final, usage.trigger, usage.budget
             )
             self._waits = how is not Sending.COMPACT
         else:
@@ -92,6 +92,6 @@ class Preflight:
     def _note_compaction(self, before: int, after: int) -> None:
         conversation = self._conversation
         # This holds whatever happens to the reply.
-        conversation.state = self.state = trimmed()
+        conversation.notices.window = self.state = trimmed()
         conversation.recount()
         self.notices += conversation.compacted(before, after)

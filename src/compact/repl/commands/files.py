@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compact.chat.turn_log import AlreadyThere
+from compact.chat.imports import AlreadyThere
 from compact.chat.turns import is_said
 from compact.console.terminal import plural
 from compact.errors import CompactError, FormatError

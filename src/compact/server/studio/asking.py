@@ -58,7 +58,7 @@ def _position(message_id: str | None) -> int | None:
 
 
 def _edited(conversation: Conversation, position: int, content: Any) -> Exchange:
-    conversation.problems += conversation.catch_up()
+    conversation.notices.waiting += conversation.catch_up()
     if position >= len(conversation.turns):
         return conversation.send(content)
     return conversation.edit(position, content)

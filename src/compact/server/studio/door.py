@@ -164,6 +164,7 @@ def _token_file(path: Path) -> dict[str, str]:
 
 def _fill(settings: StudioSettings) -> None:
     """The sample session, for every tenant that has none yet."""
+    from compact.chat.imports import take_in
     from compact.chat.turn_log import TurnLog
     from compact.chat.turns import FORMAT
     from compact.manager import CompactManager
@@ -174,7 +175,7 @@ def _fill(settings: StudioSettings) -> None:
         with closing(open_store(settings.store, tenant)) as store:
             if store.session(SESSION) is None:
                 with CompactManager(settings.config, store=store, format=FORMAT) as manager:
-                    TurnLog(manager, store, SESSION).take_in([], sample_turns(), "demo", TITLE)
+                    take_in(TurnLog(manager, store, SESSION), [], sample_turns(), "demo", TITLE)
 
 
 def _greet(context: Context, settings: StudioSettings, url: str) -> None:

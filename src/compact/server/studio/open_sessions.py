@@ -148,14 +148,14 @@ class OpenSessions:
     def make_space_stale(self, name: str) -> None:
         """A space changed, which its sessions do not show: their next use reopens them."""
         for entry in self._open.values():
-            if entry.conversation.log.space == name:
+            if entry.conversation.log.row.space == name:
                 entry.stale, entry.stored = True, None
 
     async def same(self, entry: OpenSession) -> Thread:
         """The stored session; if another process has deleted it and created it again, the new one is
         opened."""
         thread = await self.thread(entry.conversation.id)
-        if thread.incarnation != entry.conversation.log.incarnation:
+        if thread.incarnation != entry.conversation.log.row.incarnation:
             await self._open_again(entry)
         return thread
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from compact.chat import transfer
 from compact.chat.conversation import Conversation
-from compact.chat.turn_log import AlreadyThere
+from compact.chat.imports import AlreadyThere
 from compact.server.http.problems import Problem
 from compact.server.http.sound_text import sound_text
 from compact.server.studio import schemas

@@ -74,7 +74,7 @@ class Turn:
 
     async def _run(self) -> None:
         begun = time.monotonic()
-        write_for(self._conversation.log.incarnation)
+        write_for(self._conversation.log.row.incarnation)
         renewing = asyncio.get_running_loop().create_task(self._renewing())
         try:
             async for event in self._exchange:
@@ -131,7 +131,7 @@ class Turn:
             await self._renew()
             with contextlib.suppress(CompactError):
                 log = self._conversation.log
-                if await asyncio.to_thread(self._presence.is_gone, log.id, log.incarnation):
+                if await asyncio.to_thread(self._presence.is_gone, log.id, log.row.incarnation):
                     self._exchange.stop()  # deleted by another process: the model need not continue
 
     async def _renew(self) -> None:

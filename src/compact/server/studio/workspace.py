@@ -252,7 +252,7 @@ class Workspace:
 
     async def _compacted(self, entry: OpenSession, claimed: Work, work: Callable[[Conversation], Any]) -> Any:
         conversation, presence = entry.conversation, self.presence
-        write_for(conversation.log.incarnation)
+        write_for(conversation.log.row.incarnation)
         renewing = asyncio.ensure_future(self._renewing(conversation.id, claimed))
         try:
             await asyncio.to_thread(conversation.catch_up)

@@ -172,9 +172,9 @@ def test_a_conversation_is_read_again_only_where_the_stored_session_changed(stor
         store.put_space("roofs", custom_instructions="Be brief.")
         store.put_session("s", space="roofs")
         workspace.hear(News.CHANGED, "s")
-        assert await workspace.look("s", lambda one: one.log.instructions[0]["content"]) == "Be brief."
+        assert await workspace.look("s", lambda one: one.log.row.instructions[0]["content"]) == "Be brief."
         store.put_space("roofs", custom_instructions="Be kind.")
         workspace.hear(News.SPACE, "roofs")
-        assert await workspace.look("s", lambda one: one.log.instructions[0]["content"]) == "Be kind."
+        assert await workspace.look("s", lambda one: one.log.row.instructions[0]["content"]) == "Be kind."
 
     run(store, act)
