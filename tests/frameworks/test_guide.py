@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from compact import CompactConfig, CompactManager
 from support.documents import ROOT, Block, blocks_of
 from support.providers import providing
+from support.strict_provider import ANSWER, PAGES, TASK, page_text, strict_provider
 
 FRAGMENTS = [block for block in blocks_of(ROOT / "docs" / "INTEGRATIONS.md") if block.language == "python"]
 BEFORE = {
@@ -85,3 +87,33 @@ async def test_a_fragment_runs_in_its_place(block: Block, monkeypatch: pytest.Mo
         done = eval(code, names)
         if inspect.isawaitable(done):
             await done
+
+
+@pytest.mark.parametrize("client", ["OpenAI", "Anthropic"])
+def test_the_loops_of_the_guide_go_through_three_windows(
+    client: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip(client.lower())
+    (block,) = (block for block in FRAGMENTS if f"wrap({client}())" in block.source)
+    schema = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
+    tools = {
+        "OpenAI": [{"type": "function", "function": {"name": "read_page", "parameters": schema}}],
+        "Anthropic": [{"name": "read_page", "input_schema": schema}],
+    }
+    monkeypatch.chdir(tmp_path)
+    with strict_provider() as server:
+        for name, value in {
+            "OPENAI_API_KEY": "none",
+            "ANTHROPIC_API_KEY": "none",
+            "OPENAI_BASE_URL": f"{server.url}/v1",
+            "ANTHROPIC_BASE_URL": server.url,
+            "COMPACT_MAX_CONTEXT_TOKENS": str(server.window),
+            "COMPACT_SUMMARIZER__NAME": "extractive",
+        }.items():
+            monkeypatch.setenv(name, value)
+        names: dict[str, Any] = {}
+        exec(compile(block.source, block.heading, "exec"), names)
+        said = names["work"](TASK, tools[client], lambda name, given: page_text(given["number"]))
+    assert said == ANSWER
+    assert server.refusals == [] and server.read > PAGES
+    assert "COMPACT-SUMMARY" in str(server.requests[-1])

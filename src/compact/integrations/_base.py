@@ -63,12 +63,14 @@ def _role(message: Any) -> str:
 
 
 def speaking(manager: CompactManager, format: str, model: str | None = None) -> CompactManager:
-    """The manager, or a light sibling, for messages in this format; for `model` with its own window."""
+    """A light sibling of the manager for messages in this format, and for `model` if given.
+
+    A window that the settings name holds for every model.
+    """
     siblings = _siblings.setdefault(manager, {})
     key = (format, model or "")
     if key not in siblings:
-        window = None if model else manager.config.max_context_tokens
-        named = model or manager.config.model
+        window, named = manager.config.max_context_tokens, model or manager.config.model
         siblings[key] = manager.for_model(named, max_context_tokens=window, format=format)
     return siblings[key]
 
