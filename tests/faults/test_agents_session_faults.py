@@ -44,7 +44,7 @@ def test_killed_anywhere_every_acknowledged_item_is_there(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr[-4_000:]
     found: dict[str, Any] = json.loads(done.stdout)
     assert found["bad"] == []
-    assert found["killed"] >= 150
+    assert found["killed"] >= 75
     # Items in the SDK's session, compactions in the store: nothing, then every state a finished write leaves.
     assert [tuple(state) for state in found["states"]] == [
         (0, 0),

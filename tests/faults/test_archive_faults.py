@@ -59,42 +59,49 @@ def test_no_room_for_an_event_leaves_whole_lines(tmp_path: Path, short_files: No
 
 WRITER = """
     import os, sys
-    from compact.archives import fs
     from compact.archives.fs import FsArchive
     from compact.redaction import Redactor
     from compact.testing.archives import transcript
 
-    # Dies at the given system call of the archive, by the signal that nothing can catch.
-    stop, seen = int(sys.argv[2]), 0
+    # Dies at this system call of the archive, by the signal that nothing can catch.
+    def write(root, stop):
+        seen = 0
 
-    def deadly(name):
-        real = getattr(os, name)
-        def call(*args, **kwargs):
-            global seen
-            seen += 1
-            if seen == stop:
-                os.kill(os.getpid(), 9)
-            return real(*args, **kwargs)
-        setattr(os, name, call)
+        def deadly(name):
+            real = getattr(os, name)
+            def call(*args, **kwargs):
+                nonlocal seen
+                seen += 1
+                if seen == stop:
+                    os.kill(os.getpid(), 9)
+                return real(*args, **kwargs)
+            setattr(os, name, call)
 
-    FsArchive(sys.argv[1], redactor=Redactor()).write(transcript("demo", {"content": "old"}))
-    for name in ("open", "write", "fsync", "link", "rename", "unlink", "mkdir"):
-        deadly(name)
-    FsArchive(sys.argv[1], redactor=Redactor()).write(transcript("demo", {"content": "new" * 10}))
-    print("done", seen)
+        FsArchive(root, redactor=Redactor()).write(transcript("demo", {"content": "old"}))
+        for name in ("open", "write", "fsync", "link", "rename", "unlink", "mkdir"):
+            deadly(name)
+        FsArchive(root, redactor=Redactor()).write(transcript("demo", {"content": "new" * 10}))
+
+    for stop in range(1, 100):
+        if (child := os.fork()) == 0:
+            write(f"{sys.argv[1]}/run-{stop}", stop)
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(code)
+        if code != -9:
+            break
 """
 
 
 @pytest.mark.spec("S4.14")
 def test_killed_at_every_call_the_file_is_wholly_old_or_wholly_new(tmp_path: Path) -> None:
-    script = tmp_path / "writer.py"
-    script.write_text(textwrap.dedent(WRITER))
+    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    codes = [int(line) for line in done.stdout.split()]
+    assert codes == [-signal.SIGKILL] * (len(codes) - 1) + [0], done.stderr
     outcomes = []
-    for stop in range(1, 100):
+    for stop in range(1, len(codes) + 1):
         root = tmp_path / f"run-{stop}"
-        result = subprocess.run(
-            [sys.executable, str(script), str(root), str(stop)], capture_output=True, text=True
-        )
         content = (root / "demo" / TRANSCRIPT).read_text()
         outcomes.append("newnew" in content)
         # An older summary beside the newer transcript is still one of a pair: the other was set aside.
@@ -102,11 +109,6 @@ def test_killed_at_every_call_the_file_is_wholly_old_or_wholly_new(tmp_path: Pat
         if outcomes[-1]:
             aside = list((root / "demo").glob("transcript-*.aside-*"))
             assert len(aside) == 1 and '"old"' in aside[0].read_text()
-        if result.returncode == 0:
-            break
-        assert result.returncode == -signal.SIGKILL, result.stderr
-    else:
-        raise AssertionError("the writer never came to its end")
     assert outcomes == sorted(outcomes) and outcomes[0] is False and outcomes[-1] is True
     assert len(outcomes) > 10
 

@@ -24,28 +24,28 @@ MARKS = "__lines_run__"
 """The name of the marks in a measured module: one per line, true once the line has run."""
 
 
-class Marker(ast.NodeTransformer):
-    """Puts `__lines_run__[line] = True` before every statement."""
+def mark_lines(node: ast.AST) -> None:
+    """Puts `__lines_run__[line] = True` before every statement; expressions contain none."""
+    for field in ("body", "orelse", "finalbody"):
+        if block := getattr(node, field, None):
+            for statement in block:
+                mark_lines(statement)
+            setattr(node, field, [*_entered(node), *_marked(block)])
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        mark_lines(part)
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        super().generic_visit(node)
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list):
-                setattr(node, field, [*_entered(node), *self._marked(block)])
-        return node
 
-    def _marked(self, block: list[ast.stmt]) -> Iterator[ast.stmt]:
-        passed: list[int] = []
-        for statement in block:
-            decorators = getattr(statement, "decorator_list", [])
-            passed += [statement.lineno, *(one.lineno for one in decorators)]
-            if not _stays_first(statement):
-                yield _mark(statement, passed)
-                passed = []
-            yield statement
-        if passed:
-            yield _mark(block[-1], passed)
+def _marked(block: list[ast.stmt]) -> Iterator[ast.stmt]:
+    passed: list[int] = []
+    for statement in block:
+        decorators = getattr(statement, "decorator_list", [])
+        passed += [statement.lineno, *(one.lineno for one in decorators)]
+        if not _stays_first(statement):
+            yield _mark(statement, passed)
+            passed = []
+        yield statement
+    if passed:
+        yield _mark(block[-1], passed)
 
 
 def _stays_first(statement: ast.stmt) -> bool:
@@ -63,11 +63,13 @@ def _entered(node: ast.AST) -> Iterator[ast.stmt]:
         yield _mark(node.pattern, [node.pattern.lineno])
 
 
-def _mark(place: ast.AST, lines: list[int]) -> ast.stmt:
+def _mark(place: ast.stmt | ast.ExceptHandler | ast.pattern, lines: list[int]) -> ast.stmt:
+    at = {name: getattr(place, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
     targets: list[ast.expr] = [
-        ast.Subscript(ast.Name(MARKS, ast.Load()), ast.Constant(line), ast.Store()) for line in lines
+        ast.Subscript(ast.Name(MARKS, ast.Load(), **at), ast.Constant(line, **at), ast.Store(), **at)
+        for line in lines
     ]
-    return ast.fix_missing_locations(ast.copy_location(ast.Assign(targets, ast.Constant(True)), place))
+    return ast.Assign(targets, ast.Constant(True, **at), **at)
 
 
 class MarkingLoader(SourceFileLoader):
@@ -78,7 +80,8 @@ class MarkingLoader(SourceFileLoader):
         self._marks = marks
 
     def get_code(self, fullname: str) -> CodeType:
-        tree = Marker().visit(ast.parse(self.get_data(self.path)))
+        tree = ast.parse(self.get_data(self.path))
+        mark_lines(tree)
         return compile(tree, self.path, "exec", dont_inherit=True)  # type: ignore[no-any-return]
 
     def exec_module(self, module: ModuleType) -> None:

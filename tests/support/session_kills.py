@@ -1,8 +1,8 @@
 """Kills a process that uses a CompactSession at every boundary of its writes and checks what is left.
 
 Run as `python -m support.session_kills FOLDER`; prints one JSON object. Each run is a forked process with its
-own databases that ends by SIGKILL at the next boundary: around every writing statement and commit of the
-SDK's session and of the store, and around every archive write.
+own databases that ends by SIGKILL at the next boundary: before every writing statement and commit of the
+SDK's session and of the store, and before every archive write.
 """
 
 from __future__ import annotations
@@ -54,21 +54,20 @@ class Watched(sqlite3.Connection):
     boundary: Callable[[], None]
 
     def execute(self, text: str, *args: Any) -> sqlite3.Cursor:
-        return self._around(text, super().execute, text, *args)
+        self._before(text)
+        return super().execute(text, *args)
 
     def executemany(self, text: str, *args: Any) -> sqlite3.Cursor:
-        return self._around(text, super().executemany, text, *args)
+        self._before(text)
+        return super().executemany(text, *args)
 
     def commit(self) -> None:
-        self._around("INSERT", super().commit)
+        Watched.boundary()
+        super().commit()
 
-    def _around(self, text: str, do: Any, *args: Any) -> Any:
-        if not text.strip().startswith(("INSERT", "UPDATE", "DELETE")):
-            return do(*args)
-        Watched.boundary()
-        done = do(*args)
-        Watched.boundary()
-        return done
+    def _before(self, text: str) -> None:
+        if text.strip().startswith(("INSERT", "UPDATE", "DELETE")):
+            Watched.boundary()
 
 
 def session_on(

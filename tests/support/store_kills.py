@@ -1,9 +1,10 @@
 """Kills a compacting process at every boundary of its writes and checks what is left.
 
 Run as `python -m support.store_kills URL ARCHIVE_FOLDER`; prints one JSON object. Each run is a forked
-process (its own tenant in the database) that ends by SIGKILL at the next boundary: around each writing
-statement, before and after each commit, before and after each archive write. Then the state must be entirely
-that before a write or entirely that after it, and the session must continue as if nothing had happened.
+process (its own tenant in the database) that ends by SIGKILL at the next boundary: before each writing
+statement, each commit of one and each archive write. What one of them leaves is there before the next. Then
+the state must be entirely that before a write or entirely that after it, and the session must continue as if
+nothing had happened.
 """
 
 from __future__ import annotations
@@ -51,18 +52,24 @@ class Boundaries:
         self.left -= 1
 
     def watch(self, store: SqlStore) -> None:
+        """Before every writing statement, and before every commit of one: nothing changes in between."""
         engine = store.database.engine
+        wrote = False
 
         def statement(connection: Any, cursor: Any, text: str, *_: Any) -> None:
+            nonlocal wrote
             if text.startswith(("INSERT", "UPDATE", "DELETE")):
+                wrote = True
                 self()
 
+        def commit(_: Any) -> None:
+            nonlocal wrote
+            if wrote:
+                self()
+            wrote = False
+
         event.listen(engine, "before_cursor_execute", statement)
-        # A server may complete a statement after the process that sent it is gone.
-        event.listen(engine, "after_cursor_execute", statement)
-        # Before the commit reaches the database, and after it has returned.
-        event.listen(engine, "commit", self)
-        event.listen(engine, "checkin", self)
+        event.listen(engine, "commit", commit)
 
 
 class WatchedArchive:
@@ -72,9 +79,7 @@ class WatchedArchive:
 
     def write(self, transcript: Transcript) -> str:
         self._boundary()
-        where = self._inner.write(transcript)
-        self._boundary()
-        return where
+        return self._inner.write(transcript)
 
 
 def manager_on(
