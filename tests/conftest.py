@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
+    "support.memory_folders",
     "support.line_coverage",
     "support.spec_plugin",
     "support.long_runs",
