@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -44,3 +45,11 @@ def pytest_runtestloop() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_pauses() -> Iterator[None]:
+    """The servers of these tests need no time to recover before they are asked again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("compact.models._http._FIRST_WAIT", 0.01)
+        yield
