@@ -66,6 +66,7 @@ def carrying(case: Case, dice: random.Random) -> Iterator[tuple[EventName, dict[
     yield EventName.WARNING, {"severity": "low", "message": text}
     yield EventName.FLOOR, {"floor": 1, "sum": text}
     yield EventName.RECALL, {"query": text, "found": [1]}
+    yield EventName.TITLE, {"title": text}
 
 
 class Begun:

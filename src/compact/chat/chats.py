@@ -19,7 +19,7 @@ from compact.chat.turns import FORMAT
 from compact.config import CompactConfig
 from compact.errors import ConfigError, MissingExtra
 from compact.manager import CompactManager
-from compact.model.event import Event
+from compact.model.event import Event, EventName
 from compact.policies import preset as preset_policy
 from compact.ports import Archive, ChatModel
 from compact.tracing.stream import AnyExporter
@@ -33,6 +33,9 @@ class _ChatManager(CompactManager):
     """In a chat, a deleted session is over: no reply that is still being written brings it back."""
 
     _starts_over = False
+
+    def report_title(self, session_id: str, title: str) -> None:
+        self._engine.events.emit(session_id, EventName.TITLE, {"title": title})
 
 
 class Chats:
@@ -75,7 +78,7 @@ class Chats:
             "exporters": (*exporters, Listening()),
             "format": FORMAT,
         }
-        self._base: CompactManager | None = None
+        self._base: _ChatManager | None = None
         self._lock = Lock()
         self._configure = configure or configured
         self._clock = clock
@@ -156,6 +159,11 @@ class Chats:
                     policy=config.policy,
                 )
             return self._managers[key]
+
+    def report_title(self, session_id: str, title: str) -> None:
+        """For exporters: they may show the conversation under this name."""
+        if self._base is not None:
+            self._base.report_title(session_id, title)
 
     def reload(self, session_id: str) -> None:
         """Drop what is held of the session in memory: another process changed it."""

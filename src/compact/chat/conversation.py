@@ -62,6 +62,7 @@ class Conversation:
         self.log = log
         self.model = model
         self.manager = manager
+        self._reported_title = ""
         self.notices = Notices()
         self.hear = self.notices.hear
         """Handles an event of the engine."""
@@ -293,12 +294,24 @@ class Conversation:
 
     def rename(self, title: str) -> None:
         self.log.row.name(title)
+        self.report_title()
+
+    def name_after(self, question: Turn) -> None:
+        """Give it a title if it has none."""
+        self.log.row.name_after(question)
+        self.report_title()
+
+    def report_title(self) -> None:
+        """Once for each title, and only with a message: who just looks leaves no trace."""
+        if self.title and self.title != self._reported_title:
+            self._reported_title = self.title
+            self.chats.report_title(self.id, self.title)
 
     def save(self, title: str = "") -> None:
         """Make sure that everything is stored, and give it a title."""
         self.refresh()
         if title:
-            self.log.row.name(title)
+            self.rename(title)
         self.log.row.put()
 
     def take_in(

@@ -279,7 +279,7 @@ class Exchange:
                 conversation.manager.observe(log.id, self._asked, answer["usage"])
             conversation.usage = log.keep(fresh, at)
             notices += conversation.caught_up()
-            log.row.name_after(self.question)
+            conversation.name_after(self.question)
         except HistoryGone:
             raise
         except CompactError as problem:
@@ -291,13 +291,13 @@ class Exchange:
     def _given_up(self) -> None:
         """A message without a reply is not a turn: it goes back to its author, and the session is
         unchanged."""
-        log = self.conversation.log
+        conversation = self.conversation
         try:
-            log.give_up(self.question, self._at if self._asked else None)
-            self.conversation.refresh()
+            conversation.log.give_up(self.question, self._at if self._asked else None)
+            conversation.refresh()
             # The question is stored, and the session is listed by what was asked.
             if self._asked:
-                log.row.name_after(self.question)
+                conversation.name_after(self.question)
         except CompactError:
             pass  # The earlier failure is what matters.
 

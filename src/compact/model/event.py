@@ -21,6 +21,7 @@ class EventName(StrEnum):
     RESTORED = "compact.restored"
     RECALL = "compact.recall"
     LEASE = "compact.lease"
+    TITLE = "session-title"
     SETTINGS = "session-settings"
     DOOR = "session-event"
     """What a front door reports about a session to those who follow it; only in the store."""

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
-from compact.model.event import SCHEMA_VERSION, Event
+from compact.model.event import SCHEMA_VERSION, Event, EventName
 from compact.tracing.http_post import Poster, shown
 from compact.tracing.queue import Complaints
 from compact.tracing.spans import Span, Spans, iso, trace_id_of
@@ -50,6 +50,7 @@ class AriadneExporter:
         self._clock = clock
         self._spans = Spans()
         self._traces: OrderedDict[str, str] = OrderedDict()
+        self._titles: OrderedDict[str, str] = OrderedDict()
         self._waiting: deque[str] = deque()
         self._lost = 0
         self._failures = self._quiet_tries = 0
@@ -57,15 +58,26 @@ class AriadneExporter:
 
     def export(self, event: Event) -> None:
         self._quiet_tries = 0
+        if event.name is EventName.TITLE:
+            _hold(self._titles, event.session_id, str(event.data["title"]))
+            if event.session_id in self._traces:
+                self._add(self._trace_record(event.session_id, event.at))
         for span in self._spans.of(event):
-            trace_id = self._traces.get(span.session_id)
-            if trace_id is None:
-                trace_id = trace_id_of(span.session_id, self._tenant)
-                self._traces[span.session_id] = trace_id
-                if len(self._traces) > _TRACES_KEPT:
-                    self._traces.popitem(last=False)
-                self._add(_trace_record(trace_id, span))
-            self._add(_span_record(trace_id, span))
+            if span.session_id not in self._traces:
+                _hold(self._traces, span.session_id, trace_id_of(span.session_id, self._tenant))
+                self._add(self._trace_record(span.session_id, span.started))
+            self._add(_span_record(self._traces[span.session_id], span))
+
+    def _trace_record(self, session_id: str, started: float) -> dict[str, Any]:
+        named = f"compact {session_id}" if session_id else "compact"
+        return {
+            "type": "trace",
+            "trace_id": self._traces[session_id],
+            "name": self._titles.get(session_id) or named,
+            "group_id": session_id or None,
+            "started_at": iso(started),
+            "metadata": {"session_id": session_id, "schema_version": SCHEMA_VERSION},
+        }
 
     def _add(self, record: dict[str, Any]) -> None:
         # Serialized immediately: an open span changes later, and pending data should be small.
@@ -146,16 +158,10 @@ class AriadneExporter:
         self._poster.close()
 
 
-def _trace_record(trace_id: str, first: Span) -> dict[str, Any]:
-    session_id = first.session_id
-    return {
-        "type": "trace",
-        "trace_id": trace_id,
-        "name": f"compact {session_id}" if session_id else "compact",
-        "group_id": session_id or None,
-        "started_at": iso(first.started),
-        "metadata": {"session_id": session_id, "schema_version": SCHEMA_VERSION},
-    }
+def _hold(known: OrderedDict[str, str], session_id: str, value: str) -> None:
+    known[session_id] = value
+    if len(known) > _TRACES_KEPT:
+        known.popitem(last=False)
 
 
 def _span_record(trace_id: str, span: Span) -> dict[str, Any]:

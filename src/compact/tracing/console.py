@@ -112,6 +112,8 @@ def line_of(event: Event) -> Line:
             return "", f"compaction #{data['step']} was undone"
         case EventName.RECALL:
             return "", f"recalled {_count(len(data['found']), 'message')} for {_short(data['query'])!r}"
+        case EventName.TITLE:
+            return "dim", f"session {_short(data['title'])!r}"
         case _:
             return "dim", event.name.value
 

@@ -144,6 +144,12 @@ class Recall(_Data):
     found: list[int] = Field(description="Positions in the conversation.")
 
 
+class Title(_Data):
+    """A chat has this title now. Traces are named by it."""
+
+    title: str
+
+
 class Lease(_Data):
     """Whether this worker may compact the session now. `duration` is how long it waited."""
 
@@ -243,6 +249,7 @@ DATA: dict[EventName, type[_Data]] = {
     EventName.RESTORED: Restored,
     EventName.RECALL: Recall,
     EventName.LEASE: Lease,
+    EventName.TITLE: Title,
     EventName.SETTINGS: Settings,
     EventName.DOOR: Door,
     EventName.START: Start,

@@ -93,6 +93,9 @@ class Spans:
             case EventName.PROGRESS if now.summary is not None:
                 now.summary.data["pieces"] = dict(event.data)
                 return []
+            case EventName.TITLE:
+                # The name of the trace, not a part of it.
+                return []
             case EventName.CHECK:
                 # A step for live viewers; the spans around it have its times and sizes.
                 return []

@@ -37,10 +37,10 @@ export interface Trace extends TraceSummary {
   data_complete: boolean;
 }
 
-/** A session's trace is named by the session's id: where the session is known here, its title says more. */
-export function traceTitle(trace: Pick<TraceSummary, "name" | "group_id" | "trace_id">, sessions: { id: string; title: string }[]): string {
+/** A session's trace has the session's id or an earlier title as its name: the one that is known here is newer. */
+export function traceTitle(trace: Pick<TraceSummary, "name" | "group_id" | "trace_id" | "metadata">, sessions: { id: string; title: string }[]): string {
   const session = trace.group_id ? sessions.find((entry) => entry.id === trace.group_id) : undefined;
-  if (session?.title && (!trace.name || trace.name.includes(session.id))) return session.title;
+  if (session?.title && (!trace.name || trace.metadata?.session_id === session.id || trace.name.includes(session.id))) return session.title;
   return trace.name || trace.group_id || trace.trace_id;
 }
 
