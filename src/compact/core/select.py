@@ -139,6 +139,8 @@ def reductions(layout: Layout) -> Iterator[Counts]:
     yield counts
     if counts.turns is not None:
         counts = replace(counts, turns=min(counts.turns, max(1, len(layout.turns))))
+    if counts.messages is not None:
+        counts = replace(counts, messages=min(counts.messages, max(1, len(layout.items))))
     if counts.steps is not None:
         counts = replace(counts, steps=min(counts.steps, max(1, len(layout.steps))))
     while any(count is not None and count > 1 for count in (counts.turns, counts.messages, counts.steps)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from compact.core.select import Counts, initial_counts, reductions, select
 from compact.model.message import Message, MessageKind, Role, make
 from support.conversations import assistant, message, user
@@ -97,6 +99,12 @@ def test_the_ladder_never_keeps_more_than_before() -> None:
 
 def test_counts_larger_than_the_conversation_are_not_walked_down_in_vain() -> None:
     assert [c.turns for c in reductions(layout(turns(2)))][:3] == [6, 1, 1]
+
+
+def test_counts_far_above_what_there_is_are_not_stepped_through() -> None:
+    for field in ("keep_recent_turns", "keep_recent_messages", "keep_tool_io_pairs"):
+        found = layout(turns(4), "budget", **{field: 10**30})
+        assert len(list(islice(reductions(found), 100))) < 40
 
 
 def test_a_run_without_any_user_message_keeps_its_end() -> None:
