@@ -20,8 +20,8 @@ from compact.ports import Hit, Searchable
 # One that counts too little would let prompts outgrow the window: it lowers an estimate by at most a fifth,
 # and an exact count not at all.
 _LEAST_SCALE, _MOST_SCALE = 0.8, 4.0
-_MOST_TOKENS = 10**12
-"""For any prompt; a larger number is not a count."""
+_MOST = 10**12
+"""More than any prompt has tokens or any session messages; databases take no number without end."""
 # What a server adds around every prompt weighs in a short one as if each token of ours were several of its
 # own. Only a prompt of this size, or of this share of the window, determines the factor fully.
 _FULL_WEIGHT_TOKENS, _FULL_WEIGHT_SHARE = 1_000, 0.1
@@ -75,7 +75,7 @@ def observe(engine: Engine, call: Call, reported: Any) -> float:
 
     A short prompt corrects it partly, by its share of a size that determines the factor fully.
     """
-    tokens = min(prompt_tokens(reported), _MOST_TOKENS)
+    tokens = min(prompt_tokens(reported), _MOST)
     now = engine.reader.look(call)
     if tokens > 0 and now.total > 0:
         reached = tokens / now.total
@@ -128,6 +128,7 @@ def recall(engine: Engine, session_id: str, query: str, limit: int = 5, after: i
     check_limit(limit)
     check_query(query, after)
     store, query = engine.store, without_hint(query)
+    limit, after = min(limit, _MOST), max(-1, min(after, _MOST))
     if isinstance(store, Searchable):
         return [_recalled(hit, query) for hit in store.search(session_id, query, limit, after)]
     first, _, rest = query.strip().partition(" ")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compact.errors import FormatError, MalformedMessage
+from compact.errors import FormatError, MalformedMessage, shown
 from compact.formats.fields import as_mapping, is_array
 
 CHAT, RESPONSES, ANTHROPIC, UI, MODEL, GEMINI, LANGCHAIN, PYDANTIC_AI, BEDROCK, LLAMA_INDEX = (
@@ -278,6 +278,6 @@ def _part_candidates(part: Any) -> frozenset[str]:
 
 
 def _seen(fields: Mapping[str, Any]) -> str:
-    shown = [f"{key}={fields[key]!r}" for key in ("role", "type") if key in fields]
-    names = ", ".join(str(key) for key in list(fields)[:8])
-    return f"{', '.join(shown) or 'no role and no type'}; fields: {names or 'none'}"
+    found = [f"{key}={shown(fields[key])}" for key in ("role", "type") if key in fields]
+    names = ", ".join(str(key)[:40] for key in list(fields)[:8])
+    return f"{', '.join(found) or 'no role and no type'}; fields: {names or 'none'}"

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from compact.errors import ConfigError
+from compact.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     from compact.model.policy import Policy  # It loads pydantic, which a list of names does not need.
@@ -22,7 +22,7 @@ def preset(name: str) -> Policy:
     if name not in PRESETS:
         near = get_close_matches(name, PRESETS, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"preset must be one of {', '.join(PRESETS)} (got {name!r}).{hint}", "preset")
+        raise ConfigError(f"preset must be one of {', '.join(PRESETS)} (got {shown(name)}).{hint}", "preset")
     policy: Policy = import_module(f"compact.policies.{name}").POLICY
     return policy
 

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import select, update
 
 from compact.ports import SessionMemory
+from compact.stores.raw_json import raw_json, raw_object
 from compact.stores.schema import notes, sessions
-from compact.stores.serialization import corrupt, raw_json, raw_object
+from compact.stores.serialization import corrupt
 from compact.stores.session_rows import SessionRows
 
 # The engine stores these last: what was stored before in the same call stays.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, fields, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, fields
 from typing import Any
 
 from compact.core.view import handle
@@ -31,71 +30,16 @@ from compact.model.record import Cleared, Entry, Injected, Kept, Record, RecordK
 from compact.model.sections import Kept as Count
 from compact.model.sections import Missing, SectionKind, Survival
 from compact.model.summary import Evidence, EvidenceKind
+from compact.stores.raw_json import dumped, raw_json, raw_object
 from compact.stores.words import part_content
-
-_BYTES = "$bytes"
-
-
-def raw_json(source: Any) -> str:
-    """The caller's object as JSON that any database accepts, lone surrogates included."""
-    try:
-        return _dumped(source, _plain)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise StoreError(
-            f"A message cannot be stored as JSON: {error}. Nothing was stored. Give it text keys, shorter "
-            "numbers and no object that holds itself."
-        ) from error
-
-
-def _dumped(value: Any, default: Callable[[Any], Any] | None = None) -> str:
-    """Letters unescaped: escaped, those of most scripts would take twice the space."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=default)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"), default=default)
-    return text
 
 
 def json_text(value: Mapping[str, Any], what: str) -> str:
     """One of our own values as JSON, as text if it can't be."""
     try:
-        return _dumped(dict(value), str)
+        return dumped(dict(value), str)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"{what} cannot be stored as JSON: {error}. Nothing was changed.") from error
-
-
-def raw_object(text: str) -> Any:
-    return json.loads(text, object_hook=_unplain)
-
-
-def as_plain(source: Any) -> Any:
-    """The object as plain JSON values, SDK objects included; a copy."""
-    return json.loads(raw_json(source))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes | bytearray):
-        return {_BYTES: base64.b64encode(bytes(value)).decode()}
-    if isinstance(value, Mapping):
-        return dict(value)
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        # As the formats read SDK objects: what was never set does not exist, except the type.
-        kind = getattr(value, "type", None)
-        named = {"type": kind} if isinstance(kind, str) else {}
-        return {**named, **dump(by_alias=True, exclude_unset=True)}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name, None) for field in fields(value)}
-    if isinstance(value, set | frozenset | Sequence):
-        return list(value)
-    return str(value)
-
-
-def _unplain(value: dict[str, Any]) -> Any:
-    if len(value) == 1 and isinstance(value.get(_BYTES), str):
-        return base64.b64decode(value[_BYTES])
-    return value
 
 
 def message_rows(
@@ -141,7 +85,7 @@ def _own_row(position: int, message: Message, chain: bytes, now: float) -> dict[
         "digest": message.digest,
         "role": message.role.value,
         "format": OWN,
-        "raw": _dumped(_own(message)),
+        "raw": dumped(_own(message)),
         "part": 0,
         "parts": 1,
         "tokens": message.tokens,
@@ -232,7 +176,7 @@ def record_row(record: Record) -> dict[str, Any]:
     row = {field.name: getattr(record, field.name) for field in fields(record)}
     row["kind"] = record.kind.value
     entries = [_entry(entry, record.summary) for entry in record.entries]
-    row["entries"] = _dumped(entries)
+    row["entries"] = dumped(entries)
     row["handle"] = record.handle or None
     row["reached"], row["reached_key"] = record.reached or None, record.reached_key or None
     row["evidence"] = _ledger_json(row.pop("kept"), record.evidence)
@@ -243,7 +187,7 @@ def _ledger_json(kept: Survival, evidence: Sequence[Evidence]) -> str:
     counts = {kind: [count.kept, count.total] for kind in _COUNTED if (count := getattr(kept, kind)).total}
     missing = [[lost.kind.value, lost.text, lost.position] for lost in kept.missing]
     units = [[unit.kind.value, *astuple(unit)[1:]] for unit in evidence]
-    return _dumped({"units": units, "kept": counts, "missing": missing})
+    return dumped({"units": units, "kept": counts, "missing": missing})
 
 
 def _ledger_from(text: str) -> tuple[tuple[Evidence, ...], Survival]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compact.errors import CompactError, FormatError
+from compact import CompactConfig
+from compact.errors import CompactError, ConfigError, FormatError
 from compact.stores.memory import MemoryStore
 from compact.stores.sql import SqlStore
 from support.raw import Desk, pairs, user
@@ -92,3 +93,24 @@ def test_what_is_no_limit_is_refused_whatever_the_store(limit: Any) -> None:
         with pytest.raises(FormatError, match="limit must be a whole number, 0 or more"):
             manager.recall("s", "question", limit)
         assert manager.recall("s", "question", 0) == [] and len(manager.recall("s", "question", 2)) == 2
+
+
+def test_numbers_without_end_are_taken_as_all_whatever_the_store() -> None:
+    for store in (MemoryStore(), SqlStore("sqlite://")):
+        manager = Desk(store=store).manager
+        manager.preflight("s", pairs(2))
+        whole = manager.recall("s", "question", 10)
+        assert manager.recall("s", "question", 10**400) == whole
+        assert manager.recall("s", "question", 10, after=-(10**400)) == whole
+        assert manager.recall("s", "question", 10, after=10**400) == []
+
+
+def test_an_error_shows_only_the_beginning_of_a_long_wrong_value() -> None:
+    long = "x" * 5_000
+    for messages in ([{"role": long, "content": "hi"}], [{long: 1, "content": "hi"}]):
+        with pytest.raises(FormatError, match="Nothing was changed") as caught:
+            Desk().preflight(messages)
+        assert len(str(caught.value)) < 1_000
+    with pytest.raises(ConfigError) as refused:
+        CompactConfig(preset=long)
+    assert len(str(refused.value)) < 500

@@ -15,6 +15,7 @@ from compact.model.summary import Evidence, EvidenceKind
 from compact.stores.json_text import messages_from_json, messages_to_json, record_from_json, record_to_json
 from compact.stores.serialization import record_row
 from compact.testing.stores import a_record, digests, same_record, talk
+from support.raw import Raw
 from unit.formats.samples import SAMPLES
 
 
@@ -30,6 +31,43 @@ def test_messages_of_every_format_come_back_with_their_objects(name: str) -> Non
         ]
         assert digests(back) == digests(messages)
         assert all(one.origin is not None and one.origin.source in raw for one in back)
+
+
+HALVES = "\ud83d" + "\ude00"
+"""Two halves of a pair, as concatenated pieces of a stream leave them: not the character they form."""
+
+ODD_OBJECTS: dict[str, Raw] = {
+    "halves": {"role": "user", "content": f"a {HALVES} b"},
+    "a half": {"role": "user", "content": "a \ud83d b"},
+    "halves in a call": {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": f"c{HALVES}", "type": "function", "function": {"name": "f", "arguments": HALVES}}
+        ],
+    },
+    "halves in a key": {"role": "user", "content": [{"type": "text", "text": "x", HALVES: HALVES}]},
+    "bytes": {"role": "user", "content": [{"type": "blob", "data": b"\x00\xff"}]},
+    "our mark for bytes": {
+        "role": "user",
+        "content": [{"type": "text", "text": "x", "v": {"$bytes": "aGk="}}],
+    },
+    "our mark, no bytes": {"role": "user", "content": [{"type": "text", "text": "x", "v": {"$bytes": "?"}}]},
+    "our other marks": {
+        "role": "user",
+        "content": [{"type": "text", "text": "x", "v": {"$items": [[1, 2]]}, "w": {"$text": "aGk="}}],
+    },
+}
+
+
+@pytest.mark.parametrize("name", ODD_OBJECTS)
+def test_odd_objects_come_back_as_they_were(name: str) -> None:
+    messages = decode_all([ODD_OBJECTS[name]], by_name("openai-chat"))
+    text = messages_to_json(messages, "openai-chat")
+    text.encode()
+    (back,) = messages_from_json(text, "s")
+    assert back.digest == messages[0].digest
+    assert back.origin is not None and back.origin.source == ODD_OBJECTS[name]
 
 
 def test_a_message_of_our_own_comes_back() -> None:

@@ -15,7 +15,7 @@ from compact.console.stored import add_store, known, opened, redactor_of
 from compact.console.terminal import plural
 from compact.errors import StoreError
 from compact.model.message import Message
-from compact.stores.serialization import as_plain
+from compact.stores.raw_json import as_plain
 
 
 def add_arguments(parser: ArgumentParser) -> None:
