@@ -74,8 +74,11 @@ def may_name(runs: Iterable[str]) -> bool:
     return not _plain.issuperset(runs)
 
 
-def values_in(text: str) -> dict[str, Kind]:
-    """Every value of a text and its kind. Each word is classified once per process."""
+def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
+    """Every value of a text and its kind. Each word is classified once per process.
+
+    Without the decimals of a tool's text: it may have thousands, and none means anything by itself.
+    """
     found: dict[str, Kind] = {}
     if text[:2].lstrip()[:1] in ("{", "["):
         text = _KEY.sub(" ", text)
@@ -83,6 +86,8 @@ def values_in(text: str) -> dict[str, Kind]:
         text = _ESCAPED.sub(" ", text)
     # Most words were classified before; only the others are split.
     rest = list(filterfalse(_plain.__contains__, text.split()))
+    if from_tool:
+        rest = [run for run in rest if "." not in run or not run.replace(".", "", 1).isdecimal()]
     if not rest:
         return found
     words = set(" ".join(rest).translate(_BREAKS).split()).difference(_plain)
