@@ -116,6 +116,18 @@ def test_conclusions_stand_before_values_and_tool_values_take_a_quarter_at_most(
     assert from_tools and len(from_tools) <= 0.27 * len(text)
 
 
+@pytest.mark.spec("S5.6")
+@pytest.mark.parametrize("room", [4_000, 12_000, 40_000])
+def test_tool_values_take_a_quarter_of_the_summary_even_where_it_has_room_to_spare(room: int) -> None:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find out why the import is slow."}]
+    for number in range(60):
+        listing = "\n".join(f"row_{number}_{n:04x} src/area_{n}/part_{number}.py" for n in range(80))
+        messages += step(number, f"Part {number} opens its lock file once a row, as the others do.", listing)
+    text = compact.summarize(messages, room, counter="chars4").text
+    _, _, from_tools = text.partition("## From tool output")
+    assert from_tools and len(from_tools) <= 0.27 * len(text)
+
+
 @pytest.mark.spec("S5.7")
 def test_outputs_larger_than_the_window_do_not_end_the_run() -> None:
     manager = manager_for("budget", 8_000)

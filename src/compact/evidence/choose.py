@@ -136,10 +136,6 @@ class Choice:
         self._of: dict[Group, list[int]] = {group: [] for group in Group}
         for number, group in enumerate(self._groups):
             self._of[group].append(number)
-        self._others = len(before) + sum(
-            cost for cost, group in zip(self._costs, self._groups, strict=True) if group is not Group.TOOL
-        )
-        """Characters that a summary can have beside what only tools said."""
         self._standing = self._standings(frozenset(content_words(focus)))
         self._rates = self._highest_rates()
         """Each unit's worth per size at the last look, negated; it can only have dropped since."""
@@ -192,9 +188,7 @@ class Choice:
             (Group.VALUE, shares.values),
         ):
             self._fill(self._of[group], room, {group: int(room * share)})
-        others = min(room * (1 - shares.tool_values), self._others)
-        tools = int(others * shares.tool_values / (1 - shares.tool_values))
-        most = {Group.TOOL: tools, Group.SHOWN: room // 10}
+        most = {Group.TOOL: int(room * shares.tool_values), Group.SHOWN: room // 10}
         self._fill(range(len(self._units)), room, most)
         return self.picked
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from compact.evidence.ledger import WORDS
@@ -19,22 +20,26 @@ def pool(
     """Places in the ledger that a choice for `room` characters works on, in order.
 
     That is all units of messages from `since` on, what the user said first, what the last `summary` held, and
-    the best of the other older ones. So a choice costs as much as the room and the span are large, however
-    long the session is, and what an earlier choice kept is not dropped for being old.
+    the best of the other older ones while there is room. So a choice costs as much as the room and the span
+    are large, however long the session is, and what an earlier choice kept is not dropped for being old.
     """
     held = holder(summary).among(ledger, roughly=True) if summary else set()
     first = next((unit.message for unit in ledger if unit.kind in WORDS), -1)
     kept: list[int] = []
     older: dict[EvidenceKind, list[int]] = {}
+    used: Counter[EvidenceKind] = Counter()
     for place, unit in enumerate(ledger):
-        if unit.message >= since or place in held or (unit.message == first and unit.kind in WORDS):
+        kind = unit.kind if unit.kind in _APART else EvidenceKind.SYMBOL
+        if unit.message >= since:
             kept.append(place)
+        elif place in held or (unit.message == first and kind in WORDS):
+            kept.append(place)
+            used[kind] += len(unit.value) + _AROUND
         else:
-            kind = unit.kind if unit.kind in _APART else EvidenceKind.SYMBOL
             older.setdefault(kind, []).append(place)
     ranks = [unit.rank for unit in ledger]
     for kind, units in older.items():
-        left = int(room * (words_share if kind in WORDS else _OTHERS_SHARE))
+        left = int(room * (words_share if kind in WORDS else _OTHERS_SHARE)) - used[kind]
         # Newest first among equals.
         units.reverse()
         units.sort(key=ranks.__getitem__, reverse=True)

@@ -38,14 +38,6 @@ class Holder:
         self._windows = {self._flat[start : start + _WINDOW]: start for start in starts}
         """The characters from the start of a word on, and their last position."""
 
-    def __call__(self, unit: Evidence) -> bool:
-        value = unit.value
-        if value in self._words:
-            return True
-        if " " not in value:
-            return value in self._each
-        return self._holds_words(value)
-
     def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
         """Places of the units that the text contains; of thousands, only a few are compared closely."""
         words, windows = self._words, self._windows
@@ -58,7 +50,9 @@ class Holder:
                 if not roughly and value in self._each:
                     found.add(place)
             elif (
-                len(value) <= start + _WINDOW or value[start : start + _WINDOW] in windows or "  " in value
+                len(value) <= start + _WINDOW
+                or value[start : start + _WINDOW] in windows
+                or not value.isascii()  # it may have other spaces
             ) and self._holds_words(value):
                 found.add(place)
         return found

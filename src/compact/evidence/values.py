@@ -77,7 +77,7 @@ def may_name(runs: Iterable[str]) -> bool:
 def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
     """Every value of a text and its kind. Each word is classified once per process.
 
-    Without the decimals of a tool's text: it may have thousands, and none means anything by itself.
+    A tool's decimals are left out: there may be thousands, and none means anything by itself.
     """
     found: dict[str, Kind] = {}
     if text[:2].lstrip()[:1] in ("{", "["):
@@ -99,9 +99,6 @@ def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
             if _SHORT_NUMBER <= len(word) <= _LONGEST and word[:3] != "000":
                 found[word] = Kind.ID if len(word) >= _LONG_NUMBER else Kind.NUMBER
             continue
-        if "." in word and _is_decimal(word):
-            found[word] = Kind.NUMBER
-            continue
         known = _known.get(word)
         if known is None:
             known = _judge(word)
@@ -116,12 +113,6 @@ def _remember_plain(words: Iterable[str]) -> None:
     if len(_plain) > _PLAIN_LIMIT:
         _plain.clear()
     _plain.update(words)
-
-
-def _is_decimal(word: str) -> bool:
-    """Whether it is a plain figure such as 0.25: logs have thousands, each only once."""
-    before, _, after = word.partition(".")
-    return before.isdecimal() and after.isdecimal() and word.isascii() and len(word) <= _LONGEST
 
 
 def _judge(word: str) -> Values:

@@ -68,14 +68,15 @@ class PromptContents:
 
     def kinds(self, items: Sequence[Item], reached: int | None = None) -> list[schemas.KindSurvival]:
         """How much of each kind these messages contain, of what was said in the first `reached` originals."""
-        holds = Holder("\n".join(_text(item.message) for item in items))
+        text = "\n".join(_text(item.message) for item in items)
+        held = Holder(text).among([unit for _, unit in self._units])
         sent = {item.position for item in items}
         found: dict[str, tuple[list[Evidence], list[Evidence]]] = {kind: ([], []) for kind in _TITLES}
-        for kind, unit in self._units:
+        for number, (kind, unit) in enumerate(self._units):
             if reached is None or unit.message < reached:
                 # What was done is in the prompt as the call itself, whose words differ from the ledger's.
                 called = kind == "done" and not sent.isdisjoint(self._done_at[unit.value])
-                found[kind][called or holds(unit)].append(unit)
+                found[kind][called or number in held].append(unit)
         return [
             schemas.KindSurvival(
                 kind=kind,

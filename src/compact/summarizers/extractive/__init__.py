@@ -136,8 +136,15 @@ def fitted(
         picked = list(taken)
         made = draft(picked, strategy)
         tokens = count(made.text)
+    most = strategy.shares.tool_values
+    over = sum(one.cost for one in picked if one.group is Group.TOOL) - most * len(before + made.text)
+    if over > 0:
+        picked = _without_last(picked, over / (1 - most), (Group.TOOL,))
+        made = draft(picked, strategy)
+        tokens = count(made.text)
     while tokens > limit and picked:
-        picked = _fewer(picked, limit / tokens)
+        size = sum(one.cost for one in picked)
+        picked = _without_last(picked, size * max(0.005, 1 - limit / tokens), tuple(Group))
         made = draft(picked, strategy)
         tokens = count(made.text)
     if not picked:
@@ -160,19 +167,15 @@ def _at_least_something(
     return Draft("", ""), 0
 
 
-def _fewer(picked: list[Candidate], share: float) -> list[Candidate]:
-    """Without the last choices, so that about this share of the size is left.
-
-    Where one of the last is enough, it goes alone: what comes after it may be small and fit as well.
-    """
-    kept, size = list(picked), sum(one.cost for one in picked)
-    left = int(size * min(share, 0.995))
-    for at in range(len(picked) - 1, len(picked) * 2 // 3, -1):
-        if picked[at].group is not Group.OWN and picked[at].cost >= size - left:
-            return [*picked[:at], *picked[at + 1 :]]
-    while kept and (size > left or len(kept) == len(picked)):
-        size -= kept.pop().cost
-    return kept
+def _without_last(picked: Sequence[Candidate], chars: float, groups: tuple[Group, ...]) -> list[Candidate]:
+    """Without that many characters of the last choices of these groups."""
+    kept = []
+    for one in reversed(picked):
+        if chars > 0 and one.group in groups:
+            chars -= one.cost
+        else:
+            kept.append(one)
+    return kept[::-1]
 
 
 def kept_units(material: Material, size: int) -> tuple[Evidence, ...]:
