@@ -75,10 +75,7 @@ def may_name(runs: Iterable[str]) -> bool:
 
 
 def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
-    """Every value of a text and its kind. Each word is classified once per process.
-
-    A tool's decimals are left out: there may be thousands, and none means anything by itself.
-    """
+    """Every value of a text and its kind, without a tool's decimals: none means anything by itself."""
     found: dict[str, Kind] = {}
     if text[:2].lstrip()[:1] in ("{", "["):
         text = _KEY.sub(" ", text)

@@ -168,7 +168,10 @@ def _at_least_something(
 
 
 def _without_last(picked: Sequence[Candidate], chars: float, groups: tuple[Group, ...]) -> list[Candidate]:
-    """Without that many characters of the last choices of these groups."""
+    """Without that many characters of the last choices of these groups; of a single one, if it is enough."""
+    late = [one for one in picked[len(picked) * 2 // 3 :] if one.group in groups and one.cost >= chars]
+    if late and late[-1].group is not Group.OWN:
+        return [one for one in picked if one is not late[-1]]
     kept = []
     for one in reversed(picked):
         if chars > 0 and one.group in groups:
