@@ -15,6 +15,7 @@ from compact.repl.commands import is_command, run
 from compact.repl.driving import drive
 from compact.repl.exchange import say
 from compact.repl.saying import Canvas, Happening, Kind, Leave, Piece, Reopened, Said
+from compact.repl.typed_text import typed_text
 
 
 class JsonVoice:
@@ -72,7 +73,7 @@ def messages_of(lines: Iterable[str], one_a_line: bool) -> Iterator[str | Format
     programs each line is one message, and a JSON object's `content` may hold several lines.
     """
     gathered: list[str] = []
-    for line in lines:
+    for line in map(typed_text, lines):
         if one_a_line:
             if line.strip():
                 yield _content(line.strip())
@@ -101,7 +102,7 @@ def _content(line: str) -> str | FormatError:
     except RecursionError:
         content = None
     if isinstance(content, str):
-        return content
+        return typed_text(content)
     return FormatError('A line that is a JSON object needs a "content" that is text. It was not sent.')
 
 

@@ -19,6 +19,7 @@ from prompt_toolkit.styles import Style
 from compact.repl.commands import COMMANDS
 from compact.repl.driving import is_unread
 from compact.repl.marks import FOLDER
+from compact.repl.typed_text import typed_text
 
 GLYPH = "› "
 _STYLE = Style.from_dict(
@@ -119,7 +120,7 @@ class Prompt:
         return [("class:bottom-toolbar.full" if full else "class:bottom-toolbar", f" {text}")]
 
     def ask(self, draft: str = "") -> str:
-        return self._session.prompt(default=draft)
+        return typed_text(self._session.prompt(default=draft))
 
     def typed_ahead(self) -> bool:
         """Whether keys are waiting for the next prompt: the last one may have read some along with its

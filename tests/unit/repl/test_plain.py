@@ -6,6 +6,8 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ import pytest
 from compact.config import CompactConfig
 from compact.manager import CompactManager
 from compact.repl.commands import COMMANDS
+from compact.repl.commands.memory import session_line
 from compact.repl.plain import messages_of
 from compact.stores import open_store
+from compact.stores.memory import MemoryStore
 from support.chat_server import Answer, ChatServer
 from support.cli import Compact, Ended
 
@@ -53,6 +57,10 @@ def test_plain_text_is_the_reply_and_nothing_else(chat: Chat) -> None:
         ('{"content": "a\\nb"}\n/stats\n', True, ["a\nb", "/stats"]),
         ("{not json\n", True, ["{not json"]),
         ("\n \n", False, []),
+        # Bytes that are not UTF-8, and UTF-8 read under a locale that is not: both as Python reads them.
+        ("caf\udce9\n/save \udcff\n", False, ["caf\ufffd", "/save \ufffd"]),
+        ("gr\udcc3\udcbc\udcc3\udc9fe\n", True, ["grüße"]),
+        ('{"content": "half \\ud83d"}\n', True, ["half \ufffd"]),
     ],
 )
 def test_what_is_piped_in_becomes_messages(given: str, one_a_line: bool, found: list[str]) -> None:
@@ -130,6 +138,22 @@ def test_a_message_has_one_number_everywhere_whether_a_system_prompt_stands_befo
         assert re.search(r"^ +0 user .*anchor", shown, re.MULTILINE), session
         assert "— message 0, user" in shown
         assert "--- message 0, user" in compact("recall", session, "anchor").out
+
+
+@pytest.mark.parametrize(
+    ("width", "line"),
+    [
+        (100, "* 20261116-155803-00c5  2026-11-16 15:58      2 messages  Moving the booking service"),
+        (64, "* 20261116-155803-00c5  2026-11-16 15:58  Moving the booking se…"),
+        (40, "* 20261116-155803-00c5  Moving the book…"),
+    ],
+)
+def test_a_narrow_list_of_sessions_keeps_the_titles(width: int, line: str) -> None:
+    at = datetime(2026, 11, 16, 15, 58).timestamp()
+    store = MemoryStore(clock=lambda: at)
+    store.put_session("20261116-155803-00c5", title="Moving the booking service")
+    (thread,) = store.sessions()
+    assert session_line(replace(thread, message_count=2), "*", 20, width) == line
 
 
 def test_stats_names_the_turns_where_turns_decide(chat: Chat) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from compact.chat.turns import Turn, is_said, text_of
-from compact.console.terminal import Screen, fit, one_line, plural
+from compact.console.terminal import Screen, cell_width, fit, one_line, plural
 from compact.engine.queries import Recalled
 from compact.errors import CompactError
 from compact.ports import Thread
@@ -15,6 +15,7 @@ from compact.repl.chat import Chat, failed, said
 from compact.repl.saying import Canvas, Happening, Reopened, error, info, result
 
 _RECALLED_LINES = 6
+_TITLE_ROOM = 20
 _MOST_RECALLED = 5
 
 
@@ -49,11 +50,7 @@ def run_sessions(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happenin
         width = min(40, max(len(thread.session_id) for thread in threads))
         for thread in threads:
             mark = "*" if thread.session_id == chat.conversation.id else " "
-            when = datetime.fromtimestamp(thread.updated_at).strftime("%Y-%m-%d %H:%M")
-            counts = f"{thread.message_count:>5} messages"
-            name = fit(one_line(thread.session_id), width)
-            line = f"{mark} {name}  {when}  {counts}  {one_line(thread.title)}"
-            screen.line(fit(line, screen.width).rstrip())
+            screen.line(session_line(thread, mark, width, screen.width))
 
     data = [
         {
@@ -65,6 +62,20 @@ def run_sessions(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happenin
         for t in threads
     ]
     yield result(canvas.drawn(draw), sessions=data)
+
+
+def session_line(thread: Thread, mark: str, name_width: int, width: int) -> str:
+    """A session in a list. Where there is little room, the title matters more than the figures."""
+    name = f"{mark} {fit(one_line(thread.session_id), name_width)}"
+    when = datetime.fromtimestamp(thread.updated_at).strftime("%Y-%m-%d %H:%M")
+    counts = f"{thread.message_count:>5} messages"
+    title = one_line(thread.title)
+    room = min(cell_width(title), _TITLE_ROOM)
+    for facts in ((when, counts), (when,), ()):
+        line = "  ".join((name, *facts, title))
+        if width - cell_width(line) + cell_width(title) >= room:
+            break
+    return fit(line, width).rstrip()
 
 
 def run_resume(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
