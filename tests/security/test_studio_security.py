@@ -317,13 +317,17 @@ def test_no_client_can_name_a_host(client: httpx2.Client) -> None:
 # -- what it answers -----------------------------------------------------------------------------------------
 
 
-def test_every_answer_has_a_strict_policy_and_no_internals(tmp_path: Path) -> None:
+def test_every_answer_has_a_strict_policy_and_no_internals(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     model = RuleModel(lambda _: RuntimeError("/srv/secret/path and password=hunter22 in a traceback"))
     with studio(tmp_path, model) as client:
         session = new_session(client)
         failed = client.post("/api/chat", json=body_of(session, "x"))
         assert "hunter22" not in failed.text and "/srv/secret" not in failed.text
         assert '"finishReason":"error"' in failed.text
+        assert "/srv/secret/path" in caplog.text and "RuntimeError" in caplog.text
+        assert "hunter22" not in caplog.text
         page = client.get("/", headers=HTML)
         assert "script-src 'self'" in page.headers["content-security-policy"]
         for answer in (page, client.get("/api/health"), client.get("/api/sessions/none"), failed):
@@ -334,7 +338,14 @@ def test_every_answer_has_a_strict_policy_and_no_internals(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "path", ["/..%2f..%2fpyproject.toml", "/assets/..%2f..%2f..%2fsettings.py", "/%2e%2e/%2e%2e/etc/passwd"]
+    "path",
+    [
+        "/..%2f..%2fpyproject.toml",
+        "/assets/..%2f..%2f..%2fsettings.py",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/assets/%00",
+        f"/assets/{'a' * 5_000}",
+    ],
 )
 def test_only_files_of_the_studio_are_served(tmp_path: Path, path: str) -> None:
     static = tmp_path / "a/b/static"
@@ -348,6 +359,7 @@ def test_only_files_of_the_studio_are_served(tmp_path: Path, path: str) -> None:
         assert "the studio" in client.get("/s/some-session", headers=HTML).text
         found = raw(client, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert b"outside" not in found and b"root:" not in found and b"[project]" not in found
+        assert b" 500 " not in found[:20]
 
 
 # -- whatever the description allows -------------------------------------------------------------------------

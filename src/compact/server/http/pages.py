@@ -74,8 +74,11 @@ class Pages:
         return FileResponse(index, media_type="text/html", headers=_FRESH)
 
     def _file(self, path: str, headers: Mapping[str, str]) -> Response | None:
-        wanted = (self._root / path.lstrip("/")).resolve()
-        if not wanted.is_relative_to(self._root) or not wanted.is_file():
+        try:
+            wanted = (self._root / path.lstrip("/")).resolve()
+            if not wanted.is_relative_to(self._root) or not wanted.is_file():
+                return None
+        except (OSError, ValueError):  # no file can have such a name
             return None
         kind = mimetypes.guess_type(wanted.name)[0] or "application/octet-stream"
         lasting = _LASTING if path.startswith("/assets/") else _FRESH

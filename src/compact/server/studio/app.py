@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -16,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
 from compact.errors import CompactError
+from compact.server.defects import log_defect
 from compact.server.http.guard import App, Guard, Message, Receive, Send
 from compact.server.http.pages import Pages
 from compact.server.http.problems import Problem
@@ -28,7 +28,6 @@ from compact.server.studio.studio import Studio
 from compact.server.studio.trace_mount import beside, trace_api
 from compact.server.traces.service import TraceService
 
-_log = logging.getLogger("compact")
 # The store is asked in threads; the default pool is sized for computing, not for waiting.
 _THREADS = 32
 _DESCRIPTION = """Conversations that go on for weeks, with the context kept right.
@@ -158,7 +157,8 @@ async def _http(_: Request, error: Exception) -> Response:
 
 async def _defect(request: Request, error: Exception) -> Response:
     # What went wrong inside stays inside.
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    studio: Studio = request.app.state.studio
+    log_defect(f"{request.method} {request.url.path} failed", error, studio.settings.config)
     detail = "Something went wrong on the server. The session is unchanged; its log has the reason."
     answer = _answer(Problem(500, "internal", detail))
     # The server closes the connection behind a defect: no client should send its next request on it.

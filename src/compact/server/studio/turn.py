@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from compact.chat.events import Accepted, ChatEvent, Compacting, Failed, Finishe
 from compact.chat.exchange import Exchange
 from compact.errors import ChatError, CompactError
 from compact.model.event import EventName
+from compact.server.defects import log_defect
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
 from compact.server.studio.presence import RENEW_SECONDS, Presence, Work
@@ -23,7 +23,6 @@ from compact.server.studio.session_events import SessionEvents, write_for
 from compact.server.studio.showing import shown_usage
 from compact.server.studio.ui_stream import Chunk, UiStream, notice_part, usage_part
 
-_log = logging.getLogger("compact")
 _ENDS = (EventName.COMPLETE, EventName.FAILED)
 _FLUSH_SECONDS = 2.0
 _FAILED = "Something went wrong on the server. What was stored before is unchanged; try again."
@@ -79,9 +78,9 @@ class Turn:
         try:
             async for event in self._exchange:
                 await self._take(event)
-        except Exception:
+        except Exception as error:
             # A defect: readers get an end, the log gets the details, and neither gets the other's.
-            _log.exception("a turn of session %s failed", self._conversation.id)
+            self._log(f"a turn of session {self._conversation.id} failed", error)
             self._end = [{"type": "error", "errorText": _FAILED}, {"type": "finish", "finishReason": "error"}]
         finally:
             renewing.cancel()
@@ -89,6 +88,9 @@ class Turn:
                 await asyncio.to_thread(self._ended)
             self.live.finish(*self._end)
             self._metrics.turn_ended(time.monotonic() - begun)
+
+    def _log(self, what: str, error: BaseException) -> None:
+        log_defect(what, error, self._conversation.manager.config)
 
     async def _take(self, event: ChatEvent) -> None:
         match event:
@@ -103,7 +105,7 @@ class Turn:
             case Failed(error=error):
                 self._metrics.turns_failed += 1
                 if isinstance(error, ChatError) and error.__cause__ is not None:
-                    _log.error("the model of session %s failed", self._conversation.id, exc_info=error)
+                    self._log(f"the model of session {self._conversation.id} failed", error)
             case Stored():
                 # Before its chunks: whoever sees the end of a reply finds it stored and announced.
                 await self._stored(event)

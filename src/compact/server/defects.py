@@ -1,0 +1,16 @@
+"""Defects in the log: with their traceback, redacted, since an error's words may quote what was said."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+from compact.config import CompactConfig
+from compact.wiring import redactor_for
+
+_log = logging.getLogger("compact")
+
+
+def log_defect(what: str, error: BaseException, config: CompactConfig) -> None:
+    trace = "".join(traceback.format_exception(error))
+    _log.error("%s\n%s", what, redactor_for(config).text(trace))
