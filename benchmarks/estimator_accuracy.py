@@ -38,7 +38,7 @@ def main() -> None:
     exact.count("warm")
 
     files = sorted(options.path.glob("*.jsonl*")) if options.path.is_dir() else [options.path]
-    print(f"{'source':<16}{'texts':>7}{'±20 %':>9}{'chars/4':>9}{'p5':>7}{'p50':>7}{'p95':>7}{'speed':>8}")
+    print(f"{'source':<16}{'texts':>7}{'±20%':>9}{'chars/4':>9}{'p5':>7}{'p50':>7}{'p95':>7}{'speed':>8}")
     everything: list[float] = []
     everything_plain: list[float] = []
     for file in files:

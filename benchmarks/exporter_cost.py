@@ -206,7 +206,7 @@ def main() -> None:
     late = sum(delay > 0.2 for delay in delays)
     print(
         f"\nto the trace service: median {1000 * statistics.median(delays):.0f} ms, "
-        f"99 % within {1000 * delays[int(0.99 * len(delays))]:.0f} ms, "
+        f"99% within {1000 * delays[int(0.99 * len(delays))]:.0f} ms, "
         f"{late} of {len(delays):,} events later than 200 ms"
     )
     print(f"leaving the process: {leaving[0]:.2f} s with the service, {leaving[1]:.2f} s while it hangs")

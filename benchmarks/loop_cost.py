@@ -113,8 +113,8 @@ def show(policy: Policy, window: int, sizes: tuple[int, int, int], runs: int, la
     low, high = hits[runs // 20], hits[-1 - runs // 20]
     print(
         f"{policy.name:7s}{window // 1000:>4}k {sizes[0]:>5,}-{sizes[1]:<6,} {label:24s} "
-        f"{count[0]}-{count[-1]} compactions, {mean(hits):.1f} % ({low:.1f} to {high:.1f}), "
-        f"{cost:,.0f} a step"
+        f"{count[0]}-{count[-1]} compactions, {mean(hits):.1f}% ({low:.1f}% to {high:.1f}%), "
+        f"{cost:,.0f} per step"
     )
 
 

@@ -86,16 +86,16 @@ def measure(paths: list[Path], every: int) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     cells = {(row["probe"], row["source"], row["share"]): row for row in result["rows"]}
-    lines = ["| probe | source | n | 20 % | 10 % | 5 % |", "|---|---|--:|--:|--:|--:|"]
+    lines = ["| probe | source | n | 20% | 10% | 5% |", "|---|---|--:|--:|--:|--:|"]
     for kind in ("hard", "question"):
         sources = list(dict.fromkeys(row["source"] for row in result["rows"] if row["probe"] == kind))
         for source in sorted(sources, key=lambda name: (name == "all", name)):
             rows = [cells[kind, source, share] for share in SHARES]
-            shown = [f"{100 * row['kept'] / row['of']:.1f}" for row in rows]
+            shown = [f"{100 * row['kept'] / row['of']:.1f}%" for row in rows]
             if source == "all":
                 goals = [GOALS.get((kind, share)) for share in SHARES]
                 shown = [
-                    f"**{cell}**" + (f" (≥ {goal})" if goal else "")
+                    f"**{cell}**" + (f" (≥ {goal}%)" if goal else "")
                     for cell, goal in zip(shown, goals, strict=True)
                 ]
             lines.append(f"| {kind} | {source} | {rows[0]['of']} | " + " | ".join(shown) + " |")

@@ -142,9 +142,9 @@ class Tally:
 
     def __str__(self) -> str:
         shares = {key: 100 * self.kept[key] / count for key, count in self.of.items()}
-        by = "  ".join(f"{key} {share:.0f}" for key, share in sorted(shares.items()) if key != "all")
+        by = "  ".join(f"{key} {share:.0f}%" for key, share in sorted(shares.items()) if key != "all")
         stale = f"{len(self.stale)} stale"
-        return f"{shares['all']:5.1f} % of {self.of['all']}, {stale}   {by}"
+        return f"{shares['all']:5.1f}% of {self.of['all']}, {stale}   {by}"
 
 
 def measure_words(
