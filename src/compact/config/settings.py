@@ -46,20 +46,20 @@ class SummarizerSettings(_Settings):
     api_key_env: str | None = Field(default=None, description="The variable that holds the key.")
     timeout: PositiveFloat | None = Field(
         default=None,
-        description="Seconds for one summary. None: 30 for a model's API, 120 for a summarizer of your own.",
+        description="Seconds for one summary. None: 30 for a model's API, 120 for your own summarizer.",
     )
     reuse_prefix: Literal["auto", "on", "off"] = Field(
         default="auto",
-        description="Ask on the prompt that the provider has cached first. auto: where the summarizer is the "
-        "conversation's own model at the same address.",
+        description="First append the request to the prompt that the provider has cached. auto: if the "
+        "summarizer is the conversation's own model at the same address.",
     )
     fallback: Literal["embedded", "none"] = Field(
         default="embedded",
-        description="Who writes the summary where all of these fail: the embedded summarizer, or nobody "
-        "(then only pruning is left).",
+        description="What writes the summary if all of these fail: the embedded summarizer, or none "
+        "(Compact then prunes without a summary).",
     )
     fallbacks: tuple[SummarizerSettings, ...] = Field(
-        default=(), description="Asked in turn where this one fails or is refused; a list says the same."
+        default=(), description="Tried in turn if this one fails or its summary is rejected."
     )
 
 
@@ -74,10 +74,12 @@ class ArchiveSettings(_Settings):
     endpoint_url: str | None = None
     kms_key: str | None = Field(default=None, description="Encrypt with this KMS key.")
     on_failure: Literal["abort", "queue"] = Field(
-        default="abort", description="abort: nothing is compacted; queue: spooled on disk and sent later."
+        default="abort",
+        description="abort: compact nothing; queue: keep the transcript on disk and send it later.",
     )
     spool: Name = Field(
-        default=".compact/spool", description="Folder of what waits, one below it for each archive."
+        default=".compact/spool",
+        description="Folder for queued transcripts, with a subfolder for each archive.",
     )
 
     @model_validator(mode="after")
@@ -107,21 +109,21 @@ class RedactionSettings(_Settings):
 class TracingSettings(_Settings):
     """Where events go, besides the in-process stream."""
 
-    console: bool = Field(default=False, description="A line for each event on standard error.")
-    jsonl: Name | None = Field(default=None, description="A file that gets a line of JSON for each event.")
-    ariadne_url: Name | None = Field(default=None, description="Spans are posted to `{url}/ingest`.")
+    console: bool = Field(default=False, description="Print a line per event to standard error.")
+    jsonl: Name | None = Field(default=None, description="A file that gets one line of JSON per event.")
+    ariadne_url: Name | None = Field(default=None, description="Post spans to `{url}/ingest`.")
     ariadne_timeout: Annotated[float, Field(gt=0.0, le=2.0)] = Field(default=2.0, description="Seconds.")
     ariadne_token_env: str | None = Field(
         default=None, description="The variable that holds the service's token."
     )
     otel: bool = Field(
-        default=False, description="Spans and metrics through the OpenTelemetry provider in place."
+        default=False, description="Send spans and metrics through your program's OpenTelemetry provider."
     )
     otlp_endpoint: Name | None = Field(
-        default=None, description="Where no provider is in place: spans go here."
+        default=None, description="Without a provider, send spans and metrics here."
     )
     queue_size: PositiveInt = Field(
-        default=10_000, description="Events that may wait; then the oldest is dropped."
+        default=10_000, description="Events that may wait; beyond that, the oldest is dropped."
     )
 
 
@@ -142,9 +144,9 @@ class CompactConfig(_Settings):
         default=cast(Any, None), validate_default=True, description="None: the preset's own."
     )
     counter: Literal["auto", "tiktoken", "estimate", "chars4"] = "auto"
-    enabled: bool = Field(default=True, description="False: every prompt goes out as it is.")
-    tenant: Name = Field(default="default", description="Records of two tenants never meet.")
-    strip_meta: bool = Field(default=False, description="Take our `meta` off what preflight returns.")
+    enabled: bool = Field(default=True, description="False: send every prompt unchanged.")
+    tenant: Name = Field(default="default", description="Tenants never share records.")
+    strip_meta: bool = Field(default=False, description="Remove our `meta` from what preflight returns.")
     summarizer: SummarizerSettings = SummarizerSettings()
     archive: ArchiveSettings = ArchiveSettings()
     storage: StorageSettings = StorageSettings()

@@ -1,4 +1,4 @@
-"""What a command gets: its arguments, its streams and its settings."""
+"""What a command gets: arguments, streams and settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNSAFE = re.compile(f"{UNSAFE.pattern}|[\u2028\u2029]")
 
 @dataclass(frozen=True)
 class Context:
-    """Results go to `out`, and nothing else does; notes, warnings and progress go to `err`."""
+    """Only results go to `out`; notes, warnings and progress go to `err`."""
 
     args: Namespace
     stdin: TextIO
@@ -40,7 +40,7 @@ class Context:
         self.out.write(to_json(value, indent=2) + "\n")
 
     def transcript(self) -> Transcript:
-        """The conversations of the named file, or of what is piped in."""
+        """The conversations in the named file or on standard input."""
         from compact.console.files import read
 
         path = self.args.file
@@ -52,9 +52,9 @@ class Context:
         return transcript.picked(self.args.pick) if self.args.pick else transcript
 
     def config(self, transcript: Transcript | None = None) -> CompactConfig:
-        """Settings from the file, the variables, the model that a request body names, the command line.
+        """Settings from the file, the variables, the model in a request body, and the command line.
 
-        The last ones win.
+        Later sources win.
         """
         from compact.console.options import load_config
 
@@ -65,9 +65,9 @@ class Context:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON that any stream can take: half a surrogate pair, which is no UTF-8, is written as an escape.
+    """JSON that any stream accepts: lone surrogates, which are not valid UTF-8, are escaped.
 
-    So is what a terminal would obey, and what some readers take for the end of a line.
+    So are terminal control characters and characters that some readers treat as line breaks.
     """
     separators = None if indent else (",", ":")
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, default=str)
@@ -75,5 +75,5 @@ def to_json(value: Any, indent: int | None = None) -> str:
         text.encode()
     except UnicodeEncodeError:
         text = json.dumps(value, indent=indent, separators=separators, default=str)
-    # Line ends stand between values only; inside of strings JSON has escaped them already.
+    # Line breaks only separate values; inside strings, JSON has already escaped them.
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

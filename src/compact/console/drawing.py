@@ -1,4 +1,4 @@
-"""A plan as a picture: one line a message, and how full the window is before and after."""
+"""A plan as a picture: one line per message, and how full the window is before and after."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Row:
 def rows(
     plan: Plan, head: Sequence[Message] = (), head_tokens: Sequence[int] = (), skipped: int = 0
 ) -> Iterator[Row]:
-    """What stands before the conversation, then the view; what is injected stands where it will stand.
+    """The fixed part, then the view; injected messages are listed where they will be in the prompt.
 
-    Numbers are those of the caller's list, less the `skipped` objects at its beginning.
+    Numbers are positions in the caller's list, not counting the `skipped` objects at its beginning.
     """
     for message, tokens in zip(head, head_tokens, strict=True):
         yield Row(_index(message), message.role.value, tokens, Action.PIN, snippet(message))
@@ -84,7 +84,7 @@ def rows(
 
 
 def as_provider_counts(plan: Plan, usage: ContextUsage) -> Plan:
-    """The plan in the model's own window and tokens; it was made in ours, which may count differently."""
+    """The plan in the model's own tokens; ours may be counted differently."""
     real = plan.limits.real
     limits = Limits(
         usage.window,
@@ -111,7 +111,7 @@ def _index(message: Message, skipped: int = 0) -> str:
 
 
 def snippet(message: Message) -> str:
-    """What a reader recognizes the message by, on one line."""
+    """One line by which a reader recognizes the message."""
     return one_line(" ".join(filter(None, (_part_text(part) for part in message.parts))))
 
 
@@ -136,7 +136,7 @@ def _part_text(part: Part) -> str:
 
 
 def folded(all_rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows with long runs of one action shortened: how it begins, how many are hidden, how it ends."""
+    """The rows, with long runs of one action shortened to their beginning, a count and their end."""
     for action, run in groupby(all_rows, key=lambda row: row.action):
         same = list(run)
         if len(same) < _LONG_RUN:
@@ -182,7 +182,7 @@ def draw_plan(screen: Screen, plan: Plan, all_rows: Sequence[Row], title: str, *
 
 
 def draw_usage(screen: Screen, label: str, tokens: int, window: int, trigger: int) -> None:
-    """A bar of the window; past its end the bar is full and the per cent says how far."""
+    """A bar of the window; above 100% the bar is full and the percentage shows by how much."""
     share = tokens / window
     color = "red" if share >= 0.95 else "yellow" if tokens >= trigger else "green"
     room = min(60, screen.width - 30)
@@ -192,7 +192,7 @@ def draw_usage(screen: Screen, label: str, tokens: int, window: int, trigger: in
 
 
 def verdict(plan: Plan) -> str:
-    """What would happen and why, in a few words."""
+    """What would happen, and why."""
     reason = plan.reason.value
     if plan.insufficient is not None:
         return "does not fit, whatever is removed"
@@ -206,7 +206,7 @@ def verdict(plan: Plan) -> str:
 
 
 def totals(all_rows: Sequence[Row], plan: Plan) -> str:
-    """How many tokens and messages each action concerns, and what is fixed beside the messages."""
+    """Tokens and messages by action, and the fixed tokens outside the messages."""
     parts = []
     for action in Action:
         chosen = [row for row in all_rows if row.action is action]

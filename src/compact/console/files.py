@@ -1,8 +1,8 @@
-"""Conversations from a file or standard input, and back in the shape they came in.
+"""Reads conversations from a file or standard input, and writes them back in the same shape.
 
-Known shapes: an array of messages; one message a line (JSONL); a request body, that is an object with
-`messages` (or `input`, `contents`) and perhaps `system` (or `instructions`), `tools` and `model`; several
-such objects, as lines or as an array; a session file of Claude Code or Codex. Any of them may be gzipped.
+Known shapes: an array of messages; one message per line (JSONL); a request body, which is an object with
+`messages` (or `input`, `contents`) and optionally `system` (or `instructions`), `tools` and `model`; several
+such objects, as lines or as an array; a session file of Claude Code or Codex. All may be gzipped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compact.formats.session_files import read_session_file
 from compact.model.message import json_kind
 
 MAX_BYTES = 512 * 1024 * 1024
-"""More than this, also unpacked, is refused: a small gzip file can hold a disk full."""
+"""Larger files are rejected, also after decompression: a small gzip file can fill a disk."""
 
 _EXPECTED = 'Expected an array of messages, an object with "messages", or one JSON object per line.'
 _MESSAGES = ("messages", "input", "contents")
@@ -44,14 +44,14 @@ class Conversation:
     system: Any = None
     tools: list[Any] | None = None
     body: dict[str, Any] | None = None
-    """The request body it came in, if it did."""
+    """The request body that contained it, if any."""
     label: str = ""
-    """Its id, or its number in the file; empty where it is the only one."""
+    """Its id, or its number in the file; empty if it is the only one."""
     model: str | None = None
     """The model that the body or the session file names."""
 
     def with_messages(self, messages: Sequence[Any]) -> Any:
-        """What goes into the file in its place: the messages, or the body with only them exchanged."""
+        """What replaces it in the file: the messages, or the body with new messages."""
         if self.body is None:
             return list(messages)
         key = next(key for key in _MESSAGES if key in self.body)
@@ -67,7 +67,7 @@ class Transcript:
 
     @property
     def model(self) -> str | None:
-        """The model that every conversation names; None where they differ or one names none."""
+        """The model that all conversations name; None if they differ or one names none."""
         named = {conversation.model for conversation in self.conversations}
         return named.pop() if len(named) == 1 else None
 
@@ -98,7 +98,7 @@ class Transcript:
 
 
 def read(path: str, stdin: TextIO) -> Transcript:
-    """Read a transcript; `-` is standard input. Raises FormatError that says where and what is wrong."""
+    """Read a transcript; `-` is standard input. Raises FormatError with the place and the problem."""
     name = "standard input" if path == "-" else path
     try:
         if path == "-":

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_output(parser: ArgumentParser, command: bool = True) -> None:
-    """Options of every command; they also work before it, and what stands behind the command wins."""
+    """Options of every command. They may also come before its name; those after it win."""
     unset: Any = SUPPRESS if command else False
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", default=unset, help="write the result as JSON")
@@ -69,9 +69,9 @@ def add_settings(parser: ArgumentParser) -> None:
 
 
 def load_config(context: Context, model: str | None = None) -> tuple[CompactConfig, list[str]]:
-    """The settings, and what was noticed on the way (variables that set nothing).
+    """The settings, and warnings about variables that set nothing.
 
-    `model` is the one that a request body names: it counts where the command line names none.
+    `model` is the one in a request body; it applies if the command line names none.
     """
     from compact.config import CompactConfig
     from compact.config.loading import load, merged, nested
@@ -94,7 +94,7 @@ def load_config(context: Context, model: str | None = None) -> tuple[CompactConf
 
 
 def tokens(text: str) -> int:
-    """A number of tokens, also as people write it: 8000, 8_000, 8,000, 8k, 1m."""
+    """A number of tokens, as people write it: 8000, 8_000, 8,000, 8k, 1m."""
     digits = text.strip().lower().replace(",", "").replace("_", "")
     factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
     try:
@@ -104,14 +104,14 @@ def tokens(text: str) -> int:
 
 
 def at_least_one(text: str) -> int:
-    """A whole number from 1 on."""
+    """A whole number, 1 or more."""
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"expected a number, 1 or more, got {text!r}")
     return int(text)
 
 
 def amount(text: str) -> float:
-    """A number from 0 on."""
+    """A number, 0 or more."""
     try:
         value = float(text)
     except ValueError:

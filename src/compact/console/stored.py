@@ -1,4 +1,4 @@
-"""What the commands on stored sessions share: which database, and a manager on it."""
+"""What the commands on stored sessions share: the database, and a manager on it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_store(parser: ArgumentParser) -> None:
 
 @contextmanager
 def opened(context: Context, create: bool = False) -> Iterator[DoorStore]:
-    """The store; one that is not there is made only where something is to be put into it."""
+    """The store; a missing one is created only by commands that write to it."""
     from compact.stores import open_store
 
     config = context.config()
@@ -41,7 +41,7 @@ def opened(context: Context, create: bool = False) -> Iterator[DoorStore]:
 
 
 def store_url(context: Context, config: CompactConfig) -> str:
-    """The database that is asked for; for a bare file name the error says how to write it."""
+    """The requested database; for a bare file name, the error shows the URL to use."""
     url: str | None = context.args.store
     if url is None:
         return config.storage.url or DEFAULT_URL
@@ -56,7 +56,7 @@ def store_url(context: Context, config: CompactConfig) -> str:
 
 
 def shown_url(url: str) -> str:
-    """The URL as people may see it, without a password."""
+    """The URL for display, without its password."""
     scheme, found, rest = url.partition("://")
     user, at, place = rest.rpartition("@")
     name, password, _ = user.partition(":")
@@ -64,7 +64,7 @@ def shown_url(url: str) -> str:
 
 
 def manager_on(context: Context, store: DoorStore) -> CompactManager:
-    """A manager that reads and restores; it compacts nothing, so it needs no archive."""
+    """A manager for reading and restoring; it never compacts, so it needs no archive."""
     from compact.archives.memory import MemoryArchive
     from compact.manager import CompactManager
 
@@ -72,7 +72,7 @@ def manager_on(context: Context, store: DoorStore) -> CompactManager:
 
 
 def redactor_of(context: Context) -> Redactor:
-    """What goes out of a store passes this; with redaction switched off, a warning says so first."""
+    """Redacts whatever leaves a store; if redaction is off, it warns first."""
     from compact.wiring import redactor_for
 
     redactor = redactor_for(context.config())
@@ -82,7 +82,7 @@ def redactor_of(context: Context) -> Redactor:
 
 
 def known(context: Context, store: DoorStore, session_id: str) -> str:
-    """The id, if the store has that session."""
+    """The id, if the store has this session."""
     if store.session(session_id) is None:
         names = ", ".join(thread.session_id for thread in store.sessions(5)) or "none"
         place = shown_url(store_url(context, context.config()))

@@ -1,4 +1,4 @@
-"""Drawing on a terminal: widths, colors, bars, and text that cannot play tricks on it."""
+"""Drawing in a terminal: widths, colors, bars, and text without control characters."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class Screen:
     width: int = 80
     color: bool = False
     blocks: bool = True
-    """Whether the stream can take characters beyond ASCII."""
+    """Whether the stream accepts non-ASCII characters."""
     terminal: bool = False
 
     def write(self, data: str) -> None:
-        """Data for programs, as it is: `to_json` has escaped what a terminal would obey."""
+        """Data for programs, unchanged: `to_json` has already escaped control characters."""
         self.stream.write(data)
 
     def line(self, text: str = "") -> None:
-        """Text for people. All of it passes here, so nothing it quotes can drive a terminal."""
+        """Text for people. All of it passes here, so quoted text cannot control the terminal."""
         self.stream.write(self._harmless(text) + "\n")
         if self.terminal:
             self.stream.flush()
@@ -61,20 +61,20 @@ class Screen:
         )
 
     def paragraph(self, start: str, text: str, indent: int, *styles: str) -> None:
-        """`start`, then the text, wrapped and indented under itself."""
+        """`start`, then the text, wrapped with a hanging indent."""
         lines = textwrap.wrap(text, self.width - indent, break_long_words=False) or [""]
         shown = [self.styled(line, *styles) for line in lines]
         self.line(start + ("\n" + " " * indent).join(shown))
 
     def styled(self, text: str, *styles: str) -> str:
-        """The text in a style where colors are shown, else as it is."""
+        """The text, styled if colors are on."""
         if not self.color or not text or not styles:
             return text
         codes = ";".join(_STYLES[style] for style in styles)
         return f"\x1b[{codes}m{text}\x1b[0m"
 
     def bar(self, share: float, width: int) -> str:
-        """A bar of `width` cells; anything above nothing shows at least a sliver, past the end is full."""
+        """A bar of `width` cells; any positive value shows at least a sliver, and above 1 it is full."""
         share = min(max(share, 0.0), 1.0)
         if not self.blocks:
             return "#" * round(share * width) + "." * (width - round(share * width))
@@ -114,7 +114,7 @@ def screen(stream: TextIO, environ: Mapping[str, str], color: str = "auto") -> S
 
 
 def clean(text: str) -> str:
-    """Text without characters that drive a terminal."""
+    """Text without terminal control characters."""
     return UNSAFE.sub("", text)
 
 

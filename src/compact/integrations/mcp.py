@@ -75,7 +75,7 @@ class _Tools:
         system: str | None = None,
         tools: list[dict[str, Any]] | None = None,
     ) -> dict[str, Any]:
-        """Say what `compact` would do with this conversation now, message by message. Nothing happens."""
+        """Show what `compact` would do with each message of this conversation now. Changes nothing."""
         try:
             plan = await self._manager.aplan(session_id, messages, tools, system)
         except CompactError as error:
@@ -100,10 +100,10 @@ class _Tools:
         }
 
     async def recall(self, session_id: str, query: str, limit: int = 5, after: int = -1) -> dict[str, Any]:
-        """Find what was said in a session, also where it was cleared or summarized.
+        """Find what was said in a session, even if it was cleared or summarized.
 
-        `query` is a recall handle (r-… of an output, s-… of a summary) or words; `after` leaves out what
-        stands up to that position.
+        `query` is a recall handle (r-… of an output, s-… of a summary) or words; `after` skips the messages
+        up to that position.
         """
         try:
             found = await self._manager.arecall(session_id, query, limit, after=after)
@@ -117,7 +117,7 @@ class _Tools:
         }
 
     async def restore(self, session_id: str, step: int) -> dict[str, Any]:
-        """Undo a compaction by its number and all that were built on it; gives the originals back."""
+        """Undo a compaction by its number, and all that were built on it; returns the originals."""
         try:
             messages = await self._manager.arestore(session_id, step)
         except CompactError as error:

@@ -67,11 +67,11 @@ class Policy(BaseModel):
     )
     fold_slack_turns: Count = Field(
         default=2,
-        description="With a summary, turns that may stay beyond the kept ones.",
+        description="With a summary: extra turns that may accumulate before they are folded in.",
     )
     growth_pct: Share = Field(
         default=0.10,
-        description="Growth before the next compaction, as a share.",
+        description="How much the prompt must grow before the next compaction, as a share of the window.",
     )
     hard_cap_buffer: Count = Field(
         default=1_500, description="Budget = window - this; at most 15% of the window."
@@ -101,7 +101,7 @@ class Policy(BaseModel):
         default=4, description="Tool steps kept; None keeps those of the kept turns."
     )
     keep_tool_io_anywhere: bool = Field(
-        default=True, description="Keep the newest tool steps also where their turn is not kept."
+        default=True, description="Keep the newest tool steps even if their turn is not kept."
     )
 
     # Clearing old tool outputs first
@@ -112,7 +112,7 @@ class Policy(BaseModel):
     prune_minimum_pct: Share = 0.15
     prune_keep_turns: Count = 2
     prune_accept_pct: Share = Field(
-        default=0.60, description="A prune that leaves more of the window is dropped."
+        default=0.60, description="A prune that leaves more of the window is discarded."
     )
 
     # Large tool outputs
@@ -125,7 +125,7 @@ class Policy(BaseModel):
         description="Shorten tool outputs that do not fit, or raise InsufficientBudget.",
     )
     target_pct: Share = Field(
-        default=0.25, description="What a compaction should leave at most; outputs are shortened towards it."
+        default=0.25, description="The most a compaction should leave; outputs are shortened toward it."
     )
 
     # The rest
@@ -135,10 +135,12 @@ class Policy(BaseModel):
     summary_max_tokens: int = Field(default=8_000, ge=LEAST_SUMMARY)
     summary_max_pct: Share = 0.15
     summary_min_chars: Count = 1
-    on_summary_failure: OnSummaryFailure = Field(default="prune", description="Or 'keep' all while it fits.")
+    on_summary_failure: OnSummaryFailure = Field(
+        default="prune", description="Or 'keep' everything that fits."
+    )
     survival_floor: Share = Field(
         default=0.80,
-        description="Above 0 the user's words and what a model left out stand beside its prose; 0: not.",
+        description="Above 0, Compact adds the user's words and what a model's summary left out.",
     )
 
     if not TYPE_CHECKING:

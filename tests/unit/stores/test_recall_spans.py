@@ -148,7 +148,7 @@ def test_the_tool_pages_through_a_summary_within_its_tokens(limit: int, tokens: 
         # Little room: fewer messages, but whole ones.
         assert "more characters" not in answer
         shown += [int(n) for n in re.findall(r"^--- message (\d+),", answer, re.MULTILINE)]
-        more = re.search(r"the same query with after (\d+)", answer)
+        more = re.search(r"repeat the query with after=(\d+)", answer)
         if more is None:
             break
         after = int(more[1])

@@ -19,8 +19,8 @@ from compact.server.http.bodies import json_bytes
 NAME = "compact_recall"
 MOST_ROUNDS = 4
 _WHAT_FOR = (
-    "Looks up earlier messages of this conversation that a summary stands for, or tool output that was "
-    "cleared. Give the handle that stands in the text (r-… or s-…), or a few words to search for."
+    "Looks up earlier messages of this conversation that were summarized, or tool output that was cleared. "
+    "Give a handle from the text (r-… or s-…), or a few words to search for."
 )
 _SCHEMA = {
     "type": "object",

@@ -1,4 +1,4 @@
-"""The trace service: receives events over HTTP, keeps them in SQLite, shows lists, trees and a stream."""
+"""The trace service: receives events over HTTP, stores them in SQLite, serves lists, trees and a stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Retention", "TraceSettings", "serving"]
 
 @contextmanager
 def serving(settings: TraceSettings | None = None, **changes: Any) -> Iterator[str]:
-    """The service on a thread of this process, on a free port; gives its URL. For tests and notebooks."""
+    """The service on a thread of this process, on a free port; yields its URL. For tests and notebooks."""
     require()
     from compact.server.traces.running import serving as on_a_thread
 
@@ -23,7 +23,7 @@ def serving(settings: TraceSettings | None = None, **changes: Any) -> Iterator[s
 
 
 def require() -> None:
-    """MissingExtra when what the service needs is not installed."""
+    """Raises MissingExtra if a package that the service needs is not installed."""
     for package in ("fastapi", "uvicorn"):
         try:
             __import__(package)

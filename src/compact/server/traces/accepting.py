@@ -16,7 +16,7 @@ Item = tuple[int, TraceEvent | str]
 
 
 def events_of(payload: Any, max_depth: int) -> Iterator[Item]:
-    """Each event of the body with its index; BadBody when it is none of the forms."""
+    """Each event of the body with its index; BadBody if the body has none of these forms."""
     if isinstance(payload, Mapping):
         for key in ("batch", "events"):
             if key in payload:
@@ -90,7 +90,7 @@ def _listed(value: Any, key: str) -> Sequence[Any]:
 
 
 def _deeper_than(value: Any, limit: int) -> bool:
-    """Level by level, so that depth costs no stack."""
+    """Level by level, so that deep nesting cannot overflow the stack."""
     level = [value]
     for _ in range(limit + 1):
         below: list[Any] = []

@@ -50,7 +50,7 @@ def _name(kind: str | None, about: Mapping[str, Any]) -> str | None:
 
 
 def _data(kind: str | None, about: Mapping[str, Any], error: Any, metadata: Any) -> dict[str, Any] | None:
-    """A custom span's own data at the top level, as from any other sender."""
+    """A custom span's own data, moved to the top level as other senders have it."""
     rest = {key: value for key, value in about.items() if key not in ("type", "name") and value is not None}
     if kind == "custom" and isinstance(rest.get("data"), Mapping):
         rest |= rest.pop("data")

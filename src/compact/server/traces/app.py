@@ -119,7 +119,7 @@ def _add_ingest(app: FastAPI) -> None:
         return JSONResponse(answer, 200 if answer["success"] else 400)
 
     async def otlp(request: Request) -> Response:
-        """OTLP over HTTP, JSON or protobuf, answered as OTLP wants it."""
+        """OTLP over HTTP, JSON or protobuf, with an OTLP response."""
         result, protobuf = await taken(request)
         if result.errors:
             first = result.errors[0]
@@ -170,7 +170,7 @@ def _add_reading(app: FastAPI) -> None:
         min_ms: Annotated[float, Query(ge=0, le=1e12)] = 0,
         compacted: bool = False,
     ) -> Response:
-        """Newest first. `q` looks into everything a trace holds; `next_cursor` leads on."""
+        """Newest first. `q` searches everything in a trace; `next_cursor` is for the next page."""
         service = _service(request)
         query = TraceQuery(
             limit=limit,
@@ -196,13 +196,13 @@ def _add_reading(app: FastAPI) -> None:
         data: bool = True,
         limit: Annotated[int, Query(ge=1, le=MAX_SPANS)] = MAX_SPANS,
     ) -> Response:
-        """A trace with its spans in the order of the tree; `data=false` leaves out what they carry."""
+        """A trace with its spans in tree order; `data=false` omits their data."""
         service = _service(request)
         return await _json(service, lambda: service.reader.trace(trace_id, data, limit))
 
     @app.get("/spans/{span_id:any}")
     async def span(request: Request, span_id: str, traceId: str | None = None) -> Response:
-        """One span with its data. Span ids are unique within a trace; without `traceId` the newest comes."""
+        """One span with its data. Ids are unique within a trace; without `traceId`, returns the newest."""
         service = _service(request)
         return await _json(service, lambda: next(iter(service.reader.spans(span_id, traceId)), None))
 
@@ -216,10 +216,10 @@ def _add_events(app: FastAPI, settings: TraceSettings) -> None:
         since: str | None = None,
         after: Annotated[int | None, Query(ge=0, lt=2**63)] = None,
     ) -> Response:
-        """Events as they come, as server-sent events.
+        """Events as they arrive, as server-sent events.
 
-        Without more, from now on. `since` (a time) and `after` (a sequence) first replay what is stored;
-        so does the `Last-Event-ID` header of a reader that comes back.
+        By default, from now on. `since` (a time) and `after` (a sequence) replay stored events first; so does
+        the `Last-Event-ID` header of a reader that reconnects.
         """
         service = _service(request)
         seat = service.readers.take()

@@ -1,4 +1,4 @@
-"""The SQLite file of the trace service: events as a log, spans and traces as what the log adds up to."""
+"""The SQLite file of the trace service: events as a log, and the spans and traces merged from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compact.stores.private_file import make_private
 
 _VERSION = 1
 COMPACTED = "compact.pruned_messages"
-"""The span that stands in a trace for each compaction that changed the prompt."""
+"""The name of the span for each compaction that changed the prompt."""
 _SCHEMA = """
 CREATE TABLE traces (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -77,7 +77,7 @@ class TraceDatabase:
                 raise
 
     def connection(self) -> sqlite3.Connection:
-        """This thread's own."""
+        """This thread's connection."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if found is None:
             found = sqlite3.connect(
@@ -98,7 +98,7 @@ class TraceDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One state of the database for all statements inside."""
+        """All statements inside see the same state of the database."""
         with self.translating_errors("read"):
             connection = self.connection()
             connection.execute("BEGIN")

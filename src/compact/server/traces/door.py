@@ -1,4 +1,4 @@
-"""The way in from the command line: starts the service, or with `--tail` shows what one is getting."""
+"""The command line of the trace service: starts it, or follows one with `--tail`."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _serve(context: Context) -> ExitCode:
 
 
 def _redaction(context: Context) -> RedactionSettings:
-    """What is a secret for the sessions of this folder is one here."""
+    """Uses the same redaction settings as the sessions of this folder."""
     import warnings
 
     from compact.config import CompactConfig

@@ -1,4 +1,4 @@
-"""A trace event as it is kept: one shape, whatever the sender's."""
+"""A trace event as stored: one shape for all senders."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def row_of(event: TraceEvent) -> Row:
 
 
 def to_json(value: Any) -> str:
-    """JSON that every reader accepts: no NaN, no lone surrogates, nothing that Python calls a new line."""
+    """JSON that every reader accepts: no NaN, no lone surrogates, no line separators."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         text.encode()

@@ -13,7 +13,7 @@ _STATUSES = {"ok": "ok", "error": "error", "unset": None, "": None, "success": "
 
 
 class BadBody(Exception):
-    """Nothing in the request can be used; `status` is the HTTP status for that."""
+    """The request is unusable as a whole; `status` is the HTTP status to return."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Server-sent events: each reader walks the log at its own pace, so a slow one costs nobody anything."""
+"""Server-sent events: each reader follows the log at its own pace, so a slow reader delays no other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Page = Callable[[int, Follow], Awaitable[tuple[list[tuple[int, str]], int]]]
 async def stream(
     page: Page, bell: Bell, follow: Follow, after: int, heartbeat: float
 ) -> AsyncIterator[bytes]:
-    """The log from `after` on, then whatever is added; the id of each message is its sequence."""
+    """The log after `after`, then new events; the id of each message is its sequence."""
     hello = {"type": "connected", "timestamp": datetime.now(UTC).isoformat(), "sequence": after}
     yield f"retry: 1000\ndata: {to_json(hello)}\n\n".encode()
     while not bell.closed:

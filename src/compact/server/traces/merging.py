@@ -1,4 +1,4 @@
-"""What several events about one span add up to."""
+"""Merges several events about one span."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compact.server.traces.event import TraceEvent
 def merged(known: TraceEvent | None, event: TraceEvent) -> TraceEvent:
     """`known` with what the event adds, whichever of start and end came first.
 
-    The event that reports the end wins; of two alike, the later one. An error remains an error.
+    The event that reports the end wins; of two such events, the later one. An error remains an error.
     """
     if known is None:
         return event

@@ -16,7 +16,7 @@ _MICROSECOND = timedelta(microseconds=1)
 def micros(value: Any) -> int | None:
     """ISO 8601 with any offset (none means UTC), or a number of s, ms, µs or ns, distinguished by its size.
 
-    ValueError when it is neither.
+    ValueError if it is neither.
     """
     if value is None or value == "":
         return None

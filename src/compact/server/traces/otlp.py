@@ -21,7 +21,7 @@ _GROUP_ATTRIBUTES = ("gen_ai.conversation.id", "session.id")
 
 
 def spans_of(payload: Mapping[str, Any]) -> Sequence[Callable[[], TraceEvent]]:
-    """One maker for each span, so that a bad span fails alone."""
+    """One function per span, so that a bad span fails alone."""
     makers: list[Callable[[], TraceEvent]] = []
     for resource_spans in _objects(_any(payload, "resourceSpans", "resource_spans")):
         resource = _attributes(_object(resource_spans.get("resource")).get("attributes"))
@@ -33,7 +33,7 @@ def spans_of(payload: Mapping[str, Any]) -> Sequence[Callable[[], TraceEvent]]:
 
 
 def payload_of_protobuf(body: bytes) -> dict[str, Any]:
-    """The message in its JSON form; BadBody when it cannot be read here."""
+    """The message in its JSON form; BadBody if it cannot be read."""
     try:
         from google.protobuf.json_format import MessageToDict
         from google.protobuf.message import DecodeError
@@ -98,7 +98,7 @@ def _event(span: Any, resource: Mapping[str, Any], scope: Any) -> TraceEvent:
 
 
 def _id(value: Any, name: str, digits: int) -> str:
-    """Hex, as OTLP/JSON demands; base64, as protobuf's own JSON has it, is recognized by its length."""
+    """Hex, as OTLP/JSON requires; base64, as in protobuf's own JSON, is recognized by its length."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{name} is missing")
     if len(value) == digits and _HEX.fullmatch(value):

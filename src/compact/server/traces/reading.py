@@ -25,7 +25,7 @@ MAX_SPANS = 20_000
 
 
 class TooSlow(Exception):
-    """The query would take longer than anybody waits."""
+    """The query takes too long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class TraceQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class Follow:
-    """Which events a reader of the log wants. Kinds are those of spans; events about traces always come."""
+    """Which events a reader wants. Kinds are kinds of spans; events about traces are always included."""
 
     trace_id: str | None = None
     kinds: frozenset[str] = frozenset()
@@ -144,7 +144,7 @@ class Reader:
         }
 
     def spans(self, span_id: str, trace_id: str | None = None) -> list[dict[str, Any]]:
-        """The spans of that id, newest first: an id is unique only within its trace."""
+        """The spans with this id, newest first: an id is unique only within its trace."""
         with self._patiently() as connection:
             rows = connection.execute(
                 "SELECT s.*, t.trace_id, t.started AS trace_started"
@@ -225,7 +225,7 @@ def _conditions(query: TraceQuery) -> tuple[list[str], list[Any]]:
 
 
 def _compactions(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> dict[int, int]:
-    """How many compactions each of these traces holds."""
+    """The number of compactions in each of these traces."""
     sql = (
         f"SELECT trace, count(*) FROM spans WHERE name = '{COMPACTED}'"
         f" AND trace IN ({_marks(rows)}) GROUP BY trace"
@@ -250,7 +250,7 @@ def _last_seq(connection: sqlite3.Connection) -> int:
 
 
 def _data(connection: sqlite3.Connection, trace: int) -> tuple[dict[str, Any], bool]:
-    """The merged data of each span, and whether all of it fitted."""
+    """The merged data of each span, and whether all of it fit."""
     spans: dict[str, TraceEvent] = {}
     size = 0
     for [body] in connection.execute(

@@ -13,14 +13,14 @@ from compact.server.traces.database import TraceDatabase
 from compact.server.traces.settings import DAY, Retention
 
 _SLACK = 0.9
-"""A full database is reduced to this share of its limit, so that not every commit has to sweep."""
+"""A full database is reduced to this share of its limit, so that most commits need no sweep."""
 _AT_A_TIME = 20
 _TRIMMED = 2_000
 _PAGES = 2_000
 
 
 class Keeper:
-    """Sweeps on the writer's thread, a little at a time, so that nobody waits long."""
+    """Sweeps on the writer's thread, a little at a time, so that writes do not wait long."""
 
     def __init__(
         self, database: TraceDatabase, retention: Retention, clock: Callable[[], float] = time.time
@@ -33,13 +33,13 @@ class Keeper:
         self._shrinking = False
 
     def wrote(self, count: int) -> None:
-        """A flood does not wait for the next round."""
+        """Sweeps early if many events arrive at once."""
         self._written += count
         if self._retention.megabytes and self._written > self._retention.megabytes * MEGABYTE / 20:
             self._due = 0.0
 
     def sweep_when_due(self) -> bool:
-        """Whether there is more to sweep at once."""
+        """Whether to sweep again right away."""
         if time.monotonic() < self._due:
             return False
         try:
@@ -54,7 +54,7 @@ class Keeper:
         return more
 
     def sweep(self) -> bool:
-        """Deletes some of what is too much; True while there may be more."""
+        """Deletes part of the excess; returns True while there may be more."""
         keep = self._retention
         gone = 0
         with self._database.writing() as connection:

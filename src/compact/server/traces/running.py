@@ -22,7 +22,7 @@ def serve(settings: TraceSettings, ready: Callable[[str], None]) -> None:
 
 @contextmanager
 def serving(settings: TraceSettings | None = None, **changes: Any) -> Iterator[str]:
-    """The service on a thread of this process, on a free port; gives its URL. For tests and notebooks."""
+    """The service on a thread of this process, on a free port; yields its URL. For tests and notebooks."""
     settings = replace(settings or TraceSettings(port=0), **changes)
     with on_a_thread(lambda ready: _service(settings, ready), settings.host, settings.port) as url:
         yield url

@@ -1,4 +1,4 @@
-"""What the routes use: the database, its writer, its readers, and how a body becomes rows."""
+"""What the routes use: the database, its writer and readers, and turning a body into rows."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Taken:
-    """The result for a body: how many events are stored, and which were not, and why."""
+    """The result for a body: how many events were stored, which were not, and why."""
 
     count: int
     duplicates: int = 0
     rejected: int = 0
     errors: list[dict[str, Any]] = field(default_factory=list)
-    """The first hundred."""
+    """Only the first hundred."""
 
 
 class RememberingRedactor(Redactor):
-    """Field names, kinds and names come by the thousand; each is looked at once."""
+    """The same field names, kinds and names come by the thousand; each is checked once."""
 
     def __init__(self, settings: TraceSettings) -> None:
         super().__init__(settings.patterns, tuple(settings.pii), settings.redact)
@@ -50,7 +50,7 @@ class RememberingRedactor(Redactor):
 
 
 class TraceService:
-    """Made inside the event loop it works for; `close` writes what is left."""
+    """Create it inside its event loop; `close` writes pending events."""
 
     def __init__(self, settings: TraceSettings, database: TraceDatabase, redactor: Redactor) -> None:
         self.settings = settings

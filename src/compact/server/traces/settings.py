@@ -1,4 +1,4 @@
-"""What can be set about the trace service."""
+"""Settings of the trace service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAY = 24 * 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Retention:
-    """What is kept; whole traces are deleted, least recently active first. 0 turns a limit off."""
+    """Limits on what is kept. Whole traces are deleted, least recently active first. 0 turns a limit off."""
 
     days: float = 30.0
     traces: int = 10_000
@@ -26,32 +26,32 @@ class Retention:
 
 @dataclass(frozen=True, kw_only=True)
 class TraceSettings:
-    """`token` is the secret itself; it is read from a variable, never from a command line."""
+    """`token` is the secret itself, read from a variable, never from the command line."""
 
     database: Path = DEFAULT_DATABASE
     host: str = "127.0.0.1"
     port: int = PORT
     token: str | None = None
     allowed_hosts: Sequence[str] = ()
-    """More names that a `Host` header may carry, such as that of a proxy in front."""
+    """More names to accept in a `Host` header, such as that of a proxy."""
     allowed_origins: Sequence[str] = ()
-    """Pages of other origins that may read and write, as `http://localhost:5173`."""
+    """Other origins whose pages may read and write, such as `http://localhost:5173`."""
     redact: bool = True
     patterns: Sequence[str] = ()
-    """Regular expressions of secrets, added to the built-in ones."""
+    """Regular expressions for secrets, added to the built-in ones."""
     pii: Sequence[str] = ()
     """Kinds of personal data to redact too: email, phone, card."""
     retention: Retention = Retention()
     max_body_bytes: int = 8 * MEGABYTE
-    """For a request, as sent and decompressed."""
+    """The limit for a request, as sent and after decompression."""
     max_depth: int = 64
     heartbeat_seconds: float = 15.0
     max_readers: int = 100
     read_timeout: float = 30.0
-    """Seconds that a request's body, and a search, may take."""
+    """Seconds allowed for reading a request's body, and for a search."""
 
     header_timeout: float = 10.0
-    """Seconds that the headers of a request may take."""
+    """Seconds allowed for the headers of a request."""
 
     def __post_init__(self) -> None:
         _ = self.guard  # its limits are checked here, before anything is started

@@ -1,4 +1,4 @@
-"""Rows of the database as the read API shows them."""
+"""Database rows as the read API returns them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compact.server.traces.tree import Placed
 
 
 def event_of_body(body: str) -> TraceEvent:
-    """A stored event, back from its JSON."""
+    """A stored event, parsed from its JSON."""
     raw = json.loads(body)
     return TraceEvent(
         trace_id=raw["trace_id"],

@@ -1,4 +1,4 @@
-"""Spans in the order a tree shows them: each below its parent, siblings by when they began."""
+"""Spans in tree order: each below its parent, siblings by start time."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Placed:
     depth: int
     children: int
     orphan: bool
-    """It names a parent that is missing (so far) or is below it, so it is at the root."""
+    """Its parent is missing (so far) or is below it, so it is at the root."""
 
 
 def in_order(spans: Mapping[str, TraceEvent]) -> Iterator[Placed]:
-    """Depth first; any depth, since a hostile chain must not cost the stack."""
+    """Depth first, without recursion: a hostile chain must not overflow the stack."""
     children: defaultdict[str | None, list[str]] = defaultdict(list)
     for span_id, span in spans.items():
         known = span.parent_id in spans and span.parent_id != span_id

@@ -20,7 +20,7 @@ from compact.server.traces.retention import Keeper
 from compact.server.traces.settings import Retention
 
 _GROUP = 2_000
-"""At most this many events per transaction, unless a single request has more."""
+"""The most events per transaction, unless a single request has more."""
 _IDLE_SECONDS = 5.0
 
 
@@ -44,7 +44,7 @@ class Writer:
         return done
 
     def close(self) -> None:
-        """After everything that was submitted before is written."""
+        """Runs after all earlier submissions are written."""
         self._waiting.put(None)
         self._thread.join()
 
@@ -110,7 +110,7 @@ class _Span:
 
 
 class _Batch:
-    """One transaction's worth: rows it touches are read once, changed here, written once."""
+    """The rows of one transaction: each is read once, changed here, and written once."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
