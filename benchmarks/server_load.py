@@ -374,9 +374,7 @@ def _report(
     kind = "PostgreSQL" if options.postgres or "postgres" in (options.store or "") else "SQLite"
     print(f"{kind}, workers {options.workers}, sessions {options.sessions}, turns {len(times):,}")
     print(f"turns a second    {len(times) / load.took:.1f} in {load.took:.0f} s")
-    print(
-        f"a turn            median {statistics.median(times):.3f} s, 95% within {times[-len(times) // 20]:.3f} s"
-    )
+    print(f"a turn            median {statistics.median(times):.3f} s, 95%: {times[-len(times) // 20]:.3f} s")
     if not options.kill:
         print(f"processor         {load.cpu / len(times) * 1000:.1f} ms a turn")
     print(f"alone             {alone * 1000:.1f} ms a turn, the model itself {direct * 1000:.2f} ms")
