@@ -139,9 +139,11 @@ class FsArchive(FileArchive):
         else:
             what = problem.strerror or str(problem)
             advice = "Make the folder writable"
+        missing = "An event is missing there, and no partial line was left"
+        unchanged = "Nothing was compacted, and no partial file was left there"
         return (
-            f"The archive {where} could not be written: {what}. Nothing was compacted, and no partial "
-            f'file was left there. {advice}, or set archive.on_failure to "queue".'
+            f"The archive {where} could not be written: {what}. {missing if name == EVENTS else unchanged}. "
+            f'{advice}, or set archive.on_failure to "queue".'
         )
 
 

@@ -57,7 +57,7 @@ def store_for(config: CompactConfig) -> Store:
 
 
 def _class_for(url: str, setting: str = "storage.url") -> Any:
-    scheme, found, _ = url.partition("://")
+    scheme, found, _ = url.partition("://") if isinstance(url, str) else ("", "", "")
     scheme = scheme.partition("+")[0]
     if not found:
         # Not repeated: it may contain a password.

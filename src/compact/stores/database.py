@@ -108,9 +108,9 @@ class Database:
         try:
             yield
         except DBAPIError as error:
+            cause = _cause(error)
             raise StoreError(
-                f"The session store {self.shown} could not be {done}: {_cause(error)}. {otherwise}; "
-                "try again when the database answers."
+                f"The session store {self.shown} could not be {done}: {cause}. {otherwise}. {_advice(cause)}."
             ) from error
         except UnicodeDecodeError as error:
             # The driver's own error, for a schema that is no longer text.
@@ -240,4 +240,21 @@ def _folded(text: str | None) -> str:
 
 
 def _cause(error: DBAPIError) -> str:
-    return " ".join(str(error.orig).split())
+    return " ".join(str(error.orig).split()).rstrip(".")
+
+
+_ADVICE = {
+    ("disk is full", "No space left"): "Free some space and try again",
+    ("is locked", "lock timeout"): "Another process is writing to it. Try again",
+    ("not a database", "malformed"): "Restore it from a backup, or name another database",
+    ("unable to open", "readonly"): "Make the file and its folder writable, or name another database",
+    ("table sessions already exists",): "Another program uses this file. Name another database",
+}
+"""What to do, by what SQLite or PostgreSQL says."""
+
+
+def _advice(cause: str) -> str:
+    for phrases, advice in _ADVICE.items():
+        if any(phrase in cause for phrase in phrases):
+            return advice
+    return "Try again when the database answers"

@@ -145,6 +145,16 @@ def test_a_pipe_in_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
         FsArchive(tmp_path / "archive", redactor=Redactor()).append_event("demo", {"name": "x"})
 
 
+def test_an_error_says_what_is_missing(tmp_path: Path) -> None:
+    archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    (tmp_path / "archive" / "demo" / "events.jsonl").mkdir(parents=True)
+    with pytest.raises(ArchiveError, match="An event is missing there, and no partial line was left"):
+        archive.append_event("demo", {"name": "x"})
+    (tmp_path / "archive" / "demo" / TRANSCRIPT).mkdir()
+    with pytest.raises(ArchiveError, match="Nothing was compacted, and no partial file was left there"):
+        archive.write(transcript())
+
+
 def test_what_a_dead_writer_left_is_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = FsArchive(tmp_path / "archive", redactor=Redactor())
     with monkeypatch.context() as dying:
