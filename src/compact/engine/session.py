@@ -281,11 +281,16 @@ class Session:
 
     def _is_outdated(self, history: History, base: Record | None) -> bool:
         """Whether other processes did something that affects how this list is read; it is known then."""
-        if history.base_was_undone:
+        found = history.base if history.base is not base else None
+        if history.base_was_undone or (found is not None and self._was_undone(history, found)):
             self.catch_up()
             return True
-        is_news = history.base is not None and history.base is not base and self._is_news(history.base)
-        return (is_news or history.has_unknown_note) and self.reload()
+        return ((found is not None and self._is_news(found)) or history.has_unknown_note) and self.reload()
+
+    def _was_undone(self, history: History, found: Record) -> bool:
+        """Whether another process undid a record of this session, and it is not known here yet."""
+        is_own = found.session_id == self.id and not history.is_undone
+        return is_own and history.matcher.was_undone(found)
 
     def _known(
         self, messages: list[Any], named: Format | None, thorough: bool

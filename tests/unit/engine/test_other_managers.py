@@ -199,6 +199,23 @@ def test_an_undo_elsewhere_is_seen_when_the_very_same_list_comes_again(
         assert len(asked) == 2
 
 
+@pytest.mark.parametrize("list_is", ["rewound", "adopted"])
+def test_an_undo_elsewhere_is_seen_when_another_list_comes(either_store: Store, list_is: str) -> None:
+    """One that continues nothing this manager knows: it is read anew, and finds the undone record."""
+    asked: list[SummaryRequest] = []
+    with manager(either_store, asked) as one, manager(either_store, asked) as other:
+        history = long(30)
+        assert other.usage("s", history).tokens > 0
+        compacted = one.prepare("s", history).messages
+        if list_is == "rewound":
+            assert other.preflight("s", history) == compacted
+        again = [*history[:-1], assistant("said anew")] if list_is == "rewound" else compacted
+        one.restore("s", 1)
+        for _ in range(2):
+            assert "Summary number 2" in summary_of(other.preflight("s", [*again, user("go on")]))
+        assert len(asked) == 2
+
+
 def test_an_archive_goes_on_after_an_undo_and_a_restart(either_store: Store) -> None:
     archive = KeptTranscripts()
     history = long(30)
