@@ -70,6 +70,8 @@ def clear(engine: Engine, call: Call, archive: Archive) -> Record:
     with _leased(engine, call.session_id):
         now = engine.reader.caught_up(engine.reader.read(call))
         session, history = now.session, now.history
+        if not history.length:
+            raise NotFound(f"Session {session.id!r} has no messages to clear. Nothing was changed.")
         with session.lock:
             base = history.base
             record = Record(

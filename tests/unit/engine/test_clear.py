@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from compact import CompactConfig, CompactError, CompactManager
+from compact.errors import NotFound
 from compact.model.record import RecordKind
 from compact.stores import open_store
 
@@ -100,3 +101,11 @@ def test_a_new_session_reads_no_clears_of_others(store: Any, monkeypatch: pytest
     monkeypatch.setattr(store, "find", lambda keys: found.append(find(keys)) or found[-1])
     assert chats.prepare("new", [NEXT]).messages == [NEXT]
     assert found and not any(found)
+
+
+def test_without_messages_there_is_nothing_to_clear(store: Any) -> None:
+    chats = manager(store)
+    for messages in ([], SAID[:1]):
+        with pytest.raises(NotFound, match=r"has no messages to clear\. Nothing was changed"):
+            chats.clear("s", messages)
+    assert not chats.records("s")
