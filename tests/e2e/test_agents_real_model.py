@@ -28,7 +28,7 @@ from compact.integrations.openai_agents import CompactHooks, compact_filter
 from compact.models.local import LocalChatModel
 from support.agents_runs import TASK, manager_for, traced_by
 
-WINDOW = 512
+WINDOW = 256
 REPLY_TOKENS = 2
 INSTRUCTIONS = "You read logs."
 PAGES = 14
@@ -39,7 +39,7 @@ PAGES = 14
 def read_page(number: int) -> str:
     """Read one page of the log."""
     weather = "A ship with grey sails passed the harbor on its way to the north, and the lamp turned slowly. "
-    return f"Page {number}: the keeper was Keeper-{number * 17}. " + weather * 5
+    return f"Page {number}: the keeper was Keeper-{number * 17}. " + weather * 2
 
 
 @pytest.fixture(autouse=True)
