@@ -42,7 +42,6 @@ gc.disable()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    gc.collect()
     gc.freeze()
     gc.enable()
 

@@ -1,7 +1,11 @@
-"""Pictures of each main state, light and dark, from 360 to 1,600 pixels, in build/screenshots."""
+"""Each main state is reached and drawn, light and dark, from 360 to 1,600 pixels.
+
+COMPACT_SCREENSHOTS=1 also saves a picture of each in build/screenshots, for people to look at.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,14 +35,14 @@ LOOKS: tuple[tuple[int, int, Any], ...] = (
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
-def shoot(page: Page, name: str, looks: tuple[tuple[int, int, Any], ...] = LOOKS) -> None:
+def look(page: Page, name: str, looks: tuple[tuple[int, int, Any], ...] = LOOKS) -> None:
     """One state at every size, in both themes where that differs."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for width, height, scheme in looks:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate(DRAWN)
-        page.screenshot(path=FOLDER / f"{name}-{width}-{scheme}.png")
+        if os.environ.get("COMPACT_SCREENSHOTS"):
+            page.screenshot(path=FOLDER / f"{name}-{width}-{scheme}.png")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 900})
 
@@ -61,67 +65,67 @@ def screen(_screens: tuple[Stage, str], browser: Browser) -> Iterator[Page]:
         yield found.page
 
 
-def test_pictures_of_a_compaction_from_the_full_window_to_its_undo(
+def test_a_compaction_from_the_full_window_to_its_undo(
     _screens: tuple[Stage, str], screen: Page, browser: Browser
 ) -> None:
     (stage, traces), page = _screens, screen
     session = stage.session(list(sample_turns()), title="Moving the booking service")
     page.goto(f"/s/{session}")
     expect(page.get_by_role("article").last).to_be_visible()
-    shoot(page, "chat-full")
+    look(page, "chat-full")
     page.goto(f"/s/{session}/what-if")
     expect(page.get_by_role("region", name="Comparison")).to_be_visible()
-    shoot(page, "what-if")
+    look(page, "what-if")
     page.goto(f"/s/{session}")
     stage.writer.gate.clear()
     page.get_by_label("Message Compact").fill("What is still open?")
     page.keyboard.press("Enter")
     expect(page.get_by_role("group", name="Compaction")).to_contain_text("Summarizing context...")
-    shoot(page, "compacting")
+    look(page, "compacting")
     stage.writer.gate.set()
     expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_visible()
-    shoot(page, "reduced", LOOKS[:3])
+    look(page, "reduced", LOOKS[:3])
     page.goto(f"/s/{session}")
     expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
     page.keyboard.press("e")
     expect(page.get_by_role("button", name="Collapse summary")).to_be_in_viewport()
-    shoot(page, "summary")
+    look(page, "summary")
     for turn in range(4):
         said(stage.client, session, f"And what about point {turn}?")
     page.goto(f"/s/{session}/figures")
     expect(page.get_by_role("region", name="What survived")).to_be_visible()
-    shoot(page, "figures")
+    look(page, "figures")
     page.goto(f"/s/{session}?panel=debug")
     expect(page.get_by_role("tabpanel")).to_contain_text("Compacted")
-    shoot(page, "debug")
+    look(page, "debug")
     page.goto(f"/s/{session}?panel=records")
     page.get_by_role("button", name="Undo Summary v1").click()
     expect(page.get_by_role("dialog")).to_contain_text("come back")
-    shoot(page, "undo", LOOKS[:3])
+    look(page, "undo", LOOKS[:3])
     with watched(browser, traces) as found:
         found.page.goto("/traces?status=compacted")
         found.page.get_by_label("Trace list").get_by_role("link").first.click()
         found.page.get_by_role("row").filter(has_text="compact.summary_created").first.click()
         expect(found.page.get_by_role("complementary", name="Inspector")).to_be_visible()
-        shoot(found.page, "traces")
+        look(found.page, "traces")
 
 
-def test_pictures_of_the_other_states(_screens: tuple[Stage, str], screen: Page) -> None:
+def test_the_other_states(_screens: tuple[Stage, str], screen: Page) -> None:
     (stage, _), page = _screens, screen
     page.goto(f"/s/{stage.session(title='')}")
     expect(page.get_by_role("heading", name="New session").first).to_be_visible()
-    shoot(page, "new-session", LOOKS[:3])
+    look(page, "new-session", LOOKS[:3])
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog")).to_be_visible()
-    shoot(page, "palette", LOOKS[:3])
+    look(page, "palette", LOOKS[:3])
     page.goto("/settings")
     expect(page.get_by_role("region", name="Presets")).to_be_visible()
-    shoot(page, "settings")
+    look(page, "settings")
     pruned = stage.session([*work(40), *talk(4, 10)], preset="agent", policy={"output_reserve": 200})
     stage.post(pruned, "/compact", {"mode": "prune"})
     page.goto(f"/s/{pruned}?m=5")
     expect(page.get_by_role("button", name="Show original").first).to_be_visible()
-    shoot(page, "cleared", LOOKS[:4])
+    look(page, "cleared", LOOKS[:4])
     full = stage.session(talk(76), title="Everything pinned")
     for position in range(152):
         stage.client.put(f"/api/sessions/{full}/pins/{position}", json={"pinned": True})
@@ -129,4 +133,4 @@ def test_pictures_of_the_other_states(_screens: tuple[Stage, str], screen: Page)
     page.get_by_label("Message Compact").fill("And the prices of the winter season? " * 300)
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("no longer fits")
-    shoot(page, "error", LOOKS[:4])
+    look(page, "error", LOOKS[:4])
