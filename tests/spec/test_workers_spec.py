@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from compact import CompactManager
 from compact.stores import open_store
 from support.postgres import new_schema
 from support.studio import (
@@ -204,26 +205,32 @@ def test_a_killed_worker_is_replaced_and_nothing_acknowledged_is_lost(served: Se
         assert own.get(f"/api/sessions/{session}/messages").json()["total"] == 10
 
 
-class SlowSummarizer:
-    """Half a second for each summary, like a model; counts them."""
-
+class CountedSummarizer:
     def __init__(self) -> None:
         self.calls = 0
 
     def summarize(self, request: Any) -> str:
         self.calls += 1
-        time.sleep(0.5)
         return "## Goals\n- The user wants the roof mended before the winter, and the port stays 8460.\n" * 3
 
 
 @pytest.mark.spec("S5.13")
-def test_a_summary_made_while_the_user_reads_is_used_if_its_source_still_matches(tmp_path: Path) -> None:
-    summarizer = SlowSummarizer()
+def test_a_summary_made_while_the_user_reads_is_used_if_its_source_still_matches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summarizer, staged, ahead = CountedSummarizer(), threading.Semaphore(0), CompactManager.aprepare_ahead
+
+    async def reported(*args: Any, **options: Any) -> bool:
+        made = await ahead(*args, **options)
+        if made:
+            staged.release()
+        return made
+
+    monkeypatch.setattr(CompactManager, "aprepare_ahead", reported)
     with studio(tmp_path, RuleModel(lambda _: "Noted."), summarizer=summarizer) as client:
         session = new_session(client, preset="chat")
         filled = _until_prepared(client, session, summarizer)
-        wait_until(lambda: summarizer.calls == 1)
-        time.sleep(0.8)  # until it is staged
+        assert staged.acquire(timeout=30) and summarizer.calls == 1
         found: list[dict[str, Any]] = []
         while "compaction-complete" not in compactions(found):
             found = said(client, session, f"Next. {filled}")
@@ -233,8 +240,7 @@ def test_a_summary_made_while_the_user_reads_is_used_if_its_source_still_matches
         # Another session: what was prepared is of no use once its source is edited.
         other = new_session(client, preset="chat")
         _until_prepared(client, other, summarizer)
-        wait_until(lambda: summarizer.calls == 2)
-        time.sleep(0.8)
+        assert staged.acquire(timeout=30) and summarizer.calls == 2
         client.post(f"/api/sessions/{other}/messages/2/edit", json={"text": "Something else."})
         for number in range(40):
             if "compaction-complete" in compactions(said(client, other, f"Again {number}. {filled}")):
@@ -242,7 +248,7 @@ def test_a_summary_made_while_the_user_reads_is_used_if_its_source_still_matches
         assert summarizer.calls >= 3, "a stale summary was used"
 
 
-def _until_prepared(client: httpx2.Client, session: str, summarizer: SlowSummarizer) -> str:
+def _until_prepared(client: httpx2.Client, session: str, summarizer: CountedSummarizer) -> str:
     """Talk until the window is nearly full and the summary is being made."""
     filled, before = "word " * 60, summarizer.calls
     for number in range(60):
