@@ -33,7 +33,7 @@ class Output:
         if limits.scale != 1.0:
             before, after = limits.real(before), limits.real(after)
         cleared, replaced, pruned = 0, 0, False
-        retired = now.session.retired_tools
+        retired = now.session.memory.retired_tools
         touched = tuple(sorted(retired))
         reason = outcome.reason if isinstance(outcome, Unchanged) else reason_of(outcome)
         if isinstance(outcome, Compacted):

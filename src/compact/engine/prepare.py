@@ -298,14 +298,14 @@ class Engine:
             provider=history.format.provider,
             record_id=self.new_id(),
             now=self.clock(),
-            step=session.steps + 1,
-            revision=session.revision,
-            undone_version=session.undone_version,
+            step=session.records.steps + 1,
+            revision=session.records.revision,
+            undone_version=session.records.undone_version,
             note=now.call.note,
             prompt_for=self._prompt_for,
             sent=self._sent(now) if self._cached_prompts is not None else None,
             first_position=history.first_position,
-            archived=session.archived(history),
+            archived=session.records.archived(history),
             system=system_messages(now.session.prompt.head.messages, now.call.system),
             has_system=history.format.provider != "anthropic" and getattr(history.format, "has_system", True),
             in_full=ClearedOriginals(self.store, session.id, history, items).in_full,
@@ -336,7 +336,7 @@ class Engine:
             else:
                 history.refresh()
             named = discovered_names(now.call.tools)
-            session.retire_tools(unreferred(named, (item.message for item in history.view.items)))
+            session.memory.retire(unreferred(named, (item.message for item in history.view.items)))
             session.save_memory()
 
     def _result(self, now: Situation, outcome: Outcome) -> Prepared:

@@ -83,14 +83,14 @@ def observe(engine: Engine, call: Call, reported: Any) -> float:
         factor = min(max(reached, least), _MOST_SCALE)
         full_weight = min(_FULL_WEIGHT_TOKENS, engine.window * _FULL_WEIGHT_SHARE)
         # Only in memory: looking writes nothing. The next call that stores saves it.
-        now.session.scale = 1.0 + (factor - 1.0) * min(1.0, now.total / full_weight)
+        now.session.memory.correct(1.0 + (factor - 1.0) * min(1.0, now.total / full_weight))
         if not _LEAST_SCALE <= reached <= _MOST_SCALE and now.total >= full_weight:
             engine.reporter.warn(
                 now.session.id,
                 f"The provider reported {tokens:,} tokens where {now.total:,} were estimated. Is it the "
                 f"usage of this prompt? The estimate is corrected by {factor} only.",
             )
-    return now.session.scale
+    return now.session.memory.scale
 
 
 def prompt_tokens(reported: Any) -> int:

@@ -208,14 +208,15 @@ class Reader:
     def _situation(
         self, call: Call, session: Session, history: History, head: Head, save: _Save | None
     ) -> Situation:
-        retired = session.retired_tools
+        retired = session.memory.retired_tools
         if retired:
             retired = unreferred(retired, history.originals_since_base())
         active = active_tools(call.tools, retired) if retired else call.tools
         system, tools = session.prompt.measured(call.system, active)
         changed: Sequence[str] = ()
         if save is not None:
-            session.retire_tools(retired)
+            if retired is not session.memory.retired_tools:
+                session.memory.retire(retired)
             changed = session.prompt.accept(head, system, tools)
             save(session, history)
         fixed = PRIMING + system[1] + tools[1] + head.tokens
@@ -231,7 +232,7 @@ class Reader:
         return Situation(call, session, history, *leading, active, limits, total, breakdown, changed)
 
     def _limits(self, session: Session, fixed: int, protected: int) -> Limits:
-        key = (fixed, protected, session.scale)
+        key = (fixed, protected, session.memory.scale)
         if session.limits is None or session.limits[0] != key:
             session.limits = (key, self._planner.limits(*key))
         return session.limits[1]

@@ -56,7 +56,7 @@ class Reporter:
         if floor > limits.budget:
             raise self.hopeless(now, {"system_and_tools": limits.fixed, "protected": pinned})
         session.floor = (floor, limits.budget)
-        configured = self._planner.configured_limits(limits.fixed, session.scale)
+        configured = self._planner.configured_limits(limits.fixed, session.memory.scale)
         if floor >= configured.trigger:
             shown = floor_sum(now.breakdown, pinned, configured)
             self.events.emit(session.id, EventName.FLOOR, {"floor": floor, "sum": shown})
@@ -69,7 +69,7 @@ class Reporter:
     def hopeless(self, now: Situation, parts: dict[str, int]) -> InsufficientBudget:
         """Nothing can make this prompt fit: report that, and return the error to raise (S2.18)."""
         error = insufficient_budget(parts, now.limits)
-        step = now.session.steps + 1
+        step = now.session.records.steps + 1
         data = {**decision_data(self._policy, None, Reason.OVERFLOW, now.call.note), "triggered": True}
         for name, details in (
             (EventName.TRIGGER_DECISION, data),

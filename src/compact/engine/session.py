@@ -6,32 +6,30 @@ tools come from the store. Only `save` and what it calls write to the store.
 
 from __future__ import annotations
 
-from bisect import insort_left
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice
-from operator import attrgetter
 from threading import Lock
 from typing import Any
 
-from compact.core.view import START, links, own_id, own_key
+from compact.core.view import START, links
 from compact.engine.caller_list import container_copy, objects_of, same
 from compact.engine.history import History
 from compact.engine.prompt_view import PromptView
 from compact.engine.record_matcher import RecordMatcher
+from compact.engine.session_records import SessionRecords
 from compact.engine.size_cache import SizeCache
 from compact.engine.staging import Staged
+from compact.engine.stored_memory import StoredMemory
 from compact.engine.system_prompt import Head, SystemPrompt
-from compact.engine.working_memory import WorkingMemory, originals_before_note
+from compact.engine.working_memory import originals_before_note
 from compact.errors import MalformedMessage, StoreError
 from compact.formats import recognized, still_in
 from compact.formats.recognition import ANY, narrow
-from compact.model.message import Message, Role
+from compact.model.message import Role
 from compact.model.plan import Limits
-from compact.model.record import ArchivedStep, Record, RecordKind, archived_step
-from compact.model.summary import Evidence
-from compact.ports import Format, RecordIndex, Remembers, SessionMemory, Store
+from compact.model.record import Record
+from compact.ports import Format, RecordIndex, Store
 
 _HISTORIES_KEPT = 4
 """A session has few histories at a time: the full one, the adopted one, a fork or two."""
@@ -51,17 +49,15 @@ class Session:
     ) -> None:
         self.id = session_id
         self.lock = Lock()
-        self.prompt = SystemPrompt(sizes, partial(store.records, session_id), self._records_that_put)
+        self.records = SessionRecords(session_id, store)
+        self.memory = StoredMemory(session_id, store)
+        self.prompt = SystemPrompt(sizes, partial(store.records, session_id), self.records.that_put)
         self.floor: tuple[int, int] | None = None
         self.limits: tuple[tuple[int, int, float], Limits] | None = None
         self.failed_fold: tuple[str, int] | None = None
         """The record and the number of turns when an optional summary last failed."""
         self.staged: Staged | None = None
         """A summary that was made before its compaction is due."""
-        self.steps = 0
-        self.revision = 0
-        self.undone_version = 0
-        """The highest version among the summaries that were undone."""
         self._store = store
         self._size_of = sizes.of_message
         self._policy_key = policy_key
@@ -70,128 +66,32 @@ class Session:
         self._histories: list[History] = []
         self._format: Format | None = None
         """Of the newest list."""
-        self._notes = WorkingMemory()
-        self._new_notes: list[tuple[bytes, str]] = []
-        """Those that the store does not have yet."""
-        self._revoked: set[str] = set()
-        self._learned: set[str] = set()
-        """Records that came since this session was opened."""
-        self._newest: str | None = None
-        """The newest known record: the next look begins after it."""
-        self._archived: list[ArchivedStep] = []
-        """By how far they reach; of two that reach equally far, the older one comes last."""
-        self._saved = store.memory(session_id) if isinstance(store, Remembers) else SessionMemory()
-        self.scale = self._saved.scale
-        """The provider's count divided by ours, as last observed."""
-        self.retired_tools = self._saved.retired_tools
-        """Discovered tools that no kept message referred to at the last compaction (S2.17)."""
-        self._saved_head: list[Any] = list(self._saved.head)
-        """The leading system messages that the store has."""
-        self._notes.enter_all(self._saved.notes)
-        self._open()
-
-    def retire_tools(self, names: frozenset[str]) -> None:
-        """These discovered tools are off the list until a message refers to them again."""
-        self.retired_tools = names
+        if not isinstance(store, RecordIndex):
+            self.catch_up()
 
     def head_objects(self) -> list[Any]:
         """The caller's leading system messages, as any process last stored them."""
-        self.reload()
+        self.memory.reload()
         seen = self.prompt.head
-        if self._format is not None and seen.equals(self._saved_head, self._format):
+        if self._format is not None and seen.equals(self.memory.head, self._format):
             return objects_of(seen.messages)
-        return list(map(container_copy, self._saved_head))
+        return list(map(container_copy, self.memory.head))
 
     # -- records -------------------------------------------------------------------------------------------
-
-    def _open(self) -> None:
-        """Read the totals of the records; those that apply are found by what the caller sends."""
-        if isinstance(self._store, RecordIndex):
-            known = self._store.record_state(self.id)
-            self._newest, self.steps, self.revision = known.newest, known.steps, known.revision
-            self.undone_version = known.undone_version
-            self._revoked.update(known.revoked)
-            self._archived += [known.archived] if known.archived is not None else []
-        else:
-            self.catch_up()
 
     def catch_up(self) -> bool:
         """Read what other processes have committed since: steps, summaries, restores and their data.
 
         Returns whether the histories have to be read again.
         """
-        news = False
-        for record in self._store.records(self.id, after=self._newest):
-            self._newest = record.id
-            if record.id not in self._learned:
-                self.learn(record)
-                news = True
-        return news and self.reload()
-
-    def reload(self) -> bool:
-        """Read what other processes made the session remember; returns whether working memory is among it.
-
-        Not at every call: with their compactions, and if a list shows that there must be something.
-        """
-        if not isinstance(self._store, Remembers):
-            return False
-        saved = self._store.memory(self.id)
-        if self.scale == self._saved.scale:
-            # What was observed here and is not stored yet is newer.
-            self.scale = saved.scale
-        self.retired_tools = saved.retired_tools
-        self._saved, self._saved_head = saved, list(saved.head)
-        return self._notes.enter_all(saved.notes)
-
-    def archived(self, history: History) -> ArchivedStep | None:
-        """The step whose transcript covers most of this history, even if it was undone since."""
-        first, end = history.first_position, history.length
-        for step in reversed(self._archived):
-            if first <= step.reached <= end and history.source_at(step.reached) == step.key:
-                return step
-        return None
+        news = self.records.unread()
+        for record in news:
+            self.learn(record)
+        return bool(news) and self.memory.reload()
 
     def learn(self, record: Record) -> None:
-        self._learned.add(record.id)
-        if (archived := archived_step(record)) is not None:
-            insort_left(self._archived, archived, key=attrgetter("reached"))
-        self.steps = max(self.steps, record.step)
-        if record.kind is RecordKind.RESTORE and record.revokes is not None:
-            self._revoked.add(record.revokes)
-            self.revision = max(self.revision, record.revision)
-            self.undone_version = max(self.undone_version, record.version)
+        self.records.learn(record)
         self.prompt.exclude(record)
-
-    def own_copy(self, record: Record, history: History, ledger: tuple[Evidence, ...]) -> Record:
-        """The record as this session's own, if another session with the same history made it.
-
-        With a copy, a fork has its own summary, can undo it alone, and keeps it when the other is deleted. If
-        the copy is the first record here, it holds the whole `ledger`.
-        """
-        if record.session_id == self.id:
-            return record
-        parent = own_id(record.parent, self.id) if record.parent else None
-        mine = {one.id for one in self._store.records(self.id)} if parent else set()
-        return replace(
-            record,
-            evidence=record.evidence if parent in mine else ledger,
-            id=own_id(record.id, self.id),
-            session_id=self.id,
-            policy_hash=own_key(record.policy_hash, self.id),
-            parent=parent if parent in mine else None,
-            step=self.steps + 1,
-            reached=history.length,
-            reached_key=history.source_at(history.length),
-        )
-
-    def _records_that_put(self, messages: Sequence[Message]) -> list[Record]:
-        """Records of any session whose output this list begins with."""
-        found = self._store.find(links(START, messages))
-        return [record for key, records in found.items() for record in records if record.output == key]
-
-    def _is_news(self, record: Record) -> bool:
-        """Whether another process made it after this session was opened here."""
-        return record.session_id == self.id and record.id != self._newest and record.id not in self._learned
 
     def is_borrowed(self, history: History) -> bool:
         """Whether the history continues from a record that another session made."""
@@ -245,7 +145,7 @@ class Session:
             ):
                 remembered = before.caller.remembered()
         # Another history of this session may have been compacted since.
-        history.catch_up(len(self._learned))
+        history.catch_up(len(self.records.learned))
         if known < len(messages) or history not in self._histories:
             # One that fails on the way is left out: the next call brings the same messages again.
             place = self._histories.index(history) if history in self._histories else None
@@ -285,7 +185,8 @@ class Session:
         if history.base_was_undone or (found is not None and self._was_undone(history, found)):
             self.catch_up()
             return True
-        return ((found is not None and self._is_news(found)) or history.has_unknown_note) and self.reload()
+        is_news = found is not None and self.records.is_news(found)
+        return (is_news or history.has_unknown_note) and self.memory.reload()
 
     def _was_undone(self, history: History, found: Record) -> bool:
         """Whether another process undid a record of this session, and it is not known here yet."""
@@ -343,9 +244,9 @@ class Session:
         return forked
 
     def _new(self, format: Format, possible: frozenset[str]) -> History:
-        matcher = RecordMatcher(self._store, self._policy_key, self._revoked, self.id)
+        matcher = RecordMatcher(self._store, self._policy_key, self.records.revoked, self.id)
         view = PromptView(self._pinned_roles)
-        return History(self._store, self._size_of, self._notes, matcher, format, possible, view)
+        return History(self._store, self._size_of, self.memory.notes, matcher, format, possible, view)
 
     def with_note(self, history: History, text: str) -> History:
         """Insert working memory as conversation: before an unanswered message or step, else at the end.
@@ -354,17 +255,16 @@ class Session:
         """
         if self._is_newest_note(text, history):
             return history
-        if self.reload():
+        if self.memory.reload():
             history = self._read_again(history)
             if self._is_newest_note(text, history):
                 return history
         key = history.source_at(originals_before_note(history.since_offset(), history.length))
-        self._new_notes.append((key, text))
-        self._notes.enter(key, text)
+        self.memory.add_note(key, text)
         return self._read_again(history)
 
     def _is_newest_note(self, text: str, history: History) -> bool:
-        return history.view.note is not None and history.view.note is self._notes.with_text(text)
+        return history.view.note is not None and history.view.note is self.memory.notes.with_text(text)
 
     def _read_again(self, history: History) -> History:
         """The same list with the working memory known now."""
@@ -400,30 +300,13 @@ class Session:
                 **({"detached": True} if detached else {}),
             )
             history.stored = length
-        if length:
-            # A session begins with its first message; until then there is nothing to remember it with.
-            self.save_memory()
+        head = self.prompt.head.source
+        # A session begins with its first message; until then there is nothing to remember it with.
+        if length and (self.memory.is_unsaved or head is not self.memory.head):
+            self.memory.save(head)
 
     def save_memory(self) -> None:
-        saved, head = self._saved, self.prompt.head.source
-        if self.scale != saved.scale:
-            self._remember(scale=self.scale)
-        if self.retired_tools != saved.retired_tools:
-            self._remember(retired_tools=self.retired_tools)
-        # Leading system messages are not part of the history, but a restored list begins with them.
-        if head is not self._saved_head and not same(head, self._saved_head):
-            self._remember(head=head)
-            self._saved_head = head
-        while self._new_notes:
-            self._remember(note=self._new_notes[0])
-            del self._new_notes[0]
-
-    def _remember(self, **changes: Any) -> None:
-        """Keep this for the next process that opens the session; see `Remembers`."""
-        if isinstance(self._store, Remembers):
-            self._store.remember(self.id, **changes)
-        if changes.keys() & {"scale", "retired_tools"}:
-            self._saved = replace(self._saved, **changes)
+        self.memory.save(self.prompt.head.source)
 
 
 def _common_prefix(one: Sequence[Any], other: Sequence[Any]) -> int:

@@ -161,7 +161,7 @@ def test_what_another_manager_learned_comes_with_its_compaction() -> None:
     one.prepare("s", longer)
     assert store.memory("s").scale > 1
     other.prepare("s", [*longer, user("more")])
-    assert other._engine.reader.session("s").scale == store.memory("s").scale
+    assert other._engine.reader.session("s").memory.scale == store.memory("s").scale
 
 
 def test_a_restored_list_begins_with_the_newest_system_prompt_of_any_manager() -> None:
