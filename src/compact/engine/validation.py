@@ -15,7 +15,7 @@ def check_session(session_id: Any) -> None:
 
 
 def check_limit(limit: Any) -> None:
-    if not isinstance(limit, int) or limit < 0:
+    if not _is_number(limit) or limit < 0:
         raise FormatError(
             f"limit must be a whole number, 0 or more, not {shown(limit)}. Nothing was looked up."
         )
@@ -24,7 +24,7 @@ def check_limit(limit: Any) -> None:
 def check_query(query: Any, after: Any) -> None:
     if not isinstance(query, str):
         _refuse("query_or_handle", "text", query)
-    if not isinstance(after, int):
+    if not _is_number(after):
         _refuse("after", "a position", after)
 
 
@@ -34,7 +34,7 @@ def check_note(note: Any) -> None:
 
 
 def check_step(step: Any) -> None:
-    if not isinstance(step, int):
+    if not _is_number(step):
         _refuse("step", "the number of a compaction", step)
 
 
@@ -77,6 +77,11 @@ def _check_port(path: str, kind: str, given: Any, port: type) -> None:
         raise ConfigError(
             f"{path}: {type(given).__name__} is no {kind}. It has no {', '.join(missing)}.", path
         )
+
+
+def _is_number(value: Any) -> bool:
+    # True and False are numbers to Python, and an error to databases.
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_array(value: Any) -> bool:

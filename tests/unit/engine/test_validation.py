@@ -85,7 +85,7 @@ def test_arrays_of_numbers_within_are_refused_or_read_never_a_raw_error(where: s
         messages = [*messages, user("again")]
 
 
-@pytest.mark.parametrize("limit", [-1, None, 2.5, "3"])
+@pytest.mark.parametrize("limit", [-1, None, 2.5, "3", True])
 def test_what_is_no_limit_is_refused_whatever_the_store(limit: Any) -> None:
     for store in (MemoryStore(), SqlStore("sqlite://")):
         manager = Desk(store=store).manager
@@ -93,6 +93,17 @@ def test_what_is_no_limit_is_refused_whatever_the_store(limit: Any) -> None:
         with pytest.raises(FormatError, match="limit must be a whole number, 0 or more"):
             manager.recall("s", "question", limit)
         assert manager.recall("s", "question", 0) == [] and len(manager.recall("s", "question", 2)) == 2
+
+
+@pytest.mark.parametrize("wrong", [None, 2.5, "3", True])
+def test_what_is_no_position_or_step_is_refused_whatever_the_store(wrong: Any) -> None:
+    for store in (MemoryStore(), SqlStore("sqlite://")):
+        manager = Desk(store=store).manager
+        manager.preflight("s", pairs(2))
+        with pytest.raises(FormatError, match="after must be a position"):
+            manager.recall("s", "question", after=wrong)
+        with pytest.raises(FormatError, match="step must be the number of a compaction"):
+            manager.restore("s", wrong)
 
 
 def test_numbers_without_end_are_taken_as_all_whatever_the_store() -> None:
