@@ -147,9 +147,7 @@ export function App() {
         </main>
       </div>
       {drawer && (
-        <Dialog title="Sessions" hideTitle onClose={() => setDrawer(false)}>
-          <div className="h-[80dvh]">{sidebar}</div>
-        </Dialog>
+        <Dialog title="Sessions" hideTitle drawer onClose={() => setDrawer(false)}>{sidebar}</Dialog>
       )}
       {palette && <Palette commands={commands} onClose={() => setPalette(false)} />}
       {keys && <KeysDialog onClose={() => setKeys(false)} />}

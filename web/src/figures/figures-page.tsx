@@ -91,7 +91,7 @@ export default function FiguresPage({ session }: { session: Session }) {
           <>
             <Numbers figures={figures} />
             <SizePlot figures={figures} records={records} usage={usage} />
-            <div className="grid gap-4 lg:grid-cols-2">
+            <div className={`grid gap-4 ${figures.totals.cost === null ? "" : "lg:grid-cols-2"}`}>
               {figures.totals.cost !== null ? <CostPlot figures={figures} model={session.model} /> : <NoCost model={session.model} priced={figures.prices_known} />}
               <CachePlot figures={figures} />
             </div>

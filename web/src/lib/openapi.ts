@@ -1355,6 +1355,8 @@ export interface components {
             outputs_back: number;
             /** Steps Undone */
             steps_undone: number[];
+            /** Summary After */
+            summary_after: number;
             /** Tokens After */
             tokens_after: number;
             /** Tokens Now */

@@ -153,7 +153,7 @@ export function SummaryCard({ record, open, onToggle, onUndo, onCompactAgain }: 
   ].filter(Boolean);
   return (
     <section aria-labelledby={heading} className="overflow-hidden rounded-[12px] border border-amber-line bg-amber-soft">
-      <div className="flex flex-wrap items-center gap-x-2.5 gap-y-0.5 px-3.5 py-[9px] text-amber">
+      <div className="relative flex flex-wrap items-center gap-x-2.5 gap-y-0.5 px-3.5 py-[9px] text-amber">
         <FoldVertical size={16} aria-hidden />
         <h2 id={heading} className="text-ui font-semibold whitespace-nowrap">Conversation Summarized</h2>
         <Tag tone="amber">v{version}</Tag>
@@ -161,7 +161,7 @@ export function SummaryCard({ record, open, onToggle, onUndo, onCompactAgain }: 
           <b className="font-semibold text-text">{reduction(record.tokens_before, record.tokens_after)}% saved</b> ·{" "}
           {count(record.tokens_before)} → {count(record.tokens_after)} tokens
         </span>
-        <Button variant="ghost" icon small aria-expanded={open} aria-label={open ? "Collapse summary" : "Open summary"} onClick={onToggle} className="ml-auto md:ml-0">
+        <Button variant="ghost" icon small aria-expanded={open} aria-label={open ? "Collapse summary" : "Open summary"} onClick={onToggle} className="ml-auto after:absolute after:inset-0 md:ml-0">
           <Chevron size={16} aria-hidden />
         </Button>
       </div>

@@ -18,9 +18,7 @@ export function recordName(record: CompactionRecord): string {
   return `Restored ${record.reason ?? ""}`.trim();
 }
 
-function Row({ label, usage, tokens }: { label: string; usage: Usage; tokens: number }) {
-  // What stays of a summary afterwards the preview does not say.
-  const summary = tokens === usage.tokens ? usage.parts.summary : 0;
+function Row({ label, usage, tokens, summary }: { label: string; usage: Usage; tokens: number; summary: number }) {
   const parts = { ...usage.parts, messages: Math.max(0, tokens - usage.parts.system - usage.parts.tools - summary), summary };
   return (
     <div className="grid grid-cols-[44px_minmax(0,1fr)_44px] items-center gap-2 text-dense">
@@ -61,8 +59,8 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
     <Dialog title={`Undo ${name[0]?.toLowerCase()}${name.slice(1)}?`} onClose={onClose} description={preview ? `${back(preview)} The turns since then stay.` : "Loading what comes back…"}>
       {usage && preview && (
         <div className="mt-4 grid gap-2.5">
-          <Row label="Now" usage={usage} tokens={preview.tokens_now} />
-          <Row label="After" usage={usage} tokens={preview.tokens_after} />
+          <Row label="Now" usage={usage} tokens={preview.tokens_now} summary={usage.parts.summary} />
+          <Row label="After" usage={usage} tokens={preview.tokens_after} summary={preview.summary_after} />
         </div>
       )}
       {preview?.compacts_again && usage && (

@@ -9,11 +9,13 @@ interface Props {
   wide?: boolean;
   /** From the bottom edge, for narrow screens. */
   sheet?: boolean;
+  /** Along the left edge, from top to bottom. */
+  drawer?: boolean;
   hideTitle?: boolean;
 }
 
 /** The browser's own modal dialog: it traps focus, closes on Escape and gives focus back. */
-export function Dialog({ title, onClose, children, description, wide, sheet, hideTitle }: Props) {
+export function Dialog({ title, onClose, children, description, wide, sheet, drawer, hideTitle }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = ref.current;
@@ -28,7 +30,9 @@ export function Dialog({ title, onClose, children, description, wide, sheet, hid
       before?.focus?.();
     };
   }, []);
-  const place = sheet
+  const place = drawer
+    ? "m-0 h-dvh max-h-none w-[min(320px,88vw)] max-w-none rounded-r-[14px] border-y-0 border-l-0"
+    : sheet
     ? "mb-0 mt-auto w-full max-w-none rounded-t-[14px] max-h-[85dvh]"
     : `rounded-[14px] max-h-[85dvh] ${wide ? "w-[min(560px,calc(100vw-24px))]" : "w-[min(400px,calc(100vw-24px))]"}`;
   return (
@@ -42,9 +46,9 @@ export function Dialog({ title, onClose, children, description, wide, sheet, hid
       onClick={(event) => {
         if (event.target === ref.current) onClose();
       }}
-      className={`overflow-auto border border-line bg-surface p-0 text-text shadow-float ${place}`}
+      className={`overflow-auto outline-none border border-line bg-surface p-0 text-text shadow-float ${place}`}
     >
-      <div className={hideTitle ? "" : "p-4"}>
+      <div className={drawer ? "h-full" : hideTitle ? "" : "p-4"}>
         {!hideTitle && <h2 className="text-header font-semibold">{title}</h2>}
         {description && <p className="mt-1 text-dense text-text-2">{description}</p>}
         {children}

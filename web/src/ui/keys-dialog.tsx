@@ -28,9 +28,9 @@ const groups: { title: string; keys: [string, string][] }[] = [
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keys" wide onClose={onClose} description="Letters never act in text fields. Turn them off in Settings.">
-      <div className="mt-3 grid gap-x-8 gap-y-4 md:grid-cols-2">
+      <div className="mt-3 gap-8 md:columns-2">
         {groups.map((group) => (
-          <section key={group.title}>
+          <section key={group.title} className="mb-4 break-inside-avoid">
             <h3 className="mb-1.5 text-meta font-semibold text-text-3">{group.title}</h3>
             <dl className="grid gap-1 text-dense">
               {group.keys.map(([keys, what]) => (

@@ -70,7 +70,8 @@ export function CompareTable({ now, columns, presets, inUse, usage, model, onApp
     if (!usage) return null;
     return { ...usage, tokens: column.tokens_after, parts: column.parts, over_by: 0, compacts_next: false };
   };
-  const prices = all.some((column) => column.cost_next != null) ? `estimate, ${model} prices` : "no price known for this model";
+  const priced = all.some((column) => column.cost_next != null);
+  const prices = priced ? `estimate, ${model} prices` : "no price known for this model";
   return (
     <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Comparison">
       <table style={{ minWidth: `calc(var(--spacing) * ${27 + 37 * all.length})` }} className="w-full table-fixed border-separate border-spacing-0 [&_td]:border-b [&_td]:border-line [&_th]:border-b [&_th]:border-line">
@@ -116,7 +117,7 @@ export function CompareTable({ now, columns, presets, inUse, usage, model, onApp
           {group("Cost")}
           {row("To do it", "summarizer, time", (column) => (column === now ? "–" : <ToDoIt column={column} />))}
           {row("Next prompt", prices, (column) => (column.cost_next == null ? "–" : money(column.cost_next)))}
-          {row("Next 10 turns", prices, (column) => (column.cost_ten_turns == null ? "–" : money(column.cost_ten_turns)))}
+          {priced && row("Next 10 turns", prices, (column) => (column.cost_ten_turns == null ? "–" : money(column.cost_ten_turns)))}
           {row("Cached prefix kept", "tokens", (column) => (column.cached_tokens == null ? "–" : count(column.cached_tokens)))}
           {group("What survives")}
           {kindRows(all).map(({ kind, title }) => row(title, "", (column) => <Kept value={kindOf(column, kind)} />))}

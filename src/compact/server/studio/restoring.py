@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from compact.chat.conversation import Conversation
-from compact.model.record import Cleared, Record, RecordKind
+from compact.model.record import Cleared, Record, RecordKind, standing
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
-from compact.server.studio.showing import replaced_positions, shown_usage
+from compact.server.studio.showing import replaced_positions, shown_parts, shown_usage
 from compact.server.studio.trial import copied
 
 
@@ -19,25 +21,36 @@ def previewed(conversation: Conversation, step: int) -> schemas.RestorePreview:
         manager.append(conversation.id, conversation.history)
         manager.restore(conversation.id, step)
         after = manager.usage(conversation.id, conversation.history, conversation.tools.schemas or None)
-        left = {one.revokes for one in manager.records(conversation.id) if one.revokes}
-    undone = [one for one in conversation.log.standing_records() if one.id in before & left]
-    cleared = {
-        (entry.position, call)
-        for one in undone
-        for entry in one.entries
-        if isinstance(entry, Cleared)
-        for call in entry.call_ids
-    }
-    positions = {at for one in undone for at in replaced_positions(one)} - {at for at, _ in cleared}
+        stay = standing(manager.records(conversation.id))
+    undone = [one for one in conversation.log.standing_records() if one.id in before - {s.id for s in stay}]
+    cleared = _cleared(undone)
+    positions = _replaced(undone) - {at for at, _ in cleared}
     now = conversation.usage
     return schemas.RestorePreview(
-        messages_back=len(positions),
-        outputs_back=len(cleared),
+        # What an earlier summary replaced, it replaces again.
+        messages_back=len(positions - _replaced(stay)),
+        outputs_back=len(cleared - _cleared(stay)),
+        summary_after=shown_parts(after.breakdown).summary,
         tokens_now=now.tokens,
         tokens_after=after.tokens,
         compacts_again=after.tokens >= after.trigger,
         steps_undone=sorted(one.step for one in undone) or [record.step],
     )
+
+
+def _replaced(found: Iterable[Record]) -> set[int]:
+    return {position for record in found for position in replaced_positions(record)}
+
+
+def _cleared(found: Iterable[Record]) -> set[tuple[int, str]]:
+    """Tool results, by position and call."""
+    return {
+        (entry.position, call)
+        for record in found
+        for entry in record.entries
+        if isinstance(entry, Cleared)
+        for call in entry.call_ids
+    }
 
 
 def restored(conversation: Conversation, step: int) -> schemas.Usage:

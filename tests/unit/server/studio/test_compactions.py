@@ -169,3 +169,23 @@ def test_a_session_deleted_while_it_is_renamed_stays_deleted(
         assert both.submit(client.delete, path).result().status_code == 204
         renamed.result()
     assert client.get(path).status_code == 404
+
+
+def test_undoing_the_second_summary_brings_back_what_the_first_did_not_hold(client: httpx2.Client) -> None:
+    session = talked(client)
+    compact = f"/api/sessions/{session}/compact"
+    first = client.post(compact, json={}).json()["record"]
+    for number in range(4):
+        said(client, session, f"later message {number}. {FILLER}")
+    second = client.post(compact, json={}).json()["record"]
+    path = f"/api/sessions/{session}/records/{second['step']}/restore"
+    preview, before = client.get(path).json(), client.get(f"/api/sessions/{session}/usage").json()
+    usage = client.post(path).json()["usage"]
+    states = [
+        one["state"]
+        for one in client.get(f"/api/sessions/{session}/messages", params={"limit": 1000}).json()["messages"]
+    ]
+    assert states.count("summarized") == first["messages_replaced"]
+    assert preview["messages_back"] == second["last_position"] - first["last_position"] > 0
+    assert (preview["tokens_now"], preview["tokens_after"]) == (before["tokens"], usage["tokens"])
+    assert preview["summary_after"] == usage["parts"]["summary"] > 0

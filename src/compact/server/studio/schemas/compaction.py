@@ -102,6 +102,8 @@ class Cancelled(Answer):
 class RestorePreview(Answer):
     messages_back: int
     outputs_back: int
+    summary_after: int
+    """Tokens of an earlier summary that is in force again."""
     tokens_now: int
     tokens_after: int
     compacts_again: bool
