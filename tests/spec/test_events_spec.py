@@ -12,6 +12,7 @@ import pytest
 from compact.counters import counter_for
 from compact.errors import InsufficientBudget
 from compact.model.event import SCHEMA_VERSION, Event, EventName
+from compact.model.plan import Action
 from compact.stores.memory import MemoryStore
 from compact.summarizers.chunked import Chunked
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
@@ -49,6 +50,18 @@ def test_a_compaction_on_the_stream() -> None:
     }
     assert end.data["wasPruned"] is True and end.data["wasSummarized"] is False
     assert end.data["tokensBefore"] - end.data["tokensAfter"] == prune.data["tokensSaved"]
+
+
+@pytest.mark.spec("S2.18", part="events")
+def test_what_a_prune_saved_is_not_what_the_summary_saved() -> None:
+    desk = Desk(window=20_000)
+    history = [user("go"), *pairs(40), *steps(10, 3_000)]
+    cleared = [step for step in desk.manager.plan("s", history).steps if step.action is Action.CLEAR]
+    desk.preflight(history)
+    (prune,), (end,) = desk.events(EventName.PRUNE), desk.events(EventName.COMPLETE)
+    assert end.data["wasSummarized"] and prune.data["outputsPruned"] == len(cleared) > 0
+    saved = end.data["tokensBefore"] - end.data["tokensAfter"]
+    assert prune.data["tokensSaved"] == sum(step.saves for step in cleared) < saved
 
 
 @pytest.mark.spec("S2.18", part="events")
