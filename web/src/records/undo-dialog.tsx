@@ -90,11 +90,11 @@ export function UndoDialog({ sessionId, record, onClose, onShow }: { sessionId: 
   );
 }
 
-function back(preview: RestorePreview | null): string {
+export function back(preview: RestorePreview | null): string {
   if (!preview) return "";
   const parts = [
-    preview.messages_back > 0 && `${plural(preview.messages_back, "message")} come back word for word.`,
-    preview.outputs_back > 0 && `${plural(preview.outputs_back, "tool output")} come back in full.`,
+    preview.messages_back > 0 && `${plural(preview.messages_back, "message comes", "messages come")} back word for word.`,
+    preview.outputs_back > 0 && `${plural(preview.outputs_back, "tool output comes", "tool outputs come")} back in full.`,
   ].filter(Boolean);
   return parts.join(" ") || "The prompt goes back to what it was.";
 }

@@ -11,16 +11,16 @@ const groups: { title: string; keys: [string, string][] }[] = [
     ],
   },
   {
+    title: "Traces",
+    keys: [
+      ["↑ ↓ ← →", "Tree"], ["W S", "Zoom"], ["A D", "Pan"], ["F", "Fit"], ["Enter, N", "Next hit"], ["Shift N", "Previous hit"], ["Space", "Pause"],
+    ],
+  },
+  {
     title: "Chat",
     keys: [
       ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Stop; else from the field to the thread and back"], ["↑", "Edit last message (empty field)"],
       ["J K", "Next, previous message"], ["P", "Pin"], ["E", "Open summary"], ["B", "Back to summary, after a citation"], ["Shift C", "Compact now"], ["[ ]", "Boundaries"],
-    ],
-  },
-  {
-    title: "Traces",
-    keys: [
-      ["↑ ↓ ← →", "Tree"], ["W S", "Zoom"], ["A D", "Pan"], ["F", "Fit"], ["Enter, N", "Next hit"], ["Shift N", "Previous hit"], ["Space", "Pause"],
     ],
   },
 ];
