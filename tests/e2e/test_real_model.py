@@ -43,9 +43,11 @@ def test_a_session_is_summarized_over_chat_completions(local_model: LocalChatMod
 
     assert_answered(summary)
     assert summary.usage is not None and summary.usage.input > 500, "the prompt and the session were read"
-    again = openai(local_model, stream=True).summarize(REQUEST)
-    assert_answered(again)
-    assert again.text == summary.text, "seed and temperature reach the model, streaming changes nothing"
+    # A prompt from the cache is rounded differently than one that is read: both of these come from the cache.
+    whole = openai(local_model).summarize(REQUEST)
+    streamed = openai(local_model, stream=True).summarize(REQUEST)
+    assert_answered(streamed)
+    assert streamed.text == whole.text, "seed and temperature reach the model, streaming changes nothing"
 
 
 def test_a_session_is_summarized_over_the_messages_api(local_model: LocalChatModel) -> None:

@@ -229,7 +229,7 @@ def test_a_reader_may_take_its_time(make: Make, wire: Any) -> None:
         for chunk in wire.chunks(ANSWER):
             rest.write(as_event(chunk, named(wire)))
         rest.flush()
-        read_on.wait(10)
+        read_on.wait(60)
         for event in _ending(wire):
             rest.write(as_event(event, named(wire)))
         handler.close_connection = True
@@ -270,7 +270,7 @@ def test_closing_hangs_up(make: Make, wire: Any) -> None:
         reply = make(server).stream(ASK)
         assert isinstance(next(reply), TextPiece)
         reply.close()
-        assert left.wait(10), "the server still has somebody to write to"
+        assert left.wait(60), "the server still has somebody to write to"
         assert list(reply) == []
 
 
@@ -284,7 +284,7 @@ def test_another_thread_closes_while_a_server_is_silent(make: Make, wire: Any) -
         while not server.received:
             threading.Event().wait(0.01)
         reply.close()
-        reader.join(10)
+        reader.join(60)
         assert not reader.is_alive()
         assert (got, len(server.received)) == ([], 1)
 
@@ -297,9 +297,9 @@ def test_closing_ends_the_wait_for_another_try(make: Make, wire: Any) -> None:
         got: list[Any] = []
         reader = threading.Thread(target=lambda: got.extend(reply))
         reader.start()
-        assert waiting.wait(10)
+        assert waiting.wait(60)
         reply.close()
-        reader.join(10)
+        reader.join(60)
         assert not reader.is_alive()
         assert (got, len(server.received)) == ([], 1)
 

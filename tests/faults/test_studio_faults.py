@@ -40,7 +40,7 @@ from support.studio_process import studio_process
 REPLY = "The port is 8460, and that is what we agreed on last week. " * 4
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 20) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it never came"
@@ -118,7 +118,7 @@ def test_stop_keeps_what_came_and_a_hanging_model_can_be_stopped(tmp_path: Path)
     with studio(tmp_path, model) as client, ThreadPoolExecutor(1) as pool:
         session = new_session(client)
         reply = pool.submit(lambda: client.post("/api/chat", json=body_of(session, "hello")).text)
-        assert model.half.wait(20)
+        assert model.half.wait(60)
         assert client.post(f"/api/sessions/{session}/stop").json() == {"stopped": True}
         assert chunks(reply.result())[-1] == {"type": "abort", "reason": "stopped"}
         stored = client.get(f"/api/sessions/{session}/messages").json()["messages"][-1]
@@ -319,7 +319,7 @@ def test_a_stop_of_the_server_parks_open_turns(tmp_path: Path) -> None:
     with studio(tmp_path, model, stop_seconds=0.3) as client, ThreadPoolExecutor(1) as pool:
         session = new_session(client)
         reply = pool.submit(lambda: client.post("/api/chat", json=body_of(session, "hello")).text)
-        assert model.half.wait(20)
+        assert model.half.wait(60)
         threading.Timer(1.5, model.gate.set).start()
     assert "text-delta" in reply.result()
     with open_store(f"sqlite:///{tmp_path}/studio.db") as store:
@@ -335,7 +335,7 @@ def test_a_killed_server_keeps_what_it_acknowledged_and_locks_nothing(tmp_path: 
         hold = threading.Event()
 
         def slow(messages: list[Any], tools: list[Any]) -> str:
-            hold.wait(20)
+            hold.wait(120)
             return "late"
 
         served.provider.reply = slow
@@ -348,7 +348,7 @@ def test_a_killed_server_keeps_what_it_acknowledged_and_locks_nothing(tmp_path: 
         # The model is asked once the message is stored.
         wait_until(lambda: len(served.provider.asked) >= 2)
         served.process.send_signal(signal.SIGKILL)
-        served.process.wait(20)
+        served.process.wait(60)
         hold.set()
     with studio(tmp_path) as client:
         shown = client.get(f"/api/sessions/{session}").json()

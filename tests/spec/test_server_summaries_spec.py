@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -143,14 +144,14 @@ def test_while_the_summary_is_updated_a_follower_sees_it_and_others_are_refused(
 
     def slow(messages: list[Any], tools: list[Any]) -> str:
         begun.set()
-        go.wait(20)
+        go.wait(120)
         return GOOD
 
     scene.writer.reply = slow
     asking = threading.Thread(target=scene.talked, args=(session, 1, 7))
     asking.start()
     try:
-        assert begun.wait(20)
+        assert begun.wait(60)
         while "compaction-summarize" not in [
             one["data"].get("event") for one in stored_events(scene.client, session)
         ]:
@@ -181,6 +182,7 @@ def test_a_summary_is_prepared_ahead_and_used_only_while_its_source_matches(scen
             if usage["tokens"] >= 0.8 * usage["trigger"]:
                 break
         while len(scene.writer.asked) == asked:
+            time.sleep(0.02)
             scene.client.get(f"/api/sessions/{session}/usage")
 
     def crossed(session: str) -> None:

@@ -166,7 +166,7 @@ def test_a_message_that_arrives_while_compacting_is_refused(store: SqlStore, res
 
     def slow(request: SummaryRequest) -> str:
         asked.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return LONG_ENOUGH
 
     compacting = Desk("chat", window=2_000, summarizer=slow, store=store)
@@ -174,7 +174,7 @@ def test_a_message_that_arrives_while_compacting_is_refused(store: SqlStore, res
     first = threading.Thread(target=lambda: compacting.preflight(over))
     first.start()
     try:
-        assert asked.wait(20)
+        assert asked.wait(60)
         thread = restarted.session("s")
         assert thread is not None and thread.currently_compacting
         longer = [*over, assistant("an answer"), user("arrives meanwhile")]

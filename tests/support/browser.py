@@ -165,7 +165,7 @@ class Writer:
 
     def __call__(self, messages: list[Any], tools: list[Any]) -> str:
         self.asked += 1
-        self.gate.wait(20)
+        self.gate.wait(120)
         if self.broken:
             raise RuntimeError("the summarizer is down")
         return SUMMARY

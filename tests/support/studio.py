@@ -65,7 +65,7 @@ class RuleModel:
         yield TextPiece(said[:middle])
         self.half.set()
         if self.gate is not None:
-            self.gate.wait(20)
+            self.gate.wait(120)
         yield TextPiece(said[middle:])
         yield ReplyEnd(self.end, {"role": "assistant", "content": said}, usage)
 

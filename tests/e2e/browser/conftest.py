@@ -39,6 +39,8 @@ def stage(_server: Stage) -> Iterator[Stage]:
     yield _server
     _server.writer.broken = False
     _server.writer.gate.set()
+    if _server.model.gate is not None:
+        _server.model.gate.set()
     _server.model.gate = None
     _server.model.half.clear()
 

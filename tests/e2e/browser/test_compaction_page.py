@@ -159,7 +159,7 @@ def test_clearing_and_checking_are_phases_of_their_own(
     held, write = threading.Event(), FsArchive.put
 
     def slow(*given: Any) -> str:
-        held.wait(20)
+        held.wait(120)
         return write(*given)
 
     monkeypatch.setattr(FsArchive, "put", slow)
@@ -412,7 +412,7 @@ def slow_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     go, end = threading.Event(), Turn._ended
 
     def slowly(turn: Turn) -> None:
-        go.wait(20)
+        go.wait(120)
         end(turn)
 
     monkeypatch.setattr(Turn, "_ended", slowly)

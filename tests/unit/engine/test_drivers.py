@@ -163,7 +163,7 @@ class Slow(MemoryStore):
     def _wait(self, what: str) -> None:
         self.asked.append(what)
         self.turned.clear()
-        assert self.turned.wait(20), f"{what} was asked in the event loop"
+        assert self.turned.wait(60), f"{what} was asked in the event loop"
 
     def append(self, *args: Any, **more: Any) -> None:
         self._wait("append")
@@ -205,7 +205,7 @@ async def test_a_call_cancelled_while_it_commits_ends_its_commit_and_then_gives_
 
     def held_up(record: Any) -> Any:
         started.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return commit(record)
 
     store.commit = held_up  # type: ignore[method-assign]

@@ -126,7 +126,7 @@ def test_announcements_arrive_before_anything_else_is_known() -> None:
         begin_stream(handler, chunked=False)
         handler.wfile.write(named(*BEGUN).encode())
         handler.wfile.flush()
-        kind = "response.completed" if handler.server.released.wait(10) else "nobody read"
+        kind = "response.completed" if handler.server.released.wait(120) else "nobody read"
         handler.wfile.write(named({"type": kind}).encode())
         handler.close_connection = True
 
@@ -179,7 +179,7 @@ def test_the_first_piece_of_a_stream_is_not_held_back() -> None:
         begin_stream(handler, chunked=False)
         handler.wfile.write(b'data: {"a"')
         handler.wfile.flush()
-        handler.server.released.wait(20)
+        handler.server.released.wait(120)
         handler.wfile.write(b": 1}\n\n")
         handler.close_connection = True
 

@@ -55,7 +55,7 @@ class Slow:
 
     def summarize(self, request: Any) -> str:
         self.asked.set()
-        assert self.may.wait(20)
+        assert self.may.wait(60)
         return "The pages were read one after the other, and all of them agree. " * 5
 
 
@@ -69,7 +69,7 @@ def test_a_request_that_fits_does_not_wait_for_a_summary() -> None:
     ):
         messages = talk(25)
         first = post(url, messages)
-        assert slow.asked.wait(20) and not slow.may.is_set()
+        assert slow.asked.wait(60) and not slow.may.is_set()
         assert first.headers["x-compact-compacted"] == "0" and not first.headers.get("x-compact-problem")
         assert provider.prompts[-1].body["messages"] == messages
         slow.may.set()
@@ -85,7 +85,7 @@ def test_one_that_does_not_fit_waits() -> None:
         providing(window=WINDOW) as provider,
         serving(GatewaySettings(upstream=provider.url, port=0, fitting_seconds=0), manager(slow)) as url,
     ):
-        threading.Thread(target=lambda: slow.asked.wait(20) and slow.may.set(), daemon=True).start()
+        threading.Thread(target=lambda: slow.asked.wait(60) and slow.may.set(), daemon=True).start()
         assert post(url, talk(60)).headers["x-compact-compacted"] == "1"
         assert not [one.refused for one in provider.asked if one.refused]
 
@@ -96,7 +96,7 @@ def test_what_fits_is_sent_before_it_is_stored(tmp_path: Path) -> None:
 
     class Late(SqlStore):
         def append(self, *given: Any, **named: Any) -> Any:
-            assert may.wait(20)
+            assert may.wait(60)
             return super().append(*given, **named)
 
     held = manager(store=Late(f"sqlite:///{tmp_path}/g.db"))

@@ -35,7 +35,7 @@ def replying(client: httpx2.Client, model: RuleModel, session: str, text: str) -
     with ThreadPoolExecutor(1) as pool:
         reply = pool.submit(lambda: chunks(client.post("/api/chat", json=body_of(session, text)).text))
         try:
-            assert model.half.wait(20)
+            assert model.half.wait(60)
             yield reply
         finally:
             model.gate.set()
@@ -183,7 +183,7 @@ def test_whoever_sees_the_end_of_a_reply_can_send_the_next_message(
     def slowly(turn: Turn) -> None:
         turns.append(turn)
         begun.set()
-        assert ending.wait(20)
+        assert ending.wait(60)
         close(turn)
 
     monkeypatch.setattr(Turn, "_ended", slowly)
@@ -191,7 +191,7 @@ def test_whoever_sees_the_end_of_a_reply_can_send_the_next_message(
         session = new_session(client)
         reply = pool.submit(said, client, session, "hello")
         try:
-            assert begun.wait(20)
+            assert begun.wait(60)
             shown = b"".join(turns[0].live._chunks)
         finally:
             ending.set()

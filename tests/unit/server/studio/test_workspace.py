@@ -82,7 +82,7 @@ def test_a_begin_that_is_cancelled_leaves_the_session_free(
         def held_up(session_id: str, work: Work) -> Thread | None:
             taken = claim(session_id, work)
             loop.call_soon_threadsafe(claimed.set)
-            assert go_on.wait(20)
+            assert go_on.wait(60)
             return taken
 
         monkeypatch.setattr(workspace.presence, "claim", held_up)
