@@ -15,6 +15,7 @@ from pathlib import Path
 import before_after
 
 from compact import CompactConfig, CompactManager
+from compact.chat.imports import take_in
 from compact.chat.turn_log import TurnLog
 from compact.cli import main as compact
 from compact.console.stored import DEFAULT_URL
@@ -55,9 +56,7 @@ def seed() -> None:
     with open_store(DEFAULT_URL) as store:
         if store.session("demo") is None:
             manager = CompactManager(CompactConfig(preset="window"), store=store, format="openai-chat")
-            demo = TurnLog(manager, store, "demo")
-            demo.take_in([], turns, "demo")
-            demo.name("A week in the cottage")
+            take_in(TurnLog(manager, store, "demo"), [], turns, "demo", "A week in the cottage")
 
 
 if __name__ == "__main__":
