@@ -105,3 +105,14 @@ def test_items_of_a_list_part_by_semicolons_and_sentences_as_they_are() -> None:
     units = [Evidence(EvidenceKind.CONCLUDED, text, 3, "", 1.0) for text in said]
     line = [Candidate(unit, at, 10, Group.CONCLUDED) for at, unit in enumerate(units)]
     assert _joined(line) == "North window for Renske; The place is open. Brezel."
+
+
+def test_lines_that_the_user_listed_are_kept_apart() -> None:
+    rules = [
+        "all times in anything you report are UTC, written like 14:20Z",
+        "temperatures have one decimal, also in the tables of the report",
+        "never overwrite or edit the raw file once it has been made",
+    ]
+    listed = "\n- ".join(["Rules for the whole job:", *rules])
+    text = compact.summarize([{"role": "user", "content": listed}], 300, counter="chars4").text
+    assert f"Rules for the whole job: {' / '.join(rules)}”" in text

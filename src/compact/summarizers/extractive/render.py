@@ -161,7 +161,7 @@ def _quotes(line: Sequence[Candidate]) -> str:
             quoted[-1].append(one)
         else:
             quoted.append([one])
-    return " ".join(f"“{neutralize(' '.join(one.unit.value for one in run))}”" for run in quoted)
+    return " ".join(f"“{neutralize(_joined(run, ' /', ''))}”" for run in quoted)
 
 
 def _with_later(one: Candidate, chosen: set[int]) -> str:
@@ -175,11 +175,12 @@ def _with_later(one: Candidate, chosen: set[int]) -> str:
     return shown
 
 
-def _joined(line: Sequence[Candidate]) -> str:
-    """Sentences as they are; items of a list, which have no end of their own, part by semicolons."""
-    texts = filter(None, (neutralize(one.unit.value) for one in line))
-    joined = " ".join(text if text.rstrip(_CLOSING)[-1:] in _ENDS else f"{text};" for text in texts)
-    return f"{joined[:-1]}." if joined.endswith(";") else joined
+def _joined(line: Sequence[Candidate], mark: str = ";", last: str = ".") -> str:
+    """Sentences as they are; items of a list, which have no end mark, part by `mark` and end with `last`."""
+    texts = [text for one in line if (text := neutralize(one.unit.value))]
+    marks = [*[mark] * (len(texts) - 1), last]
+    ended = (text.rstrip(_CLOSING)[-1:] in _ENDS for text in texts)
+    return " ".join(map(lambda text, end, mark: text if end else text + mark, texts, ended, marks))
 
 
 def _done(picked: Sequence[Candidate]) -> Iterator[str]:
@@ -224,12 +225,8 @@ def _values(units: Sequence[Evidence]) -> Iterator[str]:
     for kind, label in _LABELS.items():
         listed = [unit for unit in units if unit.kind is kind]
         if listed:
-            values = ", ".join(_labelled(unit) for unit in listed)
+            values = ", ".join(f"{one.value} ({one.context})" if one.context else one.value for one in listed)
             yield f"- {label}: {neutralize(values)} {_cite_positions(unit.message for unit in listed)}"
-
-
-def _labelled(unit: Evidence) -> str:
-    return f"{unit.value} ({unit.context})" if unit.context else unit.value
 
 
 def _untrusted(picked: Sequence[Candidate]) -> str:
