@@ -36,8 +36,7 @@ _FEWEST_UNITS = 1_000
 _OPENING = 60
 """Units of what the user said first that always stay."""
 _AGING = 0.95
-_NAMED = "recall r-"
-_HINT = re.compile(rf"\b{_NAMED}[0-9a-f]{{10}}\b")
+_HINT = re.compile(r"\brecall r-[0-9a-f]{10}\b")
 """Stands in outputs that were cut: our own name for the whole."""
 _values_of = remembered(values_in)
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
@@ -105,7 +104,7 @@ def _take_values(mentions: Mentions, message: Message, text: str, at: int, hidin
             mentions.take(_values_of(canonical_json(arguments_of(part, hiding))), CALL, at)
         elif isinstance(part, ToolResult | Opaque):
             shown = hiding.text(part.text)
-            mentions.take(_values_of(_HINT.sub("", shown) if _NAMED in shown else shown, True), TOOL, at)
+            mentions.take(_values_of(_HINT.sub("", shown) if "recall" in shown else shown, True), TOOL, at)
 
 
 def most_units(summary: str) -> int:

@@ -14,11 +14,15 @@ _NO_END = "".join(
     for short in ("[A-Z]", "[A-Z][a-z]", "[A-Z][a-z][a-z]", r"\d", r"\d\d")
 )
 """After "Dr.", "Mrs." or the "2." of a list the sentence goes on; after "part XB-7-C." it does not."""
-_END = re.compile(
-    rf"[.!?…。！？](?:(?<![。！？]){_NO_END}[\"”»)*_`]*[ \t]+(?=[\"“«(*`\[¿¡]?[^\Wa-z_])"
-    r"|(?<=[。！？])(?=[^」』”\"]))"
+_END, _END_IN_LOWERCASE = (
+    re.compile(
+        rf"[.!?…؟۔।。！？](?:(?<![。！？]){no_end}[\"”»)*_`]*[ \t]+(?=[\"“«(*`\[¿¡]?[^\W{begins_no}_])"
+        r"|(?<=[。！？])(?=[^」』”\"]))"
+    )
+    for no_end, begins_no in ((_NO_END, "a-z"), (_NO_END + r"(?<![\s.][a-z]\.)", r"\d"))
 )
-"""Starts with the mark itself, which stays: a search for one of a few characters is the fastest."""
+"""Starts with the mark itself, which stays: a search for one of a few characters is the fastest. Where a line
+begins in lowercase, so do its sentences."""
 _MAY_WRAP = re.compile(r"\n(?=[^\W\d_])(?=[^\WA-Z])")
 _WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n(?=[^\W\d_])(?=[^\WA-Z])")
 BULLET = re.compile(r"[ \t]*(?:[-*•–+]|\d{1,3}[.)]|\(?[a-z]\)|#{1,6})[ \t]+")
@@ -81,7 +85,7 @@ def sentences(text: str) -> list[str]:
 def _in_line(line: str) -> list[str]:
     start = 0
     found = []
-    for end in _END.finditer(line):
+    for end in (_END_IN_LOWERCASE if line[:1].islower() else _END).finditer(line):
         found.append(_bare(line[start : end.end()]))
         start = end.end()
     found.append(_bare(line[start:] if start else line))

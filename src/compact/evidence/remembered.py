@@ -10,9 +10,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 _CHARS = 2_000_000
 """Characters of text whose readings are cached, at most twice that: a million tokens, as in one long session.
-
-A server with many sessions fills it, and a reading takes about twice its text.
-"""
+A reading takes about twice its text."""
 
 
 class Reader(Protocol[T_co]):

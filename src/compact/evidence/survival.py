@@ -52,7 +52,7 @@ class Holder:
             elif (
                 len(value) <= start + _WINDOW
                 or value[start : start + _WINDOW] in windows
-                or not value.isascii()  # it may have other spaces
+                or not value.isprintable()  # it has other spaces
             ) and self._holds_words(value):
                 found.add(place)
         return found
