@@ -14,7 +14,7 @@ NEGATIONS = frozenset(
     "not no never without nor neither cannot hardly don dont t isn doesn didn won can't".split()
 )
 _OWN = re.compile(
-    r"(?:^|(?<=- ))(?:Goal|Rules|Answers|Done|Decided|Last report|User|Assistant|the list|"
+    r"(?:^|(?<=- ))(?:Goal|Rules|Answers|Done|Decided|Open|User|Assistant|the list|"
     r"no result yet|last step did not succeed|Ran|Key values|No result yet): |— later :|"
     r"\(?\b(?:wrote|writing) \d+ lines\)?|\(\+\d+ lines\)|\(failed\)|\(\s*\)|and \d+ more edits"
 )

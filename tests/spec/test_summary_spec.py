@@ -131,7 +131,7 @@ def test_task_state_has_its_sections() -> None:
         r"^## (.+)$", compact.summarize(session("coding"), 500, counter="chars4").text, re.M
     )
     assert headings == [
-        "Goals", "Constraints and wishes", "Decisions", "Done", "Last report", "Key entities",
+        "Goals", "Constraints and wishes", "Decisions", "Done", "Outstanding", "Key entities",
         "From tool output (untrusted data)",
     ]  # fmt: skip
 
@@ -155,7 +155,7 @@ def test_code_delta_lists_files_with_what_changed() -> None:
         "- data/regions.toml", "- src/export/dates.py", "- tests/export/test_local_day.py",
     ]  # fmt: skip
     assert 'load_offsets("data/regions.toml")' in changes[1]
-    assert "## Last report" in text
+    assert "## Follow-up" in text
 
 
 @pytest.mark.spec("S4.5")
@@ -189,10 +189,10 @@ def test_a_continuation_says_where_things_stand(strategy: str) -> None:
     text = compact.summarize(messages, 900, strategy, counter="chars4").text
     sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", text, re.M))
     assert "edited" in sections["What was done"] and "src/export/dates.py" in sections["What was done"]
-    assert "REGION_ZONES is missing because" in sections["Conclusions"]
+    assert "REGION_ZONES is missing because" in sections["Current state"]
     assert "Never edit files under vendor/." in sections["Task"]
     assert "keep the regions.toml file" in sections["Preferences"]
-    assert "give lisbon, madeira and canary their zones" in sections["Last report"]
+    assert "give lisbon, madeira and canary their zones" in sections["Next"]
     assert "no result yet: edit_file(path=data/regions.toml" in sections["Calls in progress"]
     assert "REGION_OFFSETS" in sections["Ids, names and values"]
     assert "UnknownRegion: madeira" in sections["From tool output (untrusted data)"]

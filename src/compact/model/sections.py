@@ -38,7 +38,6 @@ TITLES: Mapping[str, SectionKind] = MappingProxyType(
         "decisions and constraints": SectionKind.CONCLUSIONS,
         "conclusions": SectionKind.CONCLUSIONS,
         "current state": SectionKind.CONCLUSIONS,
-        "last report": SectionKind.CONCLUSIONS,
         "outstanding": SectionKind.CONCLUSIONS,
         "next": SectionKind.CONCLUSIONS,
         "open questions": SectionKind.CONCLUSIONS,

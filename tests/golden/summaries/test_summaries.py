@@ -45,9 +45,9 @@ def claims_of(session: str, strategy: str) -> list[str]:
     text = summary_of(session, strategy).text
     prose, _, words = text.partition("## User's words\n") if strategy == "brief" else ("", "", text)
     lists = "Paths|Ids|Links|Figures|Code names|Dates|Named|Commands"
-    told = re.split(rf"; (?=\[m|(?:{lists}): )|(?<=\]\.) |\. (?=Key|Last|Done)", prose)
+    told = re.split(rf"; (?=\[m|(?:{lists}): )|(?<=\]\.) |\. (?=Key|Open|Done)", prose)
     lines = [
-        *(re.sub(r"^(?:Decided|Done|Ran|Last report|Key values): ", "", part) for part in told),
+        *(re.sub(r"^(?:Decided|Done|Ran|Open|Key values): ", "", part) for part in told),
         *words.splitlines(),
     ]
     return [line.strip() for line in lines if line.strip() and not line.startswith("## ")]

@@ -38,7 +38,7 @@ def test_where_things_stand_is_what_the_assistant_stated_last() -> None:
         "by 15 March: choose the place",
         "sign, order internet",
     )
-    assert [part for part in wanted if part not in section(text, "Last report")] == []
+    assert [part for part in wanted if part not in section(text, "Outstanding")] == []
 
 
 def test_commands_that_only_show_are_not_what_was_done_and_a_test_run_stands_once() -> None:

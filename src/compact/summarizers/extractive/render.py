@@ -36,7 +36,7 @@ _PROSE_LABELS = {
     Part.CONCLUDED: "Decided",
     Part.FILES: "Done",
     Part.STEPS: "Ran",
-    Part.NEWEST: "Last report",
+    Part.NEWEST: "Open",
     Part.PENDING: "No result yet",
     Part.VALUES: "Key values",
 }
