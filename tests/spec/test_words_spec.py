@@ -128,6 +128,12 @@ def test_tool_values_take_a_quarter_of_the_summary_even_where_it_has_room_to_spa
     assert from_tools and len(from_tools) <= 0.27 * len(text)
 
 
+@pytest.mark.spec("S5.6")
+def test_a_span_of_nothing_but_tool_output_still_has_a_summary() -> None:
+    results = [{"role": "tool", "tool_call_id": f"c{n}", "content": lines(n, 30)} for n in range(20)]
+    assert compact.summarize(results, 400, counter="chars4").text
+
+
 @pytest.mark.spec("S5.7")
 def test_outputs_larger_than_the_window_do_not_end_the_run() -> None:
     manager = manager_for("budget", 8_000)

@@ -50,9 +50,7 @@ class Holder:
                 if not roughly and value in self._each:
                     found.add(place)
             elif (
-                len(value) <= start + _WINDOW
-                or value[start : start + _WINDOW] in windows
-                or not value.isprintable()  # it has other spaces
+                len(value) <= start + _WINDOW or value[start : start + _WINDOW] in windows
             ) and self._holds_words(value):
                 found.add(place)
         return found

@@ -11,7 +11,7 @@ from compact.model.summary import Evidence, EvidenceKind
 WORDS = st.sampled_from(
     ["the", "cause", "is", "src/a.py", "a", "open,", "“open", "1.5", "end…", "日本", "b\u00a0c"]
 )
-SAID = st.lists(WORDS, min_size=1, max_size=9).map(" ".join)
+SAID = st.lists(WORDS, min_size=1, max_size=9).map(lambda words: " ".join(" ".join(words).split()))
 TEXTS = st.lists(st.one_of(WORDS, SAID.map(lambda said: f"\n- “{said}” so,\n")), max_size=12).map(" ".join)
 
 

@@ -66,10 +66,27 @@ def test_questions_rank_below_statements() -> None:
         ("Ask Dr. Lund about it. He knows.", 2),
         ("1. Yes, ignore accents. 2. New rule: round up.", 2),
         ("納品日は6月18日です。テストもお願いします。", 2),
+        ("वह कल आएगा। चाबी उसके पास है। बाकी बाद में।", 3),
+        ("we saw both on tuesday. the small one has a garden! he starts there in may", 3),
+        ("it takes e.g. the small one, i.e. 4 m. wide. then we order", 2),
+        ("Version two. the old one stays", 1),
     ],
 )
 def test_where_a_sentence_ends(text: str, count: int) -> None:
     assert len(list(sentences(text))) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "like"),
+    [
+        ("sem emoji nas legendas, tá?", "It is in the shed."),
+        ("ok Lisbon it is then", "It is in the shed."),
+        ("which one is it, the small or the large?", "Where is it?"),
+        ("ok, thanks!", "Thanks."),
+    ],
+)
+def test_a_tag_makes_no_question_and_an_okay_no_thanks(text: str, like: str) -> None:
+    assert [unit.rank for unit in said_in(text, 0, "")] == [unit.rank for unit in said_in(like, 0, "")]
 
 
 def test_a_lead_in_is_worth_less_than_what_it_leads_in() -> None:

@@ -65,7 +65,7 @@ def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
             continue
         for item in section.items:
             at = min(item.positions, default=0)
-            for said in sentences(item.text):
+            for said in sentences(" ".join(item.text.split())):
                 bare = said.rstrip(_ENDING)
                 if len(said) <= _SLIVER or bare in concluded:
                     continue
@@ -138,7 +138,7 @@ def fitted(
         tokens = count(made.text)
     most = strategy.shares.tool_values
     over = sum(one.cost for one in picked if one.group is Group.TOOL) - most * len(before + made.text)
-    if over > 0:
+    if over > 0 and any(one.group is not Group.TOOL for one in picked):
         picked = _without_last(picked, over / (1 - most), (Group.TOOL,))
         made = draft(picked, strategy)
         tokens = count(made.text)
