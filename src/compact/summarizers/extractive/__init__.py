@@ -28,6 +28,7 @@ _SAMPLE_CHARS, _SAMPLE_UNITS = 6_000, 150
 _TRIES, _WELL_FILLED = 3, 0.97
 """Costs are estimates: if less than this share of the room is used, more is chosen; if it is too much, the
 last choices go first."""
+_SHORT_LIST = 400  # characters of tools' values that any summary may have, however little else it says
 _SLIVER = 12
 _ENDING = ".… "
 _LONG_LINE = 420
@@ -136,10 +137,10 @@ def fitted(
         picked = list(taken)
         made = draft(picked, strategy)
         tokens = count(made.text)
-    most = strategy.shares.tool_values
-    over = sum(one.cost for one in picked if one.group is Group.TOOL) - most * len(before + made.text)
-    if over > 0 and any(one.group is not Group.TOOL for one in picked):
-        picked = _without_last(picked, over / (1 - most), (Group.TOOL,))
+    share, of_tools = strategy.shares.tool_values, sum(one.cost for one in picked if one.group is Group.TOOL)
+    over = min(of_tools - _SHORT_LIST, (of_tools - share * len(before + made.text)) / (1 - share))
+    if over > 0:
+        picked = _without_last(picked, over, (Group.TOOL,))
         made = draft(picked, strategy)
         tokens = count(made.text)
     while tokens > limit and picked:
