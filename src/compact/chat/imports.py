@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compact.chat.session_row import as_title
 from compact.chat.turn_log import TurnLog
 from compact.chat.turns import Turn, stamp, what_is_said
 from compact.errors import FormatError, NotFound
@@ -40,7 +39,7 @@ def take_in(
         if not again:
             _refuse_what_is_there(log, fresh)
         leads, all_turns = [*log.head, *leading], [*log.turns, *fresh]
-        title = log.row.title or as_title(title)
+        title = log.row.title or log.row.as_title(title)
         undo = {"start": len(log.turns), "stop": len(all_turns), "head": log.head}
         # A question at the end of a file is one of its turns, not one that this session must answer.
         settings = {**log.settings, "imported": len(all_turns), "import": undo}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -18,8 +19,9 @@ class ChatStore(Store, Threads, Protocol):
 class SessionRow:
     """It exists in the store from the first message on."""
 
-    def __init__(self, store: ChatStore, session_id: str) -> None:
+    def __init__(self, store: ChatStore, session_id: str, redacted: Callable[[str], str]) -> None:
         self.store = store
+        self._redacted = redacted
         self.id = session_id
         self.title = ""
         self.space: str | None = None
@@ -62,7 +64,7 @@ class SessionRow:
         self.incarnation = incarnation
 
     def name(self, text: str) -> None:
-        title = as_title(text)
+        title = self.as_title(text)
         self.put(title=title)
         self.title = title
 
@@ -75,6 +77,10 @@ class SessionRow:
                 if not self.title:
                     self.name(text_of(question))
 
+    def as_title(self, text: str) -> str:
+        """The text on one line, shortened if it is long.
 
-def as_title(text: str) -> str:
-    return " ".join(text.split())[:_TITLE]
+        Redacted before it is cut: titles are exported, and half of a secret is not recognized as one.
+        """
+        line = " ".join(text.split())
+        return line if len(line) <= _TITLE else " ".join(self._redacted(text).split())[:_TITLE]

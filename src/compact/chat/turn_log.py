@@ -23,6 +23,7 @@ from compact.errors import HistoryGone
 from compact.manager import CompactManager
 from compact.model.outcome import ContextUsage
 from compact.model.record import Record, RecordKind, standing
+from compact.wiring import redactor_for
 
 
 class TurnLog:
@@ -47,7 +48,7 @@ class TurnLog:
         self.turns: list[Turn] = []
         self.draft = ""
         """A message that was sent and never answered; it is not a turn."""
-        self.row = SessionRow(store, session_id)
+        self.row = SessionRow(store, session_id, redactor_for(manager.config).text)
         self.remembered = SessionSettings(store, session_id)
         """Settings, pins, the last import: see `settings`."""
         self._replaced: list[Turn] = []

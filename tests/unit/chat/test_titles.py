@@ -29,3 +29,20 @@ def test_a_title_is_reported_with_the_first_message_and_when_it_changes(make_cha
     for event in heard:
         validate(event)
     assert titles()[1:] == [titles()[0], "Passwords"]
+
+
+def test_no_title_is_cut_in_the_middle_of_a_secret(make_chats: MakeChats) -> None:
+    heard: list[Event] = []
+    chats = make_chats(["yes", "no"], exporters=[heard.append])
+    long = "Connect to the database of the shop: postgres://admin:S3cretPassw0rd!xyz@db.example/shop, please."
+    list(chats.open("s").send(long))
+    again = chats.open("s")
+    list(again.send("more"))
+    again.rename(f"{long} Again.")
+    imported = chats.open("i")
+    imported.take_in([], [{"role": "user", "content": "hi"}], title=long)
+    imported.report_title()
+    assert again.manager.flush(5)
+    titles = [event.data["title"] for event in heard if event.name is EventName.TITLE]
+    assert len(titles) >= 3 and not [title for title in titles if "S3cret" in title]
+    assert all(title.startswith("Connect to the database of the shop: ") for title in titles)
