@@ -137,7 +137,8 @@ class Gateway:
         """The reply, and the provider's count of it if known."""
         refusal: Answer | None = None
         for last_try in (False, True):
-            recalls = self._recalls(exchange, ready)
+            # Behind announcements that the client has, a stream passes unread: nobody would answer our tool.
+            recalls = self._recalls(exchange, ready) and not delivery.begun
             body = recalling.offered(exchange.api, ready.body) if recalls and exchange.api else ready.body
             asking = exchange.asking_unpacked if recalls else exchange.asking
             async with self._upstream.answered(*asking, body) as arriving:

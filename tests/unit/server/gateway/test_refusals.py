@@ -150,6 +150,14 @@ def test_a_second_try_goes_on_behind_the_announcements_of_the_first(apart: bool)
         assert len(upstream.received) == 2
 
 
+def test_behind_announcements_that_the_client_has_our_tool_is_not_offered() -> None:
+    """That stream passes unread, so the client would get a call of a tool it does not have."""
+    fails, works = pieces_of(*announced("1"), FAILED[RESPONSES]), pieces_of(*announced("2"), {"type": "fine"})
+    with refusing(fails, works, recall_tool=True) as (url, upstream):
+        assert talk(url, RESPONSES).send(stream=True).text == named(*announced("1"), {"type": "fine"})
+        assert ["compact_recall" in json.dumps(one.body) for one in upstream.received] == [False, False]
+
+
 def test_if_the_second_try_is_refused_the_first_refusal_passes() -> None:
     fails = [*announced("1"), FAILED[RESPONSES]]
     with refusing(pieces_of(*fails), status(429, {"error": {"message": "slow"}})) as (url, upstream):
