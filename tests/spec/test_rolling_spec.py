@@ -34,6 +34,18 @@ def live(messages: list[Raw]) -> list[str]:
 
 
 @pytest.mark.spec("S3.1")
+def test_turns_count_even_if_the_role_of_the_user_is_never_pruned() -> None:
+    roles = ("system", "developer", "user")
+    desk = Desk("rolling", window=WIDE, roles_never_prune=roles)
+    sent = desk.preflight([*pairs(14), user("the newest")])
+    assert summaries(sent)
+    assert [label for label in live(sent) if label.startswith("question")] == [
+        f"question {n}" for n in range(1, 15)
+    ]
+    assert len(live(sent)) < 2 * 14
+
+
+@pytest.mark.spec("S3.1")
 def test_six_turns_live_and_the_new_message_is_not_counted() -> None:
     desk = Desk("rolling", window=WIDE, summarizer=ScriptedSummarizer())
     history = [*pairs(6), user("the newest")]

@@ -129,6 +129,16 @@ def test_tool_values_take_a_quarter_of_the_summary_even_where_it_has_room_to_spa
 
 
 @pytest.mark.spec("S5.6")
+@pytest.mark.parametrize("steps", [3, 12])
+def test_a_summary_with_little_to_say_lists_few_tool_values(steps: int) -> None:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find the row."}]
+    for number in range(steps):
+        messages += step(number, "", "\n".join(f"row_{number}_{n:04x}" for n in range(80)))
+    text = compact.summarize(messages, 2_000, counter="chars4").text
+    assert 10 < text.count("row_") < 50
+
+
+@pytest.mark.spec("S5.6")
 def test_a_span_of_nothing_but_tool_output_still_has_a_summary() -> None:
     listing = "\n".join(f"row_{n:04x}" for n in range(400))
     text = compact.summarize(

@@ -51,7 +51,7 @@ class PromptView:
         if message.kind is MessageKind.ORIGINAL:
             if is_pinned(message, self._pinned_roles):
                 self.pinned_tokens += item.tokens
-            elif message.role is Role.USER:
+            if message.role is Role.USER and not message.protected:
                 self.user_turns += before is None or not is_beside_results(message, before.message)
             return
         self.has_ours = True

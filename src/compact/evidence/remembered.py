@@ -9,8 +9,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _CHARS = 2_000_000
-"""Characters of text whose readings are cached, at most twice that: a million tokens, as in one long session.
-A reading takes about twice its text."""
+"""Characters of text whose readings are cached, at most twice that; a reading takes about twice its text."""
 
 
 class Reader(Protocol[T_co]):

@@ -33,7 +33,7 @@ _FEW_WORDS = 4
 _BOLD = re.compile(r"(?<![\w/])\*\*(\S|\S.*?\S)\*\*(?![\w/])")
 _QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
 _ASKS = re.compile("[?？؟]")
-_TAG = re.compile(r"[,，、،]\s*\S+(?:\s\S+)?\s?[?？؟]$")  # "…, okay?" ends a statement
+_TAG = re.compile(r"(?:\s\S+|\S{4,})[,，、،]\s*[^\s,，、،]{1,12}\s?[?？؟]$")  # "…, okay?" ends a statement
 _OPTION = re.compile(r"^\W*(?:option |variante? |plan )?([a-h]|\d{1,2})\b[\s.):,]", re.IGNORECASE)
 _OPTION_LINE = re.compile(
     r"^\s*(?:[-*]\s*)?\W{0,2}(?:option )?([A-Ha-h]|\d{1,2})[.):]\W{0,2}\s+(\S.*)$", re.MULTILINE
@@ -100,11 +100,7 @@ def _standing(text: str, runs: Sequence[str]) -> float:
     """How much it matters if not all words fit: orders and corrections before wishes, thanks last."""
     if is_about(runs, "orders", "corrects"):
         return 1.6
-    if (
-        len(text) < 40
-        and is_about(runs, "ack")
-        and all(is_about([one], "ack") for one in content_words(text))
-    ):
+    if len(text) < 40 and is_about(runs, "ack") and all(is_about([w], "ack") for w in content_words(text)):
         return 0.3
     if not _ASKS.search(text) or _TAG.search(text):
         return STATED

@@ -1,4 +1,4 @@
-"""No method returns a prompt over the budget: what may not be removed raises InsufficientBudget."""
+"""No prompt over the budget is sent: what may not be removed raises InsufficientBudget."""
 
 from __future__ import annotations
 

@@ -82,6 +82,8 @@ def test_where_a_sentence_ends(text: str, count: int) -> None:
         ("sem emoji nas legendas, tá?", "It is in the shed."),
         ("ok Lisbon it is then", "It is in the shed."),
         ("which one is it, the small or the large?", "Where is it?"),
+        ("Should I use tabs, or spaces?", "Where is it?"),
+        ("So, why?", "Where is it?"),
         ("ok, thanks!", "Thanks."),
     ],
 )

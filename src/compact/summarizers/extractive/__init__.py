@@ -138,7 +138,8 @@ def fitted(
         made = draft(picked, strategy)
         tokens = count(made.text)
     share, of_tools = strategy.shares.tool_values, sum(one.cost for one in picked if one.group is Group.TOOL)
-    over = min(of_tools - _SHORT_LIST, (of_tools - share * len(before + made.text)) / (1 - share))
+    short = min(_SHORT_LIST, share * all_chars)
+    over = min(of_tools - short, (of_tools - share * len(before + made.text)) / (1 - share))
     if over > 0:
         picked = _without_last(picked, over, (Group.TOOL,))
         made = draft(picked, strategy)
