@@ -10,14 +10,14 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
 from compact.archives.base import FileArchive
 from compact.archives.chaining import HEADS, end_of, head_text, line_digest, linked
 from compact.archives.lines import TAIL_BYTES
-from compact.archives.naming import EVENTS, aside_name
+from compact.archives.naming import EVENTS, aside_name, safe_name
 from compact.archives.redacts import Redacts
 from compact.errors import ArchiveError
 
@@ -29,6 +29,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 _BUFFER = 1 << 20
+_MOST_CLEANED = 1_000
 
 
 class FsArchive(FileArchive):
@@ -43,6 +44,8 @@ class FsArchive(FileArchive):
         super().__init__(redactor)
         self.root = Path(root)
         self._chained = chained
+        self._cleaned: set[str] = set()
+        """Folders that this archive has opened before; forgotten when they are many."""
 
     @property
     def target(self) -> str:
@@ -97,12 +100,24 @@ class FsArchive(FileArchive):
             root = self._open_root()
             handles.append(root)
             directory = _locked_folder(folder, root, handles)
+            if folder not in self._cleaned:
+                self._clean(folder, directory)
             yield root, directory
         except OSError as problem:
             raise ArchiveError(self._explain(problem, folder, name)) from problem
         finally:
             for handle in reversed(handles):
                 os.close(handle)
+
+    def _clean(self, folder: str, directory: int) -> None:
+        """Remove what writers left that died before temporary files had one name. The lock is held."""
+        for name in os.listdir(directory):
+            if name.startswith(_TEMPORARY):
+                with contextlib.suppress(OSError):
+                    os.unlink(name, dir_fd=directory)
+        if len(self._cleaned) >= _MOST_CLEANED:
+            self._cleaned.clear()
+        self._cleaned.add(folder)
 
     def _open_root(self) -> int:
         parts = self.root.parts
@@ -147,29 +162,41 @@ class FsArchive(FileArchive):
         )
 
 
-def delete_unused(root: Path, before: float, owns: Callable[[str], object]) -> int:
-    """Delete session folders with these names in which nothing was written since; returns how many.
+def delete_unused(root: Path, before: float, session_ids: Iterable[str]) -> set[str]:
+    """Delete the folders of these sessions, except those written to since; returns whose were.
 
-    Raises ArchiveError if one cannot be deleted.
+    One that cannot be deleted does not stop the others. Raises ArchiveError after them.
     """
-    if not root.is_dir():
-        return 0
-    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    used: set[str] = set()
+    problems: list[OSError] = []
     try:
-        return sum(
-            _delete_unused(handle, name, before)
-            for name in os.listdir(handle)
-            if name != HEADS and owns(name)
-        )
+        handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return used
     except OSError as problem:
-        raise ArchiveError(f"Old files in the archive {root} could not be deleted: {problem}.") from problem
+        raise ArchiveError(
+            f"The archive {root} could not be read: {problem}. Nothing was deleted."
+        ) from problem
+    try:
+        for session_id in session_ids:
+            try:
+                if not _delete_unused(handle, safe_name(session_id), before):
+                    used.add(session_id)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # It has none, or another process deletes it, too.
+            except OSError as problem:
+                problems.append(problem)
     finally:
         os.close(handle)
+    if problems:
+        raise ArchiveError(
+            f"{len(problems)} old folder(s) in the archive {root} could not be deleted: {problems[0]}. The "
+            "others were deleted. Make the folder writable."
+        ) from problems[0]
+    return used
 
 
 def _delete_unused(root: int, folder: str, before: float) -> bool:
-    if not stat.S_ISDIR(os.stat(folder, dir_fd=root, follow_symlinks=False).st_mode):
-        return False
     directory = os.open(folder, _FOLDER, dir_fd=root)
     try:
         _lock(directory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -44,7 +45,7 @@ def test_the_folder_ignores_itself_for_git(tmp_path: Path) -> None:
 
 def test_only_unused_folders_of_those_sessions_are_deleted(tmp_path: Path) -> None:
     root, now = tmp_path / "archive", 1_000_000.0
-    assert delete_unused(root, now, lambda _: True) == 0 and not root.exists()
+    assert delete_unused(root, now, ["old"]) == set() and not root.exists()
     archive = FsArchive(root, redactor=Redactor())
     for name in ("old", "used", "of-people"):
         archive.write(transcript(name))
@@ -53,7 +54,7 @@ def test_only_unused_folders_of_those_sessions_are_deleted(tmp_path: Path) -> No
             os.utime(file, (now - 100, now - 100))
     os.utime(root / "used" / "events.jsonl", (now, now))
     (root / "link").symlink_to(root / "of-people")
-    assert delete_unused(root, now - 50, lambda name: name != "of-people") == 1
+    assert delete_unused(root, now - 50, ["gone", "old", "used", "link"]) == {"used"}
     assert {path.name for path in root.iterdir()} == {".gitignore", ".heads", "used", "of-people", "link"}
     assert {path.name for path in (root / ".heads").iterdir()} == {"used", "of-people"}
     (root / "link").unlink()
@@ -69,12 +70,54 @@ def test_a_writer_that_waited_for_the_deletion_makes_the_folder_again(
 
     def late(directory: int) -> None:
         monkeypatch.setattr(fs, "_lock", locks)
-        assert delete_unused(root, float("inf"), lambda _: True) == 1
+        assert delete_unused(root, float("inf"), ["old"]) == set()
         locks(directory)
 
     monkeypatch.setattr(fs, "_lock", late)
     archive.append_event("old", {"name": "x"})
     assert [path.name for path in (root / "old").iterdir()] == ["events.jsonl"]
+
+
+def test_two_that_delete_at_once_do_not_hinder_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, locks, names = tmp_path / "archive", fs._lock, ["a", "b", "c"]
+    archive = FsArchive(root, redactor=Redactor())
+    for name in names:
+        archive.write(transcript(name))
+
+    def late(directory: int) -> None:
+        monkeypatch.setattr(fs, "_lock", locks)
+        assert delete_unused(root, float("inf"), ["a"]) == set()
+        locks(directory)
+
+    monkeypatch.setattr(fs, "_lock", late)
+    assert delete_unused(root, float("inf"), names) == set()
+    assert [path.name for path in root.iterdir()] == [".gitignore"]
+
+
+def test_a_folder_that_cannot_be_deleted_does_not_stop_the_others(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name / ("below" if name == "b" else "")).mkdir(parents=True)
+    with pytest.raises(ArchiveError, match="1 old folder"):
+        delete_unused(tmp_path, float("inf"), ["a", "b", "c"])
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EACCES])
+def test_a_root_that_cannot_be_opened_is_an_archive_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    class Os:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(os, name)
+
+        def open(self, *_: Any, **__: Any) -> int:
+            raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fs, "os", Os())
+    with pytest.raises(ArchiveError, match="Nothing was deleted"):
+        delete_unused(tmp_path, 0.0, ["a"])
 
 
 def test_nothing_lands_outside(tmp_path: Path) -> None:
@@ -170,6 +213,15 @@ def test_what_a_dead_writer_left_is_cleared_away(tmp_path: Path, monkeypatch: py
     assert verify(archive.root) == []
 
 
+def test_temporary_files_of_earlier_versions_are_removed(tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    FsArchive(root, redactor=Redactor()).write(transcript())
+    (root / "demo" / ".tmp-0123456789abcdef").write_text("half a transcript")
+    (root / "demo" / ".tmp-folder").mkdir()
+    FsArchive(root, redactor=Redactor()).append_event("demo", {"n": 1})
+    assert [path.name for path in (root / "demo").glob(".tmp-*")] == [".tmp-folder"]
+
+
 class _Died(BaseException):
     pass
 
@@ -189,6 +241,7 @@ class DyingAt:
 
 def test_a_write_does_not_list_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = FsArchive(tmp_path / "archive", redactor=Redactor())
+    archive.write(transcript())  # The first one looks for what earlier versions left.
     monkeypatch.setattr(fs, "os", DyingAt("listdir", "scandir", "walk"))
     archive.write(transcript())
     archive.append_event("demo", {"n": 1})

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -39,29 +38,58 @@ def sweeping(store: Threads, days: float, archive: Path | None = None) -> Iterat
 
 
 def _sweep_on(store: Threads, days: float, archive: Path | None, stopped: Event) -> None:
+    left: set[str] = set()
     while True:
         before = time.time() - days * _DAY
         try:
-            while sweep(store, before) and not stopped.is_set():
-                pass
-            if archive is not None:
-                delete_unused(archive, before, partial(_is_gone, store))
-        except (ArchiveError, StoreError) as error:
-            # Keeping something too long does no harm; the next round tries again.
-            _log.warning("old conversations could not be deleted: %s", error)
+            sweep_all(store, before, archive, left, stopped)
+        except StoreError as error:
+            _warn(error)
         if stopped.wait(_EVERY_SECONDS):
             return
 
 
-def _is_gone(store: Threads, folder: str) -> bool:
-    return is_own_session(folder) is not None and store.session(folder) is None
+def sweep_all(store: Threads, before: float, archive: Path | None, left: set[str], stopped: Event) -> None:
+    """Delete all unused sessions, unless stopped. `left`: deleted ones whose archive still has to go."""
+    _sweep(store, [], before, archive, left)
+    for session_ids in _unused(store, before):
+        _sweep(store, session_ids, before, archive, left)
+        if stopped.is_set():
+            return
 
 
-def sweep(store: Threads, before: float) -> int:
-    """Deletes some of the gateway's sessions unused since then; others in the database stay."""
-    gone, last = 0, (before, "")
-    while gone < _AT_A_TIME and (some := store.sessions(_AT_A_TIME, before=last)):
-        old = [thread.session_id for thread in some if is_own_session(thread.session_id)]
-        last = (some[-1].updated_at, some[-1].session_id)
-        gone += sum(map(store.delete_session, old))
-    return gone
+def _unused(store: Threads, before: float) -> Iterator[list[str]]:
+    """The gateway's sessions unused since then, in pages; others in the database stay."""
+    some = store.sessions(_AT_A_TIME, before=(before, ""))
+    while some:
+        # Read first: a page starts behind a session that the store still has.
+        following = store.sessions(_AT_A_TIME, before=(some[-1].updated_at, some[-1].session_id))
+        if own := [thread.session_id for thread in some if is_own_session(thread.session_id)]:
+            yield own
+        some = following
+
+
+def _sweep(
+    store: Threads, session_ids: list[str], before: float, archive: Path | None, left: set[str]
+) -> None:
+    """Delete these sessions, their archives and those `left`.
+
+    The archive may serve other stores and tenants too, so only sessions of this store are deleted there. It
+    comes first: if the process ends in between, the next sweep finds the session again. A session whose
+    archive cannot be deleted goes all the same, and its archive is `left` for the next round.
+    """
+    left.update(session_ids)
+    used: set[str] = set()
+    try:
+        used = delete_unused(archive, before, left) if archive is not None else used
+        left.clear()
+    except ArchiveError as error:
+        _warn(error)
+    for session_id in session_ids:
+        if session_id not in used:
+            store.delete_session(session_id)
+
+
+def _warn(error: Exception) -> None:
+    # Keeping something too long does no harm; the next round tries again.
+    _log.warning("old conversations could not be deleted: %s", error)

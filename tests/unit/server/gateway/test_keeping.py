@@ -8,15 +8,17 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from compact import CompactConfig, CompactManager
+from compact.server.gateway import retention
 from compact.server.gateway.compacting import Compaction
 from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.held_sessions import HeldSessions
-from compact.server.gateway.retention import sweep, sweeping
+from compact.server.gateway.retention import sweeping
 from compact.server.gateway.wire import CHAT as CHAT_API
 from compact.stores import open_store
 from compact.stores.memory import MemoryStore
@@ -42,6 +44,19 @@ def own_id(number: int) -> str:
     return f"gateway-{number:032x}"
 
 
+def swept(store: Any, before: float, archive: Path | None = None, left: set[str] | None = None) -> None:
+    retention.sweep_all(store, before, archive, set() if left is None else left, Event())
+
+
+def folder(archive: Path, name: str, age: float) -> Path:
+    """The archive of a session, written to that many days ago."""
+    (archive / name).mkdir(parents=True)
+    file = archive / name / "events.jsonl"
+    file.touch()
+    os.utime(file, (time.time() - age * DAY,) * 2)
+    return archive / name
+
+
 def names(store: Any) -> set[str]:
     return {thread.session_id for thread in store.sessions(1_000)}
 
@@ -56,8 +71,7 @@ def test_conversations_that_were_quiet_for_long_are_deleted(store_at: Any) -> No
         store.put_session(name)
     now[0] += 10 * DAY
     store.put_session(own_id(120))
-    while sweep(store, now[0] - 9 * DAY):
-        pass
+    swept(store, now[0] - 9 * DAY)
     assert names(store) == {own_id(120), *by_people}
 
 
@@ -74,20 +88,56 @@ def test_a_gateway_sweeps_when_it_starts(store_at: Any, days: float, left: set[s
 
 
 @pytest.mark.parametrize(("days", "deleted"), [(30.0, {own_id(1)}), (0.0, set())])
-def test_its_archive_is_kept_as_long_as_its_conversations(
+def test_its_archive_is_deleted_with_its_conversations(
     tmp_path: Path, days: float, deleted: set[str]
 ) -> None:
-    store = MemoryStore()
-    store.put_session(own_id(3))  # quiet for long, but it is still there
-    ages = {own_id(1): 31, own_id(2): 29, own_id(3): 31, "of-people": 31}
-    for name, age in ages.items():
-        (tmp_path / name).mkdir()
-        file = tmp_path / name / "events.jsonl"
-        file.touch()
-        os.utime(file, (time.time() - age * DAY,) * 2)
+    age = [31 * DAY]
+    store = MemoryStore(clock=lambda: time.time() - age[0])
+    for number in (1, 2):
+        store.put_session(own_id(number))
+    age[0] = 0.0
+    store.put_session(own_id(3))
+    # The second was written to since; the fourth is not in this store.
+    ages = {own_id(1): 31, own_id(2): 29, own_id(3): 31, own_id(4): 31, "of-people": 31}
+    for name, since in ages.items():
+        folder(tmp_path, name, since)
     with sweeping(store, days, tmp_path):
         pass
     assert {path.name for path in tmp_path.iterdir()} == ages.keys() - deleted
+    assert names(store) == {own_id(1), own_id(2), own_id(3)} - deleted
+
+
+def test_a_tenants_sweep_leaves_the_archive_of_others(tmp_path: Path) -> None:
+    stores = {}
+    for number, tenant in enumerate(("a", "b"), 1):
+        old = time.time() - 31 * DAY * (tenant == "a")
+        stores[tenant] = open_store(f"sqlite:///{tmp_path}/gateway.db", tenant, clock=lambda old=old: old)
+        stores[tenant].put_session(own_id(number))
+        folder(tmp_path / "archive", own_id(number), 31)
+    swept(stores["a"], time.time() - 30 * DAY, tmp_path / "archive")
+    assert [path.name for path in (tmp_path / "archive").iterdir()] == [own_id(2)]
+    assert (names(stores["a"]), names(stores["b"])) == (set(), {own_id(2)})
+    for store in stores.values():
+        store.close()
+
+
+def test_an_archive_that_cannot_be_deleted_stops_no_sweep_and_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MemoryStore(clock=lambda: 0.0)
+    for number in (1, 2, 3):
+        store.put_session(own_id(number))
+        folder(tmp_path, own_id(number), 31)
+    below = tmp_path / own_id(2) / "below"
+    below.mkdir()
+    os.utime(below, (0, 0))
+    left: set[str] = set()
+    swept(store, time.time() - 30 * DAY, tmp_path, left)
+    assert [path.name for path in tmp_path.iterdir()] == [own_id(2)] and not names(store)
+    assert "could not be deleted" in caplog.text
+    below.rmdir()
+    swept(store, time.time() + DAY, tmp_path, left)
+    assert not list(tmp_path.iterdir()) and not left
 
 
 def test_of_what_memory_holds_the_oldest_goes() -> None:
