@@ -13,4 +13,5 @@ _log = logging.getLogger("compact")
 
 def log_defect(what: str, error: BaseException, config: CompactConfig) -> None:
     trace = "".join(traceback.format_exception(error))
-    _log.error("%s\n%s", what, redactor_for(config).text(trace))
+    # What failed may be a URL with a session id in it.
+    _log.error("%s", redactor_for(config).text(f"{what}\n{trace}"))
