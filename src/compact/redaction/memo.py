@@ -7,11 +7,14 @@ from hashlib import blake2b
 
 from compact.redaction.engine import Span
 
+_MOST_SPANS = 64
+
 
 class SpanMemo:
     """Searches each text once. It keeps digests and positions, never a text.
 
-    `most` entries are kept at least, and twice as many at most: the older half goes at once.
+    `most` entries are kept at least, and twice as many at most: the older half goes at once. A text with many
+    secrets is searched each time: an entry takes no more room than `_MOST_SPANS`.
     """
 
     def __init__(self, search: Callable[[bytes], list[Span]], most: int = 4_096) -> None:
@@ -28,7 +31,11 @@ class SpanMemo:
         found = self._new.get(key)
         if found is None:
             found = self._old.get(key)
-            found = tuple(self._search(data)) if found is None else found
+            if found is None:
+                fresh = self._search(data)
+                if len(fresh) > _MOST_SPANS:
+                    return fresh
+                found = tuple(fresh)
             if len(self._new) >= self._most:
                 self._old, self._new = self._new, {}
             self._new[key] = found

@@ -305,3 +305,9 @@ def test_what_is_remembered_of_texts_is_bounded_and_holds_none_of_them() -> None
         assert memo.spans(b"text %d" % n) == [(0, len(b"text %d" % n))]
     assert len(memo) <= 20
     assert b"text" not in pickle.dumps(memo._new) + pickle.dumps(memo._old)
+
+
+def test_a_text_with_many_secrets_is_not_remembered() -> None:
+    memo = SpanMemo(lambda data: [(n, n + 1) for n in range(len(data))])
+    assert len(memo.spans(b"x" * 64)) == 64 and len(memo) == 1
+    assert len(memo.spans(b"x" * 65)) == 65 and len(memo) == 1
