@@ -80,23 +80,52 @@ def _marked(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_marked(item) for item in value]
     if isinstance(value, dict):
-        clear = not any(isinstance(key, str) and _HALVES.search(key) for key in value)
-        if clear and not (len(value) == 1 and _MARKS.issuperset(value)):
-            return {key: _marked(item) for key, item in value.items()}
-        return {_ITEMS: [[_marked(key), _marked(item)] for key, item in value.items()]}
+        if _is_ambiguous(value):
+            return {_ITEMS: [[_marked(key), _marked(item)] for key, item in value.items()]}
+        return {key: _marked(item) for key, item in value.items()}
     plain = _plain(value)
     return plain if isinstance(value, bytes | bytearray) else _marked(plain)
 
 
+def _is_ambiguous(value: Mapping[Any, Any]) -> bool:
+    """Whether its keys would not come back, or it would come back as something else."""
+    return (len(value) == 1 and _MARKS.issuperset(value)) or any(
+        isinstance(key, str) and _HALVES.search(key) for key in value
+    )
+
+
 def _unmarked(value: dict[str, Any]) -> Any:
+    """What a mark stands for. One that we would not have written is the caller's own, stored before we
+    marked such mappings."""
     if len(value) != 1:
         return value
     match value:
         case {"$bytes": str(data)}:
-            return base64.b64decode(data)
+            found = _decoded(data)
+            return value if found is None else found
         case {"$text": str(data)}:
-            return base64.b64decode(data).decode("utf-8", "surrogatepass")
-        case {"$items": list(items)}:
-            return dict(items)
+            text = _text_in(data)
+            return text if _HALVES.search(text) else value
+        case {"$items": list(items)} if all(map(_is_item, items)):
+            pairs = dict(items)
+            return pairs if _is_ambiguous(pairs) else value
         case _:
             return value
+
+
+def _text_in(data: str) -> str:
+    try:
+        return (_decoded(data) or b"").decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _decoded(data: str) -> bytes | None:
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        return None
+
+
+def _is_item(item: Any) -> bool:
+    return isinstance(item, list) and len(item) == 2 and not isinstance(item[0], list | dict)

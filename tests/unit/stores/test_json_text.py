@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from compact.model.message import MessageKind, Role, make
 from compact.model.record import Injected
 from compact.model.summary import Evidence, EvidenceKind
 from compact.stores.json_text import messages_from_json, messages_to_json, record_from_json, record_to_json
+from compact.stores.raw_json import raw_json, raw_object
 from compact.stores.serialization import record_row
 from compact.testing.stores import a_record, digests, same_record, talk
 from support.raw import Raw
@@ -68,6 +70,26 @@ def test_odd_objects_come_back_as_they_were(name: str) -> None:
     (back,) = messages_from_json(text, "s")
     assert back.digest == messages[0].digest
     assert back.origin is not None and back.origin.source == ODD_OBJECTS[name]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"$text": "hello"},
+        {"$text": "aGk="},
+        {"$text": "/w=="},
+        {"$items": [1, 2]},
+        {"$items": [[1, 2]]},
+        {"$items": [[[1], 2]]},
+        {"$items": [["a", 2, 3]]},
+        {"$items": []},
+        {"$bytes": "?"},
+        {"$bytes": "é"},
+    ],
+)
+def test_a_callers_mapping_that_was_stored_without_a_mark_comes_back(own: Raw) -> None:
+    assert raw_object(json.dumps({"v": own})) == {"v": own}
+    assert raw_object(raw_json({"v": own})) == {"v": own}
 
 
 def test_a_message_of_our_own_comes_back() -> None:
