@@ -11,10 +11,10 @@ RECALL = (EventName.RECALL, {"query": "q", "found": []})
 TITLE = (EventName.TITLE, {"title": "Moving house"})
 
 
-def sent(*told: tuple[EventName, dict[str, object]]) -> list[str]:
+def sent(*events: tuple[EventName, dict[str, object]]) -> list[str]:
     """The names of the records that wait to be sent."""
     exporter = AriadneExporter("http://127.0.0.1:9")
-    for number, (name, data) in enumerate(told, 1):
+    for number, (name, data) in enumerate(events, 1):
         exporter.export(Event(name, "s1", number, float(number), data))
     return [json.loads(record)["name"] for record in exporter._waiting]
 
