@@ -30,8 +30,8 @@ WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
 _LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
 """Of values that only tools named, twice what fits in their quarter of a summary, at three tokens each."""
 MOST_UNITS = 6_000
-"""Limit for the sayings of a folded ledger, and for its other units, so that a compaction costs the same
-however many came before it."""
+"""Limit for the units of a folded ledger other than sayings, so that a compaction costs the same however many
+came before it."""
 _FEWEST_UNITS = 1_000
 _OPENING = 60
 """Units of what the user said first that always stay."""
@@ -159,15 +159,14 @@ def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evid
 
 
 def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:
-    """Everything, or if that is too much, what the user said first, and the best of words and of the rest."""
+    """Everything, or if that is too much, what the user said first and last, and the best of the rest."""
     if len(units) > most:
-        words = [place for place, unit in enumerate(units) if unit.kind in WORDS][_OPENING:]
+        words = [place for place, unit in enumerate(units) if unit.kind in WORDS]
         others = [place for place, unit in enumerate(units) if unit.kind not in WORDS]
-        messages, ranks = [unit.message for unit in units], [unit.rank for unit in units]
-        for places in (words, others):
-            # Best first, newest first among equals: two stable sorts by number need no pairs.
-            places.sort(key=messages.__getitem__, reverse=True)
-            places.sort(key=ranks.__getitem__, reverse=True)
-        left_out = {*words[most - _OPENING :], *others[max(most // 2, most - len(words)) :]}
+        # Best first, newest first among equals: two stable sorts by number need no pairs.
+        others.sort(key=[unit.message for unit in units].__getitem__, reverse=True)
+        others.sort(key=[unit.rank for unit in units].__getitem__, reverse=True)
+        left_out = set(words[_OPENING : _OPENING - MOST_UNITS])
+        left_out.update(others[max(most // 2, most - len(words) + len(left_out)) :])
         units = [unit for place, unit in enumerate(units) if place not in left_out]
     return tuple(units)

@@ -100,14 +100,6 @@ def test_a_ledger_stops_growing() -> None:
     assert ledger[-1] == units[-1]
 
 
-def test_a_full_ledger_keeps_the_first_words_and_orders_before_newer_remarks() -> None:
-    said = [Evidence(EvidenceKind.SAID, f"Remark {number}.", number, "", 1.2) for number in range(3_000)]
-    said[200] = Evidence(EvidenceKind.SAID, "Never touch the schema.", 200, "", 1.6)
-    kept = fold(said, (), 1_000)
-    assert len(kept) == 1_000
-    assert kept[0] == said[0] and said[200] in kept and said[201] not in kept and kept[-1] == said[-1]
-
-
 def test_of_thousands_of_sayings_few_are_looked_at_closely(monkeypatch) -> None:
     said = [f"Please take remark {n} of part {n % 7} once more." for n in range(3_000)]
     units = [Evidence(EvidenceKind.SAID, text, n) for n, text in enumerate(said)]
