@@ -186,3 +186,16 @@ def test_every_compaction_can_be_undone_from_the_figures_without_scrolling_aside
         table = found.page.get_by_role("region", name="Compactions")
         expect(undo).to_be_in_viewport(ratio=1)
         assert table.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_figures_that_failed_to_load_can_be_loaded_again(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(10))
+    page.route(
+        "**/figures", lambda route: route.abort() if "/api/" in route.request.url else route.continue_()
+    )
+    page.goto(f"/s/{session}/figures")
+    expect(page.get_by_role("alert")).to_contain_text("The server is not answering")
+    page.unroute("**/figures")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Context size over turns")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)

@@ -32,6 +32,10 @@ LOOKS: tuple[tuple[int, int, Any], ...] = (
 )
 
 
+FITS = """() => {
+  const all = document.documentElement;
+  return innerWidth >= all.scrollWidth && innerHeight >= all.scrollHeight;
+}"""
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -41,6 +45,8 @@ def look(page: Page, name: str, looks: tuple[tuple[int, int, Any], ...] = LOOKS)
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate(DRAWN)
+        # Panes scroll, the page itself never does.
+        assert page.evaluate(FITS), f"{name} is larger than {width} x {height}"
         if os.environ.get("COMPACT_SCREENSHOTS"):
             page.screenshot(path=FOLDER / f"{name}-{width}-{scheme}.png")
     page.emulate_media(color_scheme="light")

@@ -118,3 +118,14 @@ def test_a_download_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_
             vocabulary.load(vocabulary.Source("gpt2", None))
     finally:
         release.set()
+
+
+def test_an_installed_wheel_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`count_tokens` asks for each text, and reading a wheel's list of files takes a millisecond."""
+    first = vocabulary.find("o200k_base")
+
+    def read_again(name: str) -> None:
+        raise AssertionError(f"{name} was looked up again")
+
+    monkeypatch.setattr("importlib.metadata.distribution", read_again)
+    assert vocabulary.find("o200k_base") == first

@@ -63,6 +63,7 @@ export default function FiguresPage({ session }: { session: Session }) {
       setFigures(found);
       setRecords(list.records);
       setEvents(stored);
+      setProblem("");
     } catch (error) {
       setProblem(errorText(error));
     }
@@ -71,7 +72,14 @@ export default function FiguresPage({ session }: { session: Session }) {
     void load();
   }, [load, session.updated_at, session.compaction_count]);
 
-  if (problem) return <p role="alert" className="p-6 text-red">{problem}</p>;
+  if (!figures && problem) {
+    return (
+      <div className="grid justify-items-start gap-3 p-6">
+        <p role="alert" className="text-red">{problem}</p>
+        <Button onClick={() => void load()}>Try again</Button>
+      </div>
+    );
+  }
   if (!figures) return <p className="p-6 text-text-3">Loading…</p>;
   return (
     <div className="min-h-full bg-bg">

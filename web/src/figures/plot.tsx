@@ -70,11 +70,14 @@ export function Plot({ title, sentence, legend, height, count, top, ticks, tickL
           {children({ width, height, x, y })}
         </svg>
       </div>
-      <table className="sr-only">
-        <caption>{title}</caption>
-        <thead><tr>{table.head.map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
-        <tbody>{spread(table.rows.length, MOST_ROWS).map((index) => <tr key={index}>{table.rows[index]?.map((cell, at) => <td key={at}>{cell}</td>)}</tr>)}</tbody>
-      </table>
+      {/* Not the table itself: a table grows with its content, whatever width it is given. */}
+      <div className="sr-only">
+        <table>
+          <caption>{title}</caption>
+          <thead><tr>{table.head.map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
+          <tbody>{spread(table.rows.length, MOST_ROWS).map((index) => <tr key={index}>{table.rows[index]?.map((cell, at) => <td key={at}>{cell}</td>)}</tr>)}</tbody>
+        </table>
+      </div>
     </Card>
   );
 }

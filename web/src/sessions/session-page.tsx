@@ -85,7 +85,7 @@ export function SessionPage({ id, view, onDrawer }: Props) {
       ) : (
         <>
         {header}
-        <div className="min-h-0 flex-1 overflow-auto border-t border-line" tabIndex={0} role="region" aria-label={view === "what-if" ? "What if" : "Figures"}>
+        <div className="relative min-h-0 flex-1 overflow-auto border-t border-line" tabIndex={0} role="region" aria-label={view === "what-if" ? "What if" : "Figures"}>
           <Suspense fallback={<p className="p-6 text-text-3">Loading…</p>}>
             {view === "what-if" ? <WhatIfPage key={id} session={session} /> : <FiguresPage key={id} session={session} />}
           </Suspense>

@@ -16,6 +16,8 @@ from compact.server.studio.messages import grouped, record_in_force, seconds_of
 from compact.server.studio.prompt_contents import PromptContents, survived
 from compact.server.studio.showing import shown_parts
 
+_SHOWN_SURVIVAL = 5
+"""Compactions whose survival is measured: each means a search through all that was said."""
 _COMPACTIONS = (RecordKind.COMPACTION, RecordKind.PRUNE, RecordKind.TRIM)
 
 
@@ -68,7 +70,7 @@ def figures_of(conversation: Conversation) -> schemas.Figures:
             tokens_saved=saved,
             cost_saved=_price(conversation.agent, saved) if prices else None,
         ),
-        survival=_survival(contents, records),
+        survival=_survival(contents, records[-_SHOWN_SURVIVAL:]),
         now=contents.kinds(contents.items(record_in_force(conversation))),
         prices_known=prices,
     )

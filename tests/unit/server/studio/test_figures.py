@@ -40,3 +40,20 @@ def test_the_figures_of_few_sessions_are_kept(tmp_path: Path) -> None:
         known.of(other)
         assert known.of(one) is not first
         chats.close()
+
+
+def test_only_the_newest_compactions_are_measured(tmp_path: Path) -> None:
+    """Each means a search through all that was said: a session of 140 compactions took half a minute."""
+    model = RuleModel()
+    with open_store(f"sqlite:///{tmp_path}/s.db") as store:
+        chats = Chats(config(), store, lambda _: model)
+        conversation = chats.open("long", preset="chat")
+        for number in range(28):
+            list(conversation.send(f"Message {number}: we take roof {number}, since it is dry. " * 10))
+            if number > 3 and number % 4 == 3:
+                conversation.compact()
+        found = figures_of(conversation)
+        steps = [record.step for record in conversation.log.standing_records()]
+        assert found.totals.compactions == len(steps) == 6
+        assert [one.step for one in found.survival] == steps[-5:]
+        chats.close()

@@ -65,6 +65,7 @@ class Figures(Answer):
     turns: list[Figure]
     totals: FigureTotals
     survival: list[SurvivalFigure]
+    """Of the newest compactions."""
     now: list[KindSurvival]
     """Against the prompt as it is now: its `missing` is what the model cannot see any more."""
     prices_known: bool
