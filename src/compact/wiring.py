@@ -62,16 +62,17 @@ class Shared:
     sizes: dict[tuple[str, str], SizeCache] = field(default_factory=dict)
     """Counters and the sizes they found, by model and kind of counter."""
 
-    def warn(self, message: str, severity: str = "low") -> None:
-        self.events.emit("", EventName.WARNING, {"severity": severity, "message": message})
-
     def sizes_for(self, config: CompactConfig) -> SizeCache:
         key = (config.model, config.counter)
         if key not in self.sizes:
             cache = self.environ.get("TIKTOKEN_CACHE_DIR")
-            counter = counter_for(config.model, config.counter, cache_dir=cache, on_warning=self.warn)
+            counter = counter_for(config.model, config.counter, cache_dir=cache, on_warning=partial(_warn, self.events))
             self.sizes[key] = SizeCache(counter)
         return self.sizes[key]
+
+
+def _warn(events: EventStream, message: str, severity: str = "low") -> None:
+    events.emit("", EventName.WARNING, {"severity": severity, "message": message})
 
 
 Wired = tuple[Engine, Callable[[str], Ports]]
@@ -116,7 +117,7 @@ def share(
     )
     shared = Shared(store, archive, events, redactor, summarizer, environ)
     for warning in filter(None, [redactor.warning_when_disabled()]):
-        shared.warn(warning, "high")
+        _warn(events, warning, "high")
     return shared
 
 
@@ -129,7 +130,7 @@ def assemble(
     sizes = shared.sizes_for(config)
     limits = limits_for(config.model, config.models)
     if limits.warning and config.max_context_tokens is None:
-        shared.warn(limits.warning)
+        _warn(shared.events, limits.warning)
     clients = _clients(config, shared.redactor, shared.environ) if shared.summarizer is None else ()
     asked = shared.summarizer is not None or any(clients)
     embedded_fallback = asked and config.summarizer.fallback == "embedded"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import weakref
 from typing import Any
 
 import pytest
@@ -212,3 +213,12 @@ def test_the_window_comes_from_the_model_or_the_configuration() -> None:
     unknown = CompactManager(CompactConfig(model="nobody/knows-this", **QUIET))
     assert unknown.window == 16_000
     assert any("nobody/knows-this" in event.data["message"] for event in unknown.events)
+
+
+def test_a_manager_that_is_dropped_is_freed_at_once() -> None:
+    """Without waiting for the garbage collector, which would have to visit every message it held."""
+    manager = CompactManager(CompactConfig(max_context_tokens=4_000, **QUIET))
+    manager.preflight("s", LONG)
+    held = weakref.ref(manager._engine.store)
+    del manager
+    assert held() is None

@@ -21,7 +21,7 @@ class Planner:
     def __init__(self, policy: Policy, window: int, sizes: Sizes) -> None:
         self.policy = policy
         self.window = window
-        self._sizes = sizes
+        self.sizes = sizes
 
     def limits(self, fixed: int, protected: int, scale: float) -> Limits:
         limits = self.configured_limits(fixed, scale)
@@ -52,7 +52,7 @@ class Planner:
         return decide(facts, limits, self.policy)
 
     def plan(self, items: Sequence[Item], limits: Limits, reason: Reason) -> Plan:
-        return make_plan(items, limits, self.policy, self._sizes, reason)
+        return make_plan(items, limits, self.policy, self.sizes, reason)
 
     def preview(self, history: History, limits: Limits, triggered: bool, reason: Reason) -> Plan:
         """The plan for display: with its messages, even if there is nothing to do."""

@@ -90,7 +90,7 @@ class Engine:
         self.store = store
         self.events = events
         self.enabled = enabled
-        self.planner = Planner(policy, window, sizes.for_plans)
+        self.planner = Planner(policy, window, sizes.for_plans())
         self.reader = Reader(store, sizes, self.planner, format, provider, starts_over)
         self.ledgers = Ledgers(store)
         self.reporter = Reporter(events, model, self.planner)
@@ -293,7 +293,7 @@ class Engine:
             policy=self.policy,
             key_for=history.matcher.key_for,
             limits=now.limits,
-            sizes=self.sizes.for_plans,
+            sizes=self.planner.sizes,
             size_of=self.sizes.of_message,
             provider=history.format.provider,
             record_id=self.new_id(),

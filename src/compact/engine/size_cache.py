@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 from compact.core.layers import CONTINUE_LINE, FIRST_LINE, TRIGGER_LINE, tagged
@@ -66,7 +65,6 @@ class SizeCache:
         parts = [(tool.name or "", tool.description, tool.schema) for tool in tool_list(tools)]
         return measure_tools(parts, self.of_text)
 
-    @cached_property
     def for_plans(self) -> Sizes:
         frame = self.of_text(_FRAME) + _FRAME_MESSAGES * ROLE_OVERHEAD
         return Sizes(self.of_text, self.of_results, self.of_message, frame)

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from threading import Lock
 from typing import Any
@@ -44,7 +44,7 @@ class EventStream:
         self._clock = clock
         self._lock = Lock()
         self._sequence = 0
-        self._hidden = lru_cache(maxsize=1_000)(self._hidden_id)
+        self._hidden = lru_cache(maxsize=1_000)(partial(_hidden_id, redactor))
         self.recent: deque[Event] = deque(maxlen=keep)
         _streams.add(self)
         self._immediate = [Export(each) for each in exporters if is_immediate(each)]
@@ -98,12 +98,6 @@ class EventStream:
             return event if session_id is event.session_id else replace(event, session_id=session_id)
         return replace(event, session_id=session_id, data=redacted_data(event.data, self._redactor))
 
-    def _hidden_id(self, session_id: str) -> str:
-        # A hash, not a constant: two such sessions stay distinct.
-        if self._redactor is None or not self._redactor.is_secret(session_id):
-            return session_id
-        return f"~{sha256(session_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
-
     def after_fork(self) -> None:
         # Another thread of the parent may have held it.
         self._lock = Lock()
@@ -128,6 +122,13 @@ class Immediate:
 
     def __init__(self, export: Callable[[Event], None]) -> None:
         self.export = export
+
+
+def _hidden_id(redactor: Redacts | None, session_id: str) -> str:
+    # A hash, not a constant: two such sessions stay distinct.
+    if redactor is None or not redactor.is_secret(session_id):
+        return session_id
+    return f"~{sha256(session_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def is_immediate(exporter: AnyExporter) -> bool:
