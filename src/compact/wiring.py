@@ -66,7 +66,9 @@ class Shared:
         key = (config.model, config.counter)
         if key not in self.sizes:
             cache = self.environ.get("TIKTOKEN_CACHE_DIR")
-            counter = counter_for(config.model, config.counter, cache_dir=cache, on_warning=partial(_warn, self.events))
+            counter = counter_for(
+                config.model, config.counter, cache_dir=cache, on_warning=partial(_warn, self.events)
+            )
             self.sizes[key] = SizeCache(counter)
         return self.sizes[key]
 

@@ -29,6 +29,7 @@ NOTED_LINE = "Understood."
 
 TAG = "COMPACT-SUMMARY"
 _ASKING = (Role.USER, Role.TOOL)
+_INSTRUCTING = (Role.SYSTEM, Role.DEVELOPER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +125,16 @@ def instructs_in_turns(items: Sequence[Item]) -> bool:
 
     A provider that accepts them at all accepts them only there; for other providers it does not matter.
     """
-    messages = [item.message for item in items]
-    found = [at for at, message in enumerate(messages) if _instructs(message)]
+    roles = [item.message.role for item in items]
+    found = [at for at, role in enumerate(roles) if role in _INSTRUCTING and not items[at].message.is_ours]
     return bool(found) and all(
-        at > 0
-        and messages[at - 1].role in _ASKING
-        and (at + 1 == len(messages) or messages[at + 1].role is Role.ASSISTANT)
+        at > 0 and roles[at - 1] in _ASKING and (at + 1 == len(roles) or roles[at + 1] is Role.ASSISTANT)
         for at in found
     )
 
 
 def _instructs(message: Message) -> bool:
-    return message.role in (Role.SYSTEM, Role.DEVELOPER) and not message.is_ours
+    return message.role in _INSTRUCTING and not message.is_ours
 
 
 def _around_instructions(order: list[int | Message], items: Sequence[Item]) -> list[int | Message]:

@@ -202,9 +202,9 @@ def _cut_plan(
     detail: str,
 ) -> Plan:
     leading, recent = split_layers(layout, kept)
-    replaced = _not(kept, layout)
+    replaced = layout.indexes(_not(kept, layout))
     action = Action.SUMMARIZE if mode is Mode.SUMMARIZE else Action.DROP
-    actions = dict.fromkeys(layout.indexes(replaced), action)
+    actions = dict.fromkeys(replaced, action)
     actions.update(dict.fromkeys(layout.indexes(kept & layout.pinned), Action.PIN))
     return Plan(
         mode=mode,
@@ -217,7 +217,7 @@ def _cut_plan(
         kept_counts=_kept_counts(layout, kept),
         leading=tuple(layout.indexes(leading)),
         recent=tuple(layout.indexes(recent)),
-        replaced=tuple(layout.indexes(replaced)),
+        replaced=tuple(replaced),
     )
 
 

@@ -56,7 +56,7 @@ class Layout:
 
     @cached_property
     def user_turns(self) -> list[range]:
-        return turns(self.groups, TurnUnit.USER)
+        return self.turns if self.policy.turn_unit is TurnUnit.USER else turns(self.groups)
 
     @cached_property
     def steps(self) -> list[int]:
@@ -64,7 +64,9 @@ class Layout:
 
     @cached_property
     def tokens(self) -> list[int]:
-        return [sum(self.items[i].tokens for i in range(g.start, g.stop)) for g in self.groups]
+        """Of each group."""
+        sizes = [item.tokens for item in self.items]
+        return [sum(sizes[group.start : group.stop]) for group in self.groups]
 
     @cached_property
     def pinned(self) -> frozenset[int]:
@@ -73,7 +75,7 @@ class Layout:
         fixed = {
             index
             for index, item in enumerate(self.items)
-            if not item.message.is_ours and is_pinned(item.message, roles)
+            if is_pinned(item.message, roles) and not item.message.is_ours
         }
         if not fixed:
             return frozenset()
@@ -110,6 +112,14 @@ class Layout:
                 break
             group = self.groups[n]
             if any(self.items[i].message.role is Role.USER for i in range(group.start, group.stop)):
+                return n
+        return None
+
+    @cached_property
+    def newest_context(self) -> int | None:
+        """The newest working memory, which stays; older ones that it superseded go."""
+        for n in range(len(self.groups) - 1, -1, -1):
+            if self.items[self.groups[n].start].message.kind is MessageKind.CONTEXT:
                 return n
         return None
 
@@ -179,9 +189,8 @@ def select(layout: Layout, counts: Counts) -> frozenset[int]:
         kept.update(_last_messages(layout, counts.messages))
     if counts.turns is not None:
         kept.update(_recent_turns(layout, counts))
-    newest_context = _newest_context(layout)
-    if newest_context is not None:
-        kept.add(newest_context)
+    if layout.newest_context is not None:
+        kept.add(layout.newest_context)
     return frozenset(kept)
 
 
@@ -236,11 +245,3 @@ def _recent_turns(layout: Layout, counts: Counts) -> Iterator[int]:
         texts = [n for n in texts if n not in dropped]
     yield from texts
     yield from kept_steps
-
-
-def _newest_context(layout: Layout) -> int | None:
-    """The newest working-memory message stays; older ones that it superseded go."""
-    for n in range(len(layout.groups) - 1, -1, -1):
-        if layout.items[layout.groups[n].start].message.kind is MessageKind.CONTEXT:
-            return n
-    return None

@@ -33,8 +33,7 @@ def with_short_outputs(
     short = partial(_planned_short, plan, layout, sizes, plan_for)
     if plan.insufficient is None:
         target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
-        may_stay = set(layout.indexes(select(layout, initial_counts(layout))))
-        outputs = [index for index in cuttable(items) if index in may_stay]
+        outputs = cuttable(items, layout.indexes(select(layout, initial_counts(layout))))
         plan = _better(plan, short(outputs, max(1, cap)))
         if plan.after > target:
             fitting = _fitting_cap(plan, items, outputs, target, sizes)
@@ -43,7 +42,7 @@ def with_short_outputs(
         return plan
     for share in _NEWEST_CAPS:
         room = max(_LEAST_OUTPUT, (limits.budget - limits.fixed) // share)
-        plan = short(cuttable(items, newest=True), room)
+        plan = short(cuttable(items, range(len(items)), newest=True), room)
         if plan.insufficient is None:
             break
     return plan

@@ -104,24 +104,25 @@ def shorten_outputs(
     return made, cleared
 
 
-def cuttable(items: Sequence[Item], *, newest: bool = False) -> list[int]:
-    """Positions of outputs that may be shortened: none that is protected, the newest only if requested.
+def cuttable(items: Sequence[Item], among: Sequence[int], *, newest: bool = False) -> list[int]:
+    """Which of these outputs may be shortened: none that is protected, the newest only if requested.
 
     Those that were cleared or shortened before stay as they are: their originals are not here.
     """
-    found = [index for index, item in enumerate(items) if item.message.results]
+    last = next((n for n in range(len(items) - 1, -1, -1) if items[n].message.results), None)
     return [
         index
-        for index in (found if newest else found[:-1])
-        if not items[index].message.protected and isinstance(items[index].entry, Kept)
+        for index in among
+        if (newest or index != last)
+        and isinstance(items[index].entry, Kept)
+        and not items[index].message.protected
+        and items[index].message.results
     ]
 
 
 def _task_words(items: Sequence[Item]) -> frozenset[str]:
     """Content words of the newest task: a line that has one may be what was looked for."""
-    tasks = [
-        item.message.text
-        for item in items
-        if item.message.role is Role.USER and item.message.kind is MessageKind.ORIGINAL
-    ]
-    return frozenset(content_words(tasks[-1][:2_000])) if tasks else frozenset()
+    for item in reversed(items):
+        if item.message.role is Role.USER and item.message.kind is MessageKind.ORIGINAL:
+            return frozenset(content_words(item.message.text[:2_000]))
+    return frozenset()
