@@ -58,6 +58,17 @@ def test_keys(server: ChatServer, tmp_path: Path) -> None:
         terminal.say("next")
         assert [m["content"] for m in server.last] == ["hold on", "This much came", "next"]
 
+        # It does not drop what was typed during the reply.
+        server.left.clear()
+        terminal.enter("hold on")
+        terminal.until(lambda: terminal.text.count("This much came") == 2, "the second reply")
+        terminal.type("typed meanwhile")
+        terminal.type("\x03")
+        terminal.prompted("typed meanwhile")
+        assert server.left.wait(60)
+        terminal.type("\x03")
+        terminal.prompted()
+
         # Alt-Enter makes a new line; a pasted block stays one message.
         terminal.type("two")
         terminal.type("\x1b\r")

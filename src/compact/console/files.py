@@ -97,19 +97,22 @@ class Transcript:
                 return "".join(to_json(value) + "\n" for value in values)
 
 
-def read(path: str, stdin: TextIO) -> Transcript:
-    """Read a transcript; `-` is standard input. Raises FormatError with the place and the problem."""
-    name = "standard input" if path == "-" else path
+def read(path: str, stdin: TextIO | None = None) -> Transcript:
+    """Read a transcript; `-` is standard input, if there is one to read. Raises FormatError with the place
+    and the problem."""
+    piped = stdin if path == "-" else None
+    name = "standard input" if piped is not None else path
     try:
-        if path == "-":
-            data = _read_all(getattr(stdin, "buffer", stdin), name)
+        if piped is not None:
+            data = _read_all(getattr(piped, "buffer", piped), name)
         else:
             with Path(path).open("rb") as stream:
                 data = _read_all(stream, name)
     except OSError as error:
+        other = ", or pipe one in." if stdin is not None else "."
         raise FormatError(
             f"{name} could not be read: {error.strerror or error}. Nothing was done; name a file that holds "
-            "a conversation, or pipe one in."
+            f"a conversation{other}"
         ) from None
     try:
         text = data.decode("utf-8-sig")

@@ -46,6 +46,8 @@ def no_echo() -> Iterator[None]:
         return
     silent = [*before]
     silent[3] &= ~termios.ECHO
+    # Otherwise Ctrl-C discards what was typed since the prompt.
+    silent[3] |= termios.NOFLSH
     termios.tcsetattr(0, termios.TCSANOW, silent)
     try:
         yield

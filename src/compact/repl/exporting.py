@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -58,7 +57,7 @@ def write(path: Path, text: str, replace: bool = False) -> None:
 
 def imported(path: str) -> tuple[list[Turn], list[Turn]]:
     """The leading system turns of the file's history, and the turns after them; else FormatError."""
-    conversations = read(path, io.StringIO()).conversations
+    conversations = read(path).conversations
     if len(conversations) != 1:
         raise FormatError(
             f"{path} holds {len(conversations)} conversations; write the one you mean to a file of its own. "

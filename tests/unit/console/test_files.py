@@ -130,3 +130,10 @@ def test_a_key_that_stands_twice_is_not_guessed() -> None:
         parse(f"[{twice}]", "f")
     with pytest.raises(FormatError, match=r"^f, line 2: the key 'role' appears twice"):
         parse(f"{lines(HELLO[:1])}{twice}\n", "f")
+
+
+def test_where_nothing_can_be_piped_in_no_error_says_so() -> None:
+    with pytest.raises(FormatError, match="name a file that holds a conversation\\.$"):
+        read("missing.json")
+    with pytest.raises(FormatError, match="^- could not be read"):
+        read("-")
