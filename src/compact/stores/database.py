@@ -240,7 +240,7 @@ def _folded(text: str | None) -> str:
 
 
 def _cause(error: DBAPIError) -> str:
-    return " ".join(str(error.orig).split()).rstrip(".")
+    return " ".join(str(error.orig).split()).rstrip(".?")
 
 
 _ADVICE = {
@@ -249,6 +249,14 @@ _ADVICE = {
     ("not a database", "malformed"): "Restore it from a backup, or name another database",
     ("unable to open", "readonly"): "Make the file and its folder writable, or name another database",
     ("table sessions already exists",): "Another program uses this file. Name another database",
+    ("failed to resolve", "could not translate host"): "Check the host name in the database URL",
+    (
+        "password authentication failed",
+        "no password supplied",
+        'FATAL: role "',
+    ): "Check the user and the password in the database URL",
+    ('FATAL: database "',): "Create the database, or check its name in the database URL",
+    ("Connection refused",): "Start the database, or check the host and port in its URL",
 }
 """What to do, by what SQLite or PostgreSQL says."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,3 +74,49 @@ def test_a_lock_that_somebody_holds(tmp_path: Path) -> None:
 def test_what_is_no_url_is_refused_by_name(url: Any) -> None:
     with pytest.raises(ConfigError, match=r"storage\.url must be a database URL"):
         open_store(url)
+
+
+def _refuse(listener: socket.socket, code: str, message: str) -> None:
+    """A PostgreSQL server that refuses whoever connects."""
+    fields = f"SFATAL\0C{code}\0M{message}\0\0".encode()
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection:
+            # What asks for encryption is eight bytes long; a startup message is longer.
+            while len(connection.recv(4_096)) == 8:
+                connection.sendall(b"N")
+            connection.sendall(b"E" + (len(fields) + 4).to_bytes(4, "big") + fields)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "advice"),
+    [
+        ("28P01", 'password authentication failed for user "ines"', "Check the user and the password"),
+        ("28000", 'role "ines" does not exist', "Check the user and the password"),
+        ("3D000", 'database "cottages" does not exist', "Create the database, or check its name"),
+    ],
+)
+def test_a_server_that_refuses_the_user_or_has_no_such_database(code: str, message: str, advice: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_refuse, args=(listener, code, message), daemon=True).start()
+        port = listener.getsockname()[1]
+        with pytest.raises(StoreError) as caught:
+            open_store(f"postgresql://ines:hunter2@127.0.0.1:{port}/cottages")
+    said = str(caught.value)
+    assert message in said and said.endswith(f"{advice} in the database URL.")
+    assert "hunter2" not in said
+
+
+def test_a_host_that_nobody_knows() -> None:
+    with pytest.raises(StoreError, match=r"Check the host name in the database URL\.$"):
+        open_store("postgresql://ines@no-such-host.invalid/cottages")
+
+
+def test_a_port_where_nobody_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(StoreError, match=r"Start the database, or check the host and port in its URL\.$"):
+        open_store(f"postgresql://ines@127.0.0.1:{port}/cottages")
