@@ -16,7 +16,8 @@
 `exchange.stop()`, from any thread or task, ends it and keeps what was said as interrupted; so does
 cancelling the task. `conversation.retry()` and `conversation.edit(position, text)` return an `Exchange`
 too. Its events are in `chat/events.py`: Accepted, StepStarted, TextDelta, ReasoningDelta, ToolCalled,
-ToolReturned, Compacting (an event of the engine, S2.18), UsageReported, Stored, Notice, Failed, Finished.
+ToolReturned, Compacting (an event of the engine, S2.18), ContextReduced, UsageReported, Stored, Notice,
+Failed, Finished.
 
 An exchange stores the message, then for each model call: preflight, stream, tools, store; then the end of
 the turn, also after a failure. Tools come from the door:
@@ -30,6 +31,7 @@ from compact.chat.events import (
     Accepted,
     ChatEvent,
     Compacting,
+    ContextReduced,
     Failed,
     Finish,
     Finished,
@@ -52,6 +54,7 @@ __all__ = [
     "ChatEvent",
     "Chats",
     "Compacting",
+    "ContextReduced",
     "Conversation",
     "Exchange",
     "Failed",

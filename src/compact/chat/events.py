@@ -108,6 +108,14 @@ class Compacting:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextReduced:
+    """The prompt is smaller now, before the reply to it or at the end of the turn."""
+
+    usage: ContextUsage
+    """How full the window is with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class UsageReported:
     """What the provider counted for one model call, and its cost in dollars, if known."""
 
@@ -159,6 +167,7 @@ ChatEvent = (
     | ToolCalled
     | ToolReturned
     | Compacting
+    | ContextReduced
     | UsageReported
     | Stored
     | Notice

@@ -14,6 +14,7 @@ from compact.chat import drivers
 from compact.chat.events import (
     Accepted,
     ChatEvent,
+    ContextReduced,
     Failed,
     Finish,
     Finished,
@@ -157,6 +158,8 @@ class Exchange:
     def _replied(self, step: int) -> Flow:
         tools = self.conversation.tools.schemas or None
         prepared = yield from self._preflight.prepared(self._asked, tools, first=step == 1)
+        if prepared.was_compacted or prepared.was_pruned:
+            yield ContextReduced(self.conversation.usage)
         try:
             yield from self._pieces(prepared, tools)
         except ContextOverflow as overflow:
@@ -165,6 +168,7 @@ class Exchange:
             # The server counts more than was estimated. One hard compaction, one retry, never a loop.
             self._retried = True
             again = yield from self._preflight.compacted_hard(self._asked, tools, prepared, overflow)
+            yield ContextReduced(self.conversation.usage)
             yield from self._pieces(again, tools)
 
     def _pieces(self, prepared: Prepared, tools: Any) -> Flow:
@@ -309,6 +313,7 @@ class Exchange:
             yield NeedEndTurn(conversation.history)
             if conversation.notices.completed > before:
                 yield NeedWork(conversation.reread)
+                yield ContextReduced(conversation.usage)
         except (CompactError, Stop):
             pass  # the next preflight tries again
 

@@ -40,7 +40,7 @@ class Preflight:
                 return view
         self._waits = False
         prepared: Prepared = yield NeedPrepared(asked, tools)
-        yield NeedWork(lambda: self._note(prepared))
+        yield NeedWork(lambda: self._note(prepared, asked, tools))
         return prepared
 
     def _waiting_view(self, asked: Sequence[Turn], tools: Tools, first: bool) -> Prepared | None:
@@ -71,27 +71,30 @@ class Preflight:
             yield NeedWork(lambda: conversation.manager.observe(conversation.id, asked, tokens, tools))
             prepared: Prepared = yield NeedPrepared(asked, tools)
             if prepared.was_compacted or prepared.was_pruned:
-                yield NeedWork(lambda: self._note(prepared))
+                yield NeedWork(lambda: self._note(prepared, asked, tools))
                 return prepared
         prepared = yield NeedPrepared(asked, tools, hard=True)
         if prepared.tokens.final >= before.tokens.final:
             raise overflow
         sizes = before.tokens.final, prepared.tokens.final
-        yield NeedWork(lambda: self._note_compaction(*sizes))
+        yield NeedWork(lambda: self._note_compaction(sizes, asked, tools))
         return prepared
 
-    def _note(self, prepared: Prepared) -> None:
+    def _note(self, prepared: Prepared, asked: Sequence[Turn], tools: Tools) -> None:
         if prepared.was_compacted or prepared.was_pruned:
-            self._note_compaction(prepared.tokens.before, prepared.tokens.final)
+            sizes = prepared.tokens.before, prepared.tokens.final
+            self._note_compaction(sizes, asked, tools)
         elif isinstance(prepared.outcome, Failed):
             stage, cause = prepared.outcome.stage.value, prepared.outcome.cause
             text = f"The context could not be made smaller ({stage} failed: {cause})"
             text = f"{text.rstrip('.')}. The prompt was sent unchanged."
             self.notices.append(Notice(Severity.WARNING, Topic.NOT_COMPACTED, text))
 
-    def _note_compaction(self, before: int, after: int) -> None:
+    def _note_compaction(self, sizes: tuple[int, int], asked: Sequence[Turn], tools: Tools) -> None:
         conversation = self._conversation
         # This holds whatever happens to the reply.
         conversation.notices.window = self.state = trimmed()
+        # Whoever looks while the reply is written sees the prompt that it answers.
+        conversation.usage = conversation.manager.usage(conversation.id, asked, tools)
         conversation.recount()
-        self.notices += conversation.compacted(before, after)
+        self.notices += conversation.compacted(*sizes)

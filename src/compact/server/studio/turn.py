@@ -10,10 +10,20 @@ from functools import partial
 from typing import Any
 
 from compact.chat.conversation import Conversation
-from compact.chat.events import Accepted, ChatEvent, Compacting, Failed, Finished, Notice, Stored
+from compact.chat.events import (
+    Accepted,
+    ChatEvent,
+    Compacting,
+    ContextReduced,
+    Failed,
+    Finished,
+    Notice,
+    Stored,
+)
 from compact.chat.exchange import Exchange
 from compact.errors import ChatError, CompactError
 from compact.model.event import EventName
+from compact.model.outcome import ContextUsage
 from compact.server.defects import log_defect
 from compact.server.studio.live_turn import LiveTurn
 from compact.server.studio.metrics import Metrics
@@ -106,6 +116,8 @@ class Turn:
                 self._metrics.turns_failed += 1
                 if isinstance(error, ChatError) and error.__cause__ is not None:
                     self._log(f"the model of session {self._conversation.id} failed", error)
+            case ContextReduced(usage=usage):
+                await self._report_usage(usage)
             case Stored():
                 # Before its chunks: whoever sees the end of a reply finds it stored and announced.
                 await self._stored(event)
@@ -119,13 +131,17 @@ class Turn:
             self.live.add(chunk)
 
     async def _stored(self, event: Stored) -> None:
-        usage = shown_usage(self._conversation, event.usage)
-        part = usage_part(usage.model_dump())
         last = event.position + len(event.turns) - 1
         message = {"type": "message", "data": {"position": event.position, "last_position": last}}
-        await self._keep(message, part, usage=usage)
-        self.live.add(part)
+        await self._report_usage(event.usage, message)
         self._metrics.messages_stored += len(event.turns)
+
+    async def _report_usage(self, now: ContextUsage, *events: Any) -> None:
+        """To all who follow the session, after these events, and to the reader of the reply."""
+        usage = shown_usage(self._conversation, now)
+        part = usage_part(usage.model_dump())
+        await self._keep(*events, part, usage=usage)
+        self.live.add(part)
 
     async def _renewing(self) -> None:
         while True:

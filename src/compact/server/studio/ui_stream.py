@@ -14,6 +14,7 @@ from compact.chat.events import (
     Accepted,
     ChatEvent,
     Compacting,
+    ContextReduced,
     Failed,
     Finish,
     Finished,
@@ -100,7 +101,7 @@ class UiStream:
                 self._error = str(error)
             case Finished(reason=reason, draft=draft):
                 yield from self._finished(reason, draft)
-            case Stored():
+            case Stored() | ContextReduced():
                 pass  # its usage comes as a part of its own: `usage_part`
 
     def _finished(self, reason: Finish, draft: str) -> Iterator[Chunk]:

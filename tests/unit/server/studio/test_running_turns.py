@@ -198,3 +198,25 @@ def test_whoever_sees_the_end_of_a_reply_can_send_the_next_message(
         assert b'"start-step"' in shown and b'"finish"' not in shown and b'"error"' not in shown
         assert reply.result()[-1]["type"] == "finish"
         assert client.post("/api/chat", json=body_of(session, "again")).status_code == 200
+
+
+def test_while_a_reply_is_written_the_usage_is_that_of_the_compacted_prompt(tmp_path: Path) -> None:
+    model = RuleModel(lambda _: "A reply that takes a while.")
+    with studio(tmp_path, model) as client:
+        session = new_session(client, preset="chat")
+        history = [
+            {"role": role, "content": f"{role} {number}: " + "the week in May costs 210 euros. " * 20}
+            for number in range(10)
+            for role in ("user", "assistant")
+        ]
+        client.post(f"/api/sessions/{session}/import", json={"messages": history})
+        with replying(client, model, session, "And in June?") as reply:
+            during = client.get(f"/api/sessions/{session}").json()["usage"]
+        stream = reply.result()
+        kinds = [one["type"] for one in stream]
+        reported = stream[kinds.index("data-context-usage")]["data"]
+        assert kinds.index("data-context-usage") < kinds.index("text-delta")
+        events = [one["data"] for one in stream if one["type"] == "data-compaction"]
+        [done] = [one for one in events if one["event"] == "compaction-complete"]
+        assert during["tokens"] == reported["tokens"] == done["tokensAfter"]
+        assert during["parts"]["summary"] == reported["parts"]["summary"] > 0
