@@ -1,4 +1,4 @@
-"""The caller's list as it was read: copies that reveal later edits, and what was decoded."""
+"""The caller's list as it was read: copies that reveal later edits, and the originals that it shows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from copy import deepcopy
 from dataclasses import is_dataclass
 from typing import Any
 
-from compact.model.message import Message
+from compact.core.boundaries import is_beside_results
+from compact.core.view import START
+from compact.model.message import Message, Role
 from compact.ports import Format
 
+_USER = Role.USER
 Remembered = dict[int, tuple[Any, tuple[Message, ...]]]
 _UNKNOWN: tuple[Any, tuple[Message, ...]] = (None, ())
 _REPLACED_AT_A_TIME = 32
@@ -185,3 +188,70 @@ def objects_of(messages: Iterable[Message]) -> list[Any]:
         else:
             objects[-1] = origin.source
     return objects
+
+
+class Originals:
+    """From position `first` on it has every original; before that, only those that a record kept."""
+
+    def __init__(self, first: int = 0, source: bytes = START) -> None:
+        self.first = first
+        """More than 0 if the list begins with what a record put in place of the originals before."""
+        self.messages: list[Message] = []
+        """The originals from `first` on, in order."""
+        self._keys = [source]
+        """The chain hash of all originals up to `first`, then after each message."""
+        self._kept: dict[int, Message] = {}
+        self.newest_task: int | None = None
+        """Position of the newest message in which a user said something."""
+
+    @property
+    def length(self) -> int:
+        """How many originals the conversation has, replaced ones included."""
+        return self.first + len(self.messages)
+
+    @property
+    def end(self) -> bytes:
+        """The chain hash of all of them."""
+        return self._keys[-1]
+
+    def source_at(self, length: int) -> bytes:
+        """The chain hash of the first `length` originals."""
+        return self._keys[length - self.first]
+
+    def at(self, position: int) -> Message | None:
+        if position < self.first:
+            return self._kept.get(position)
+        index = position - self.first
+        return self.messages[index] if index < len(self.messages) else None
+
+    def before(self, length: int) -> Sequence[Message]:
+        """Those among the first `length`, from `first` on."""
+        return self.messages[: max(0, length - self.first)]
+
+    def after(self, length: int) -> Sequence[Message]:
+        """Those after the first `length`."""
+        return self.messages[max(0, length - self.first) :]
+
+    def keys_from(self, length: int) -> Sequence[bytes]:
+        """The chain hash of the first `length`, then after each that follows."""
+        return self._keys[max(0, length - self.first) :]
+
+    def append(self, message: Message, key: bytes) -> int:
+        """Add the next original; returns its position."""
+        position = self.first + len(self.messages)
+        if message.role is _USER and _is_task(message, self.messages[-1] if self.messages else None):
+            self.newest_task = position
+        self.messages.append(message)
+        self._keys.append(key)
+        return position
+
+    def keep(self, position: int, message: Message, before: Message | None) -> None:
+        """An original that the record kept, and the message before it in the list."""
+        self._kept[position] = message
+        if message.role is _USER and _is_task(message, before):
+            self.newest_task = position
+
+
+def _is_task(message: Message, before: Message | None) -> bool:
+    """Whether a user said it separately, not next to the tool results right before it."""
+    return before is None or not is_beside_results(message, before)

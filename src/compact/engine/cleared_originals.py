@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from compact.core.view import Item, handle, handles_of
-from compact.engine.history import History
+from compact.engine.caller_list import Originals
 from compact.errors import StoreError
 from compact.model.message import Message
 from compact.model.record import Cleared
@@ -21,10 +21,10 @@ _GAP = 16
 
 
 class ClearedOriginals:
-    def __init__(self, store: Store, session_id: str, history: History, items: Sequence[Item]) -> None:
+    def __init__(self, store: Store, session_id: str, originals: Originals, items: Sequence[Item]) -> None:
         self._store = store
         self._session_id = session_id
-        self._history = history
+        self._originals = originals
         self._items = items
 
     def in_full(self, item: Item) -> Message:
@@ -32,17 +32,17 @@ class ClearedOriginals:
         if not isinstance(item.entry, Cleared):
             return item.message
         position = item.entry.position
-        if position < self._history.first_position:
+        if position < self._originals.first:
             original = self._stored.get(position)
         else:
-            original = self._history.original_at(position)
+            original = self._originals.at(position)
         return item.message if original is None else original
 
     @cached_property
     def _stored(self) -> dict[int, Message]:
         entries = (item.entry for item in self._items)
         wanted = {entry.position: entry for entry in entries if isinstance(entry, Cleared)}
-        missing = (position for position in wanted if position < self._history.first_position)
+        missing = (position for position in wanted if position < self._originals.first)
         found: dict[int, Message] = {}
         try:
             for start, stop in _runs(missing):

@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from compact.core.boundaries import is_beside_results, is_finished
 from compact.core.view import START, Item, apply_entries, links, undo_key
-from compact.engine.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Remembered
+from compact.engine.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Originals, Remembered
 from compact.engine.prompt_view import PromptView
-from compact.engine.record_matcher import Found, RecordMatcher
+from compact.engine.record_matcher import Found, RecordMatcher, may_apply
 from compact.engine.working_memory import NOTE_TAG, WorkingMemory
 from compact.model.message import Message, Role
 from compact.model.record import Injected, Kept, Record
@@ -57,6 +56,7 @@ class History:
         """Names of the formats that the messages so far may be in; plain ones fit several."""
         self.state = HistoryState.FULL
         self.caller = CallerList()
+        self.originals = Originals()
         self.base: Record | None = None
         """The record that the view begins with."""
         self.view = view
@@ -71,25 +71,11 @@ class History:
         self.has_unknown_note = False
         """Whether the list holds something like working memory that is not known."""
         self._raw = START
-        self._offset = 0
-        self._logical = [START]
-        self._kept_by_record: dict[int, Message] = {}
-        self._since: list[Message] = []
-        self._newest_user: int | None = None
+        """The chain hash of the list itself, whatever it is made of."""
         self._records_known = 0
         self._note_at(START)
 
     # -- what it knows -------------------------------------------------------------------------------------
-
-    @property
-    def length(self) -> int:
-        """How many originals the conversation has, replaced ones included."""
-        return self._offset + len(self._since)
-
-    @property
-    def first_position(self) -> int:
-        """From here on every original is available."""
-        return self._offset
 
     @property
     def covered(self) -> int:
@@ -122,28 +108,6 @@ class History:
         """
         return self.caller.begins_watched(messages, head, self._replaced, REPLACED_AT_A_COMPACTION)
 
-    def since_offset(self) -> Sequence[Message]:
-        """Originals that no adopted record covers, in order; the first has position `length - len(...)`."""
-        return self._since
-
-    def originals_since_base(self) -> Sequence[Message]:
-        """Originals after what the base record covers."""
-        return self._since[max(0, self.covered - self._offset) :]
-
-    def not_stored(self) -> tuple[Sequence[Message], Sequence[bytes]]:
-        """The originals that the store does not have, and the chain hash after each."""
-        first = max(0, self.stored - self._offset)
-        return self._since[first:], self._logical[first + 1 :]
-
-    def source_at(self, length: int) -> bytes:
-        return self._logical[length - self._offset]
-
-    def original_at(self, position: int) -> Message | None:
-        if position >= self._offset:
-            index = position - self._offset
-            return self._since[index] if index < len(self._since) else None
-        return self._kept_by_record.get(position)
-
     # -- what it takes in ----------------------------------------------------------------------------------
 
     def extend(self, items: Sequence[Any], first_index: int, known: Remembered | None = None) -> None:
@@ -153,15 +117,16 @@ class History:
     def fork_from(self, other: History, count: int) -> None:
         """Begin with the first `count` objects of another history, which need no decoding."""
         self._take(self.caller.repeat(other.caller, count))
-        shared = min(self.length, other.stored)
-        if shared >= max(self._offset, other._offset) and self.source_at(shared) == other.source_at(shared):
+        mine, theirs = self.originals, other.originals
+        shared = min(mine.length, other.stored)
+        if shared >= max(mine.first, theirs.first) and mine.source_at(shared) == theirs.source_at(shared):
             self.stored = max(self.stored, shared)
 
     def _take(self, fresh: Sequence[Message]) -> None:
         if not fresh:
             return
         self.has_unknown_note = any([m.role is _USER and self._looks_like_a_note(m) for m in fresh])
-        before = self._logical[-1]
+        before = self.originals.end
         raws = links(self._raw, fresh)
         # One chain serves both as long as the list holds only originals.
         keys = raws if self._raw == before and not self._notes.by_digest else self._keys(fresh)
@@ -177,14 +142,14 @@ class History:
         if self.base is not None and not self.matcher.is_undone(self.base):
             undone = found.get(wanted[-1], ())
             self.base_was_undone = any(record.revokes == self.base.id for record in undone)
-        adopted, record = self._adopted(raws, found)
+        adopted, record = self.matcher.adopted(found, raws, len(self.caller.messages))
         self.caller.messages.extend(fresh)
         if record is not None:
             count = len(self.caller.messages) - len(fresh) + adopted
             if not (self.matcher.is_undone(record) and self._undo(record, count)):
                 self._adopt(record, count)
             fresh = fresh[adopted:]
-            before, keys = self._logical[-1], self._keys(fresh)
+            before, keys = self.originals.end, self._keys(fresh)
             found = self._find([before, *keys])
         self._advance(fresh, keys)
         # The key before the new messages too: a record that ended there can apply only now.
@@ -197,16 +162,6 @@ class History:
         """
         return self._store.find(keys[1:] if keys[:1] == [START] else keys)
 
-    def _adopted(self, raws: Sequence[bytes], found: Found) -> tuple[int, Record | None]:
-        """The longest prefix that is a record's output: where it ends among the new, and which record."""
-        known = len(self.caller.messages)
-        for count in range(len(raws), 0, -1):
-            key = raws[count - 1]
-            record = self.matcher.by_output(found, key) if key in found else None
-            if record is not None and len(record.entries) == known + count:
-                return count, record
-        return 0, None
-
     def _looks_like_a_note(self, message: Message) -> bool:
         """Whether it is not known here, but another process may have added it."""
         return message.text.startswith(NOTE_TAG) and message.digest not in self._notes.by_digest
@@ -214,7 +169,7 @@ class History:
     def _keys(self, fresh: Sequence[Message]) -> list[bytes]:
         """The chain of the originals among these, continuing from the ones before."""
         originals = [message for message in fresh if message.digest not in self._notes.by_digest]
-        return links(self._logical[-1], originals)
+        return links(self.originals.end, originals)
 
     def _advance(self, fresh: Sequence[Message], keys: Sequence[bytes]) -> None:
         """Append to the view; `keys` are the chain of the originals among these."""
@@ -227,13 +182,9 @@ class History:
                 view.encoded = None  # It is in the caller's list now.
                 continue
             key = next(taken)
-            position = self._offset + len(self._since)
-            self._logical.append(key)
-            self._since.append(message)
+            position = self.originals.append(message, key)
             if message.protected:
                 self.matcher.protected.append(position)
-            if message.role is _USER and _is_task(message, self._since[-2:-1]):
-                self._newest_user = position
             view.push(Item(message, size_of(message), Kept(position)))
             if notes.by_key:
                 self._note_at(key)
@@ -253,7 +204,7 @@ class History:
 
     def refresh(self) -> bool:
         """Look again for records, which another process may have committed in the meantime."""
-        keys = self._logical[max(0, self.covered - self._offset) :]
+        keys = self.originals.keys_from(self.covered)
         return self._apply_deepest(keys, self._find(keys))
 
     def compacted(self, record: Record, items: Sequence[Item]) -> None:
@@ -273,19 +224,17 @@ class History:
         """The first `count` messages are a record's output: continue from that record's source."""
         self.state = HistoryState.ADOPTED
         items = []
-        before: Sequence[Message] = ()
+        before: Message | None = None
         self._start_at(record.source_length, record.source)
         for message, entry in zip(self.caller.messages[:count], record.entries, strict=True):
             if isinstance(entry, Injected):
                 message = entry.message  # The same text, but with its kind.
             else:
-                self._kept_by_record[entry.position] = message
-                if _is_task(message, before):
-                    self._newest_user = entry.position
+                self.originals.keep(entry.position, message, before)
                 if message.protected:
                     self.matcher.protected.append(entry.position)
             items.append(Item(message, self._size_of(message), entry))
-            before = (message,)
+            before = message
         self.base = record
         self.stored = record.source_length
         self.view.replace(items)
@@ -313,12 +262,8 @@ class History:
         self.refresh()
         return True
 
-    def _start_at(self, offset: int, source: bytes) -> None:
-        self._offset = offset
-        self._logical = [source]
-        self._since = []
-        self._kept_by_record = {}
-        self._newest_user = None
+    def _start_at(self, first: int, source: bytes) -> None:
+        self.originals = Originals(first, source)
         self.matcher.protected = []
         self.caller.watch_anew()
 
@@ -327,29 +272,18 @@ class History:
         if not found:
             return False
         for index in [index for index, key in enumerate(keys) if key in found][::-1]:
-            length = self.length - (len(keys) - 1 - index)
+            length = self.originals.length - (len(keys) - 1 - index)
             if length < self.covered:
                 break
             record = self.matcher.by_source(found, keys[index])
             if record is not None and self.base is not None and record.id == self.base.id:
                 break
-            if record is not None and self._may_apply(record) and self._apply(record):
+            if record is not None and may_apply(record, self.originals) and self._apply(record):
                 return True
         return False
 
-    def _may_apply(self, record: Record) -> bool:
-        """Whether this list has what the record leaves alone: something newer, and its newest task."""
-        if record.source_length >= self.length:
-            return not record.entries and record.source_length == self.length
-        kept = {entry.position for entry in record.entries if isinstance(entry, Kept)}
-        task = self._newest_user
-        if task is None or task >= record.source_length or task in kept or not record.entries:
-            return True
-        # The task was dropped when a newer one followed it; that does no harm once it is answered.
-        return is_finished(self._since)
-
     def _apply(self, record: Record) -> bool:
-        items = apply_entries(record, self.original_at, self._size_of)
+        items = apply_entries(record, self.originals.at, self._size_of)
         if items is None:
             return False
         # Notes after the record's span stay where they were.
@@ -365,14 +299,9 @@ class History:
         if self.state is HistoryState.UNDONE:
             # The caller's list does not hold those; everything it holds is compared.
             return set()
-        replaced = {id(message) for message in self._since[: max(0, self.covered - self._offset)]}
+        replaced = {id(message) for message in self.originals.before(self.covered)}
         replaced.difference_update([id(item.message) for item in self.view.items])
         return replaced
-
-
-def _is_task(message: Message, before: Sequence[Message]) -> bool:
-    """Whether a user said it separately, not next to the tool results right before it."""
-    return message.role is _USER and not any(is_beside_results(message, one) for one in before)
 
 
 def _is_behind(item: Item, length: int) -> bool:

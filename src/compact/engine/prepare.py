@@ -280,14 +280,14 @@ class Engine:
 
     def job(self, now: Situation) -> Job:
         """What a compaction of this history can see."""
-        history, session = now.history, now.session
+        history, session, originals = now.history, now.session, now.history.originals
         items = tuple(history.view.items)
         return Job(
             session_id=session.id,
             items=items,
-            length=history.length,
-            source_at=history.source_at,
-            original_at=history.original_at,
+            length=originals.length,
+            source_at=originals.source_at,
+            original_at=originals.at,
             base=history.base,
             ledger=self.ledgers.of(history.base),
             policy=self.policy,
@@ -304,11 +304,11 @@ class Engine:
             note=now.call.note,
             prompt_for=self._prompt_for,
             sent=self._sent(now) if self._cached_prompts is not None else None,
-            first_position=history.first_position,
-            archived=session.records.archived(history),
+            first_position=originals.first,
+            archived=session.records.archived(originals),
             system=system_messages(now.session.prompt.head.messages, now.call.system),
             has_system=history.format.provider != "anthropic" and getattr(history.format, "has_system", True),
-            in_full=ClearedOriginals(self.store, session.id, history, items).in_full,
+            in_full=ClearedOriginals(self.store, session.id, originals, items).in_full,
             embedded_fallback=self._embedded_fallback,
         )
 

@@ -148,7 +148,7 @@ class Reader:
             return self._read(call, thorough, partial(Session.save, detached=True))
 
     def _save(self, session: Session, history: History, verify: bool, begins: bool) -> None:
-        if not begins and history.length and not history.stored and self._is_absent(session.id):
+        if not begins and history.originals.length and not history.stored and self._is_absent(session.id):
             raise HistoryGone(session.id, 0)
         session.save(history, verify)
 
@@ -210,7 +210,7 @@ class Reader:
     ) -> Situation:
         retired = session.memory.retired_tools
         if retired:
-            retired = unreferred(retired, history.originals_since_base())
+            retired = unreferred(retired, history.originals.after(history.covered))
         active = active_tools(call.tools, retired) if retired else call.tools
         system, tools = session.prompt.measured(call.system, active)
         changed: Sequence[str] = ()

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 
+from compact.core.boundaries import is_finished
 from compact.core.view import clear_key, original_id, own_key, undo_key
+from compact.engine.caller_list import Originals
 from compact.model.record import Kept, Record, RecordKind
 from compact.ports import Store
 
@@ -37,7 +39,19 @@ class RecordMatcher:
         """The newest record that replaces exactly these originals."""
         return self._newest([r for r in found.get(key, ()) if self._counts(r) and self._replaces(r, key)])
 
-    def by_output(self, found: Found, key: bytes) -> Record | None:
+    def adopted(self, found: Found, keys: Sequence[bytes], known: int) -> tuple[int, Record | None]:
+        """The longest prefix of a list that is a record's output, as (how many of the new messages, record).
+
+        `keys` are the chain hashes after each new message, `known` is the number of messages before them.
+        """
+        for count in range(len(keys), 0, -1):
+            key = keys[count - 1]
+            record = self._by_output(found, key) if key in found else None
+            if record is not None and len(record.entries) == known + count:
+                return count, record
+        return 0, None
+
+    def _by_output(self, found: Found, key: bytes) -> Record | None:
         """The newest record whose output these messages are.
 
         An undone one is still recognized if no other matches: its summary is not an original.
@@ -89,6 +103,18 @@ class RecordMatcher:
             return record.policy_hash == self._clear_key
         policy = self.key_for(record.source_length)
         return record.policy_hash in (policy, own_key(policy, self.session_id))
+
+
+def may_apply(record: Record, originals: Originals) -> bool:
+    """Whether a list has what the record leaves alone: something newer, and its newest task."""
+    length, task = originals.length, originals.newest_task
+    if record.source_length >= length:
+        return not record.entries and record.source_length == length
+    kept = {entry.position for entry in record.entries if isinstance(entry, Kept)}
+    if task is None or task >= record.source_length or task in kept or not record.entries:
+        return True
+    # The task was dropped when a newer one followed it; that does no harm once it is answered.
+    return is_finished(originals.messages)
 
 
 def _put(record: Record, key: bytes) -> bool:

@@ -259,7 +259,8 @@ class Session:
             history = self._read_again(history)
             if self._is_newest_note(text, history):
                 return history
-        key = history.source_at(originals_before_note(history.since_offset(), history.length))
+        originals = history.originals
+        key = originals.source_at(originals_before_note(originals.messages, originals.length))
         self.memory.add_note(key, text)
         return self._read_again(history)
 
@@ -285,15 +286,15 @@ class Session:
             self._histories = [history, *(other for other in self._histories if other is not history)]
         if self.is_borrowed(history) and not history.has_originals:
             history.has_originals = self._bring_over(history)
-        length = history.length
+        length = history.originals.length
         if history.stored < length or (verify and length):
-            fresh, keys = history.not_stored()
-            start = length - len(fresh)
+            fresh = history.originals.after(history.stored)
+            previous, *keys = history.originals.keys_from(history.stored)
             self._store.append(
                 self.id,
-                start,
+                length - len(fresh),
                 fresh,
-                previous=history.source_at(start),
+                previous=previous,
                 format=history.format.name,
                 sizes=list(map(self._size_of, fresh)),
                 keys=keys,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from compact.core.view import START, links, own_id, own_key
-from compact.engine.history import History
+from compact.engine.caller_list import Originals
 from compact.model.message import Message
 from compact.model.record import ArchivedStep, Record, RecordKind, archived_step
 from compact.model.summary import Evidence
@@ -59,15 +59,15 @@ class SessionRecords:
         known = record.id == self._newest or record.id in self.learned
         return record.session_id == self._session_id and not known
 
-    def archived(self, history: History) -> ArchivedStep | None:
-        """The step whose transcript covers most of this history, even if it was undone since."""
-        first, end = history.first_position, history.length
+    def archived(self, originals: Originals) -> ArchivedStep | None:
+        """The step whose transcript covers most of these, even if it was undone since."""
         for step in reversed(self._archived):
-            if first <= step.reached <= end and history.source_at(step.reached) == step.key:
+            there = originals.first <= step.reached <= originals.length
+            if there and originals.source_at(step.reached) == step.key:
                 return step
         return None
 
-    def own_copy(self, record: Record, history: History, ledger: tuple[Evidence, ...]) -> Record:
+    def own_copy(self, record: Record, originals: Originals, ledger: tuple[Evidence, ...]) -> Record:
         """The record as this session's own, if another session with the same history made it.
 
         With a copy, a fork has its own summary, can undo it alone, and keeps it when the other is deleted. If
@@ -86,8 +86,8 @@ class SessionRecords:
             policy_hash=own_key(record.policy_hash, session_id),
             parent=parent if parent in mine else None,
             step=self.steps + 1,
-            reached=history.length,
-            reached_key=history.source_at(history.length),
+            reached=originals.length,
+            reached_key=originals.end,
         )
 
     def that_put(self, messages: Sequence[Message]) -> list[Record]:

@@ -26,7 +26,7 @@ def take_over(now: Situation, job: Job, store: Store) -> Generator[Any, Any, Non
         # If the originals behind a shortened list are gone, the record stays the other session's.
         if borrowed is None or not history.has_originals:
             return
-        record = session.records.own_copy(borrowed, history, tuple(job.ledger))
+        record = session.records.own_copy(borrowed, history.originals, tuple(job.ledger))
     transcript = Transcript(
         session_id=session.id,
         step=record.step,

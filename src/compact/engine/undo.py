@@ -69,8 +69,8 @@ def clear(engine: Engine, call: Call, archive: Archive) -> Record:
     """Archive what was said, then commit that it is no longer sent. The originals stay in the store."""
     with _leased(engine, call.session_id):
         now = engine.reader.caught_up(engine.reader.read(call))
-        session, history = now.session, now.history
-        if not history.length:
+        session, history, originals = now.session, now.history, now.history.originals
+        if not originals.length:
             raise NotFound(f"Session {session.id!r} has no messages to clear. Nothing was changed.")
         with session.lock:
             base = history.base
@@ -78,8 +78,8 @@ def clear(engine: Engine, call: Call, archive: Archive) -> Record:
                 id=engine.new_id(),
                 session_id=session.id,
                 kind=RecordKind.CLEAR,
-                source=history.source_at(history.length),
-                source_length=history.length,
+                source=originals.end,
+                source_length=originals.length,
                 output=START,
                 entries=(),
                 policy_hash=clear_key(session.id),
@@ -92,8 +92,8 @@ def clear(engine: Engine, call: Call, archive: Archive) -> Record:
                 tokens_after=now.limits.real(now.limits.fixed),
                 messages_replaced=sum(1 for item in history.view.items if not item.message.is_ours),
                 created_at=engine.clock(),
-                reached=history.length,
-                reached_key=history.source_at(history.length),
+                reached=originals.length,
+                reached_key=originals.end,
             )
             transcript = transcript_since(
                 engine.job(now), "", record.reason, record.tokens_before, record.tokens_after
