@@ -115,4 +115,4 @@ def test_a_look_does_not_push_out_what_the_session_knows() -> None:
     for number in range(6):
         desk.manager.usage("s", [{"role": "user", "content": f"sketch {number}"}])
     (session,) = desk.manager._engine.reader._sessions.values()
-    assert session._histories[0].length == len(HISTORY) - 1
+    assert session._histories[0].originals.length == len(HISTORY) - 1

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from compact.core.event_data import SUMMARY_NOT_UPDATED
+from compact.core.job import SentPrompt
 from compact.core.view import Item
 from compact.engine.history import History, HistoryState
 from compact.engine.reader import Call, Situation
@@ -18,6 +19,9 @@ from compact.model.message import Message
 from compact.model.outcome import Compacted, Debug, Outcome, Prepared, TokenCounts, Unchanged, reason_of
 from compact.model.plan import Mode
 from compact.ports import Format
+
+_PREFIX_SLACK = 256
+"""Tokens for the text around the request for a summary, and for a count that differs slightly from ours."""
 
 
 class Output:
@@ -87,6 +91,20 @@ def encode_view(history: History, messages: Sequence[Any], head: int) -> list[An
     out += prefix
     out += messages[head + rest :]
     return out
+
+
+def sent_prompt(now: Situation, format: str, window: int) -> SentPrompt | None:
+    """What would be sent uncompacted, for a summarizer with this format and window on the provider's cache.
+
+    It begins with what was sent last, byte for byte. None if it does not fit there.
+    """
+    history, limits = now.history, now.limits
+    room = int(window / limits.scale) - limits.fixed - history.view.total - _PREFIX_SLACK
+    tools = stripped_tools(now.tools)
+    if history.format.name != format or room <= 0 or now.moved or isinstance(tools, Mapping):
+        return None
+    messages = encode_view(history, now.call.messages, now.head)
+    return SentPrompt(messages, tools, now.call.system, room)
 
 
 def _encoded_prefix(history: History) -> tuple[list[Any], int]:

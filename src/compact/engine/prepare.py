@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from compact.core.flow import compaction, draft
-from compact.core.job import Job, SentPrompt
+from compact.core.job import Job
 from compact.core.recording import system_messages
 from compact.core.view import Item
 from compact.engine.cleared_originals import ClearedOriginals
 from compact.engine.drivers import NeedLease
 from compact.engine.history import History
 from compact.engine.ledgers import Ledgers
-from compact.engine.output import Output, encode_view, stripped_tools
+from compact.engine.output import Output, sent_prompt
 from compact.engine.planner import Planner
 from compact.engine.reader import Call, Reader, Situation
 from compact.engine.reporter import Reporter
 from compact.engine.size_cache import SizeCache
-from compact.engine.staging import Staged, staged_plan
+from compact.engine.staging import Staged, with_staged
 from compact.engine.taking_over import take_over
 from compact.engine.tools import discovered_names, unreferred
 from compact.engine.validation import check_asked, check_session
@@ -39,14 +39,11 @@ from compact.model.outcome import (
 )
 from compact.model.plan import Mode, Plan
 from compact.model.policy import Policy
-from compact.model.record import Record
 from compact.model.summary import SummaryRequest
 from compact.model.value import entity
 from compact.ports import Format, Store
 from compact.tracing.stream import EventStream
 
-_PREFIX_SLACK = 256
-"""Tokens for the text around the request for a summary, and for a count that differs slightly from ours."""
 _TRIES = 5
 """How often a call retries while other threads keep advancing its session."""
 
@@ -103,15 +100,6 @@ class Engine:
         self._busy_wait = busy_wait
         self._embedded_fallback = embedded_fallback
 
-    def decide(self, now: Situation) -> tuple[bool, Reason]:
-        if now.call.reason is not None:
-            return True, now.call.reason
-        triggered, reason = self.planner.decide(now.history, now.limits)
-        if reason is Reason.TURNS and now.session.failed_fold == _fold(now.history):
-            # A summarizer that just failed is called again with the user's next message, not at every step.
-            return False, Reason.NO_GROWTH
-        return triggered, reason
-
     def glance(self, call: Call) -> Prepared | Due:
         """The result if nothing has to be compacted, the usual case; otherwise what a flow starts from."""
         if not self.enabled:
@@ -166,87 +154,15 @@ class Engine:
                     return self._result(now, outcome)
         raise SessionBusy(now.call.session_id)
 
-    def view(self, call: Call) -> Generator[Any, Any, Prepared]:
-        """What would be sent if nothing were compacted now; InsufficientBudget if it does not fit."""
-        now = self.reader.read(call)
-        if now.session.is_borrowed(now.history):
-            yield from take_over(now, self.job(now), self.store)
-        self.reporter.estimate(now)
-        with now.session.lock:
-            return self._result(now, Unchanged(Reason.BELOW_TRIGGER))
-
-    def append(self, call: Call) -> Generator[Any, Any, None]:
-        """Store what is new in the list."""
-        now = self.reader.read(call, begins=True)
-        if now.session.is_borrowed(now.history):
-            yield from take_over(now, self.job(now), self.store)
-
-    def ahead(self, call: Call) -> Generator[Any, Any, bool]:
-        """Make the summary of the next compaction and keep it; False if there is none to make."""
-        now = self.reader.look(call)
-        history, session = now.history, now.session
-        with session.lock:
-            job = self.job(now)
-        if session.staged is not None and session.staged.matches(job.items, _id_of(job.base)):
-            return True
-        plan = self.planner.plan(job.items, now.limits, Reason.OVERFLOW)
-        if not self.enabled or plan.mode is not Mode.SUMMARIZE or session.is_borrowed(history):
-            return False
-        summary = yield from draft(job, plan)
-        if summary is not None:
-            session.staged = Staged(summary, job.items, plan, _id_of(job.base))
-        return summary is not None
-
-    def _with_staged(self, now: Situation, job: Job, plan: Plan) -> tuple[Job, Plan]:
-        """The staged summary, if its source is what is replaced now; used or not, it is discarded."""
-        staged, now.session.staged = now.session.staged, None
-        if staged is None or job.note or not staged.matches(job.items, _id_of(job.base)):
-            return job, plan
-        found = staged_plan(staged, job, plan)
-        return (job, plan) if found is None else (replace(job, staged=staged.summary), found)
-
-    def plan(self, call: Call) -> Plan:
-        """What `prepare` would do now, without doing it."""
-        now = self.reader.look(call)
-        triggered, reason = self.decide(now) if self.enabled else (False, Reason.DISABLED)
-        return self.planner.preview(now.history, now.limits, triggered, reason)
-
-    def passed(self, call: Call, cause: Exception) -> Prepared:
-        """The unchanged prompt, if preparing failed and the caller wants to continue anyway."""
-        tokens = self._roughly(call)
-        # Whatever failed may fail again here; the prompt is returned anyway.
-        with suppress(Exception):
-            said = f"Not compacted; the prompt is returned unchanged (about {tokens:,} tokens). "
-            self.reporter.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
-        try:
-            return self._output.unread(call, tokens, Passed(cause))
-        except Exception:
-            return Output(strip_meta=False).unread(call, tokens, Passed(cause))
-
-    def _roughly(self, call: Call) -> int:
-        """The tokens of a prompt that could not be read; 0 if it cannot even be serialized."""
-        try:
-            return self.sizes.of_text(repr([call.system, call.tools, call.messages]))
-        except Exception:
-            return 0
-
-    def _as_it_is(self, call: Call) -> Prepared:
-        """Compaction is off: every prompt is returned unchanged."""
-        check_session(call.session_id)
-        check_asked(call.messages, call.tools, call.system, call.context)
-        try:
-            now = self.reader.read(call)
-        except FormatError as unread:
-            # This message may be the reason why compaction was switched off.
-            said = f"Compaction is off; the prompt is returned unread. {unread}"
-            self.reporter.warn(call.session_id, said)
-            tokens = self._roughly(call)
-        else:
-            self.reporter.estimate(now)
-            self.reporter.decision(now, None, Reason.DISABLED)
-            said_tokens = sum(map(self.sizes.of_message, now.history.caller.messages))
-            tokens = now.limits.real(now.limits.fixed + said_tokens)
-        return self._output.unread(call, tokens, Unchanged(Reason.DISABLED))
+    def decide(self, now: Situation) -> tuple[bool, Reason]:
+        """Whether this call compacts, and why, or why not."""
+        if now.call.reason is not None:
+            return True, now.call.reason
+        triggered, reason = self.planner.decide(now.history, now.limits)
+        if reason is Reason.TURNS and now.session.failed_fold == _fold(now.history):
+            # A summarizer that just failed is called again with the user's next message, not at every step.
+            return False, Reason.NO_GROWTH
+        return triggered, reason
 
     def _compact(
         self, now: Situation, planned: Sequence[Item], plan: Plan
@@ -268,7 +184,9 @@ class Engine:
             if not triggered:
                 return now, Unchanged(reason)
             plan = self.planner.plan(job.items, now.limits, reason)
-        job, plan = self._with_staged(now, job, plan)
+        # Used or not, a staged summary is gone: it was made for this compaction.
+        staged, now.session.staged = now.session.staged, None
+        job, plan = with_staged(staged, job, plan)
         outcome = yield from compaction(job, plan)
         if isinstance(outcome, Compacted):
             self._adopt(now, job, outcome)
@@ -303,7 +221,7 @@ class Engine:
             undone_version=session.records.undone_version,
             note=now.call.note,
             prompt_for=self._prompt_for,
-            sent=self._sent(now) if self._cached_prompts is not None else None,
+            sent=sent_prompt(now, *self._cached_prompts) if self._cached_prompts is not None else None,
             first_position=originals.first,
             archived=session.records.archived(originals),
             system=system_messages(now.session.prompt.head.messages, now.call.system),
@@ -311,17 +229,6 @@ class Engine:
             in_full=ClearedOriginals(self.store, session.id, originals, items).in_full,
             embedded_fallback=self._embedded_fallback,
         )
-
-    def _sent(self, now: Situation) -> SentPrompt | None:
-        """What would be sent uncompacted: it begins with what was sent last, byte for byte."""
-        format, window = self._cached_prompts or ("", 0)
-        history, limits = now.history, now.limits
-        room = int(window / limits.scale) - limits.fixed - history.view.total - _PREFIX_SLACK
-        tools = stripped_tools(now.tools)
-        if history.format.name != format or room <= 0 or now.moved or isinstance(tools, Mapping):
-            return None
-        messages = encode_view(history, now.call.messages, now.head)
-        return SentPrompt(messages, tools, now.call.system, room)
 
     def _adopt(self, now: Situation, job: Job, done: Compacted) -> None:
         session, history = now.session, now.history
@@ -346,16 +253,86 @@ class Engine:
             raise self.reporter.hopeless(now, {"system_and_tools": limits.fixed, "conversation": total})
         return self._output.prepared(now, outcome)
 
+    def view(self, call: Call) -> Generator[Any, Any, Prepared]:
+        """What would be sent if nothing were compacted now; InsufficientBudget if it does not fit."""
+        now = self.reader.read(call)
+        if now.session.is_borrowed(now.history):
+            yield from take_over(now, self.job(now), self.store)
+        self.reporter.estimate(now)
+        with now.session.lock:
+            return self._result(now, Unchanged(Reason.BELOW_TRIGGER))
+
+    def append(self, call: Call) -> Generator[Any, Any, None]:
+        """Store what is new in the list."""
+        now = self.reader.read(call, begins=True)
+        if now.session.is_borrowed(now.history):
+            yield from take_over(now, self.job(now), self.store)
+
+    def ahead(self, call: Call) -> Generator[Any, Any, bool]:
+        """Make the summary of the next compaction and keep it; False if there is none to make."""
+        now = self.reader.look(call)
+        history, session = now.history, now.session
+        with session.lock:
+            job = self.job(now)
+        if session.staged is not None and session.staged.matches(job):
+            return True
+        plan = self.planner.plan(job.items, now.limits, Reason.OVERFLOW)
+        if not self.enabled or plan.mode is not Mode.SUMMARIZE or session.is_borrowed(history):
+            return False
+        summary = yield from draft(job, plan)
+        if summary is not None:
+            session.staged = Staged(summary, job.items, plan, job.base)
+        return summary is not None
+
+    def plan(self, call: Call) -> Plan:
+        """What `prepare` would do now, without doing it."""
+        now = self.reader.look(call)
+        triggered, reason = self.decide(now) if self.enabled else (False, Reason.DISABLED)
+        return self.planner.preview(now.history, now.limits, triggered, reason)
+
+    def passed(self, call: Call, cause: Exception) -> Prepared:
+        """The unchanged prompt, if preparing failed and the caller wants to continue anyway."""
+        tokens = self._roughly(call)
+        # Whatever failed may fail again here; the prompt is returned anyway.
+        with suppress(Exception):
+            said = f"Not compacted; the prompt is returned unchanged (about {tokens:,} tokens). "
+            self.reporter.warn(call.session_id, f"{said}{type(cause).__name__}: {cause}", severity="high")
+        try:
+            return self._output.unread(call, tokens, Passed(cause))
+        except Exception:
+            return Output(strip_meta=False).unread(call, tokens, Passed(cause))
+
+    def _as_it_is(self, call: Call) -> Prepared:
+        """Compaction is off: every prompt is returned unchanged."""
+        check_session(call.session_id)
+        check_asked(call.messages, call.tools, call.system, call.context)
+        try:
+            now = self.reader.read(call)
+        except FormatError as unread:
+            # This message may be the reason why compaction was switched off.
+            said = f"Compaction is off; the prompt is returned unread. {unread}"
+            self.reporter.warn(call.session_id, said)
+            tokens = self._roughly(call)
+        else:
+            self.reporter.estimate(now)
+            self.reporter.decision(now, None, Reason.DISABLED)
+            said_tokens = sum(map(self.sizes.of_message, now.history.caller.messages))
+            tokens = now.limits.real(now.limits.fixed + said_tokens)
+        return self._output.unread(call, tokens, Unchanged(Reason.DISABLED))
+
+    def _roughly(self, call: Call) -> int:
+        """The tokens of a prompt that could not be read; 0 if it cannot even be serialized."""
+        try:
+            return self.sizes.of_text(repr([call.system, call.tools, call.messages]))
+        except Exception:
+            return 0
+
 
 def _is_exact(now: Situation) -> bool:
     """Whether the history still matches the caller's list, edits in place included."""
     messages = now.call.messages if isinstance(now.call.messages, list) else list(now.call.messages)
     with now.session.lock:
         return not now.moved and now.history.is_exact(messages, now.head)
-
-
-def _id_of(record: Record | None) -> str | None:
-    return record.id if record is not None else None
 
 
 def _fold(history: History) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from compact.core.job import Job
 from compact.core.view import Item
 from compact.model.plan import Action, Mode, Plan, Step
+from compact.model.record import Record
 from compact.model.summary import Summary
 from compact.model.value import entity
 
@@ -23,13 +24,13 @@ class Staged:
     summary: Summary
     items: Sequence[Item]
     plan: Plan
-    base: str | None
-    """Id of the record that the view began with."""
+    base: Record | None
+    """The record that the view began with."""
 
-    def matches(self, items: Sequence[Item], base: str | None) -> bool:
-        """Whether this view begins with the one that the summary was made for."""
-        known = len(self.items)
-        if base != self.base or len(items) < known:
+    def matches(self, job: Job) -> bool:
+        """Whether the view to be compacted begins with the one that the summary was made for."""
+        items, known = job.items, len(self.items)
+        if _id_of(job.base) != _id_of(self.base) or len(items) < known:
             return False
         if any(items[index].message.protected for index in self.plan.replaced):
             return False  # protected since
@@ -37,7 +38,15 @@ class Staged:
         return all(mine.message.digest == theirs.message.digest for mine, theirs in same)
 
 
-def staged_plan(staged: Staged, job: Job, due: Plan) -> Plan | None:
+def with_staged(staged: Staged | None, job: Job, plan: Plan) -> tuple[Job, Plan]:
+    """The compaction with the staged summary, if its source is what is replaced now; else as it was."""
+    if staged is None or job.note or not staged.matches(job):
+        return job, plan
+    found = _staged_plan(staged, job, plan)
+    return (job, plan) if found is None else (replace(job, staged=staged.summary), found)
+
+
+def _staged_plan(staged: Staged, job: Job, due: Plan) -> Plan | None:
     """The plan that uses the staged summary: its cut, with everything since then kept.
 
     None if that would leave the prompt at the trigger: then a new summary is better.
@@ -60,3 +69,7 @@ def staged_plan(staged: Staged, job: Job, due: Plan) -> Plan | None:
         steps=(*steps, *injected),
         recent=(*plan.recent, *range(known, len(job.items))),
     )
+
+
+def _id_of(record: Record | None) -> str | None:
+    return record.id if record is not None else None

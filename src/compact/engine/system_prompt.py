@@ -61,11 +61,16 @@ class SystemPrompt:
         self._not_leading: Any = None
         """A system message of ours, known not to belong to the head."""
         self._injected: set[bytes] = set()
+        self._excluded: Record | None = None
+        """The record whose messages came in last."""
         self._not_injected: set[bytes] = set()
         """Text that begins like one of our summaries but is none."""
 
     def exclude(self, record: Record) -> None:
         """What this record injected belongs to the conversation, wherever it is."""
+        if record is self._excluded:
+            return  # Every call repeats what its view begins with.
+        self._excluded = record
         for entry in record.entries:
             if isinstance(entry, Injected):
                 self._injected.add(entry.message.digest)
