@@ -267,7 +267,7 @@ class Choice:
         left = self._left
         covered = (text,) if features is NOTHING else (*features.words, *features.names)
         for feature in covered:
-            if feature in left:
+            if feature in left and feature not in self._covered:
                 left[feature] *= _AGAIN
         self._covered.update(covered)
 
