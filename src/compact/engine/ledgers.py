@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compact.core.view import original_id
-from compact.evidence.ledger import fold, most_units
+from compact.evidence.ledger import fold
 from compact.model.record import Record, RecordKind
 from compact.model.summary import Evidence
 from compact.ports import Store
@@ -29,10 +29,7 @@ class Ledgers:
         chain = self._chain(record)
         ledger, grandparent = self._known.get(chain[-1].parent or "", ((), ""))
         for one in reversed(chain):
-            if one.kind is RecordKind.CLEAR:
-                ledger = ()
-            else:
-                ledger = fold(ledger, one.evidence, most_units(one.summary))
+            ledger = () if one.kind is RecordKind.CLEAR else fold(ledger, one.evidence, one.summary)
         # An undo goes back by one. Anything earlier is seldom needed, and large.
         self._known.pop(grandparent, None)
         while len(self._known) >= _MOST:

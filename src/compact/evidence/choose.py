@@ -15,9 +15,9 @@ from heapq import heappop, heappush
 from math import fsum, sqrt
 
 from compact.evidence.features import NOTHING, Features, features_of, weights_of, worth_of_names
+from compact.evidence.holder import Holder
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN
-from compact.evidence.survival import Holder
 from compact.evidence.words import content_words, is_about
 from compact.model.summary import Evidence, EvidenceKind
 
@@ -174,7 +174,9 @@ class Choice:
             left = most[self._groups[number]] - self._spent[self._groups[number]]
             if self._units[number].message == first and self._costs[number] <= left:
                 self._pick(number, room, most)
-        share = 1.0 if shares.rest_chars < room else self._share_of_words(room, shares)
+        # More if that is enough for everything the user said: only what does not fit is ranked.
+        all_fit = sum(self._costs[number] for number in own) <= room * shares.all_words
+        share = 1.0 if shares.rest_chars < room else shares.all_words if all_fit else shares.words
         self._fill(own, room, {Group.OWN: int(room * share)})
         room = min(room, self._spent[Group.OWN] + self._spent[Group.SHOWN] + shares.rest_chars)
         spared = max(0.0, shares.words - self._spent[Group.OWN] / max(1, room))
@@ -191,11 +193,6 @@ class Choice:
         most = {Group.TOOL: int(room * shares.tool_values), Group.SHOWN: room // 10}
         self._fill(range(len(self._units)), room, most)
         return self.picked
-
-    def _share_of_words(self, room: int, shares: Shares) -> float:
-        """More if that is enough for everything the user said: only what does not fit is ranked."""
-        needed = sum(self._costs[number] for number in self._of[Group.OWN])
-        return shares.all_words if needed <= room * shares.all_words else shares.words
 
     def _standings(self, focus: frozenset[str]) -> list[float]:
         """Weights by position, newest first, and by what the user asked to focus on."""

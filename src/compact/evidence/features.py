@@ -50,21 +50,20 @@ def _read_features(text: str, _: bool) -> Features:
     pairs = map(" ".join, pairwise(words))
     single = len(set(words))
     capitals = [known.capitals[run] for run in runs if run in known.capitals]
+    numbers = (
+        [] if known.numbers.isdisjoint(runs) else [two for two in pairwise(words) if two[1][0].isdigit()]
+    )
     return Features(
         (*words, *pairs) if single == len(words) else (*dict.fromkeys(words), *dict.fromkeys(pairs)),
         single,
         tuple(values_in(text)) if may_name(runs) else (),
         tuple(chain.from_iterable(capitals)) if capitals else (),
-        () if known.numbers.isdisjoint(runs) else _numbers_in(words),
+        tuple(numbers),
     )
 
 
 # About twenty times the text in bytes; an eighth of the usual share holds a full ledger.
 features_of = remembered(_read_features, share=0.125)
-
-
-def _numbers_in(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((before, word) for before, word in pairwise(words) if word[0].isdigit())
 
 
 def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[str, float]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate
+from math import inf
 
 from compact.evidence.done import done_in
+from compact.evidence.holder import holder
 from compact.evidence.mentions import ASSISTANT, CALL, KIND_WEIGHT, MOST_VALUES, TOOL, USER, Mentions
 from compact.evidence.remembered import remembered
 from compact.evidence.said import concluded_in, option_of, question_in, said_in
@@ -30,9 +33,8 @@ WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
 _LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
 """Of values that only tools named, twice what fits in their quarter of a summary, at three tokens each."""
 MOST_UNITS = 6_000
-"""Limit for the units of a folded ledger other than sayings, so that a compaction costs the same however many
-came before it."""
-_FEWEST_UNITS = 1_000
+"""Limit for the units of a ledger, so that a compaction costs the same however many came before it."""
+_FEWEST_UNITS, _FEWEST_CHARS, _TIMES_A_SUMMARY = 1_000, 20_000, 5
 _OPENING = 60
 """Units of what the user said first that always stay."""
 _AGING = 0.95
@@ -107,25 +109,19 @@ def _take_values(mentions: Mentions, message: Message, text: str, at: int, hidin
             mentions.take(_values_of(_HINT.sub("", shown) if "recall" in shown else shown, True), TOOL, at)
 
 
-def most_units(summary: str) -> int:
-    """Units to keep after a summary: about five times what it holds, so that later ones can choose."""
-    return min(MOST_UNITS, max(_FEWEST_UNITS, len(summary) // 10)) if summary else MOST_UNITS
-
-
-def fold(
-    earlier: Sequence[Evidence], units: Iterable[Evidence], most: int = MOST_UNITS
-) -> tuple[Evidence, ...]:
+def fold(earlier: Sequence[Evidence], units: Iterable[Evidence], summary: str = "") -> tuple[Evidence, ...]:
     """Merge an earlier ledger and a record's own units, each once.
 
     A value that comes up again keeps its newest message and gains rank; old values lose some. A file keeps
-    its newest state, a command its newest result. Words and conclusions are only ever added.
+    its newest state, a command its newest result. Words and conclusions are only added.
+    After a `summary`, the ledger is limited to a few times what such a summary holds.
     """
     global _last
     known, _last = _last, None
     if known is None or known[0] is not earlier or known[1] is not units:
         known = (earlier, units, _merged(earlier, list(units)))
         _last = known if isinstance(earlier, tuple) and isinstance(units, tuple) else None
-    return _bounded(known[2], most)
+    return _bounded(known[2], summary)
 
 
 _last: tuple[Sequence[Evidence], Iterable[Evidence], list[Evidence]] | None = None
@@ -158,15 +154,22 @@ def _merged(earlier: Sequence[Evidence], units: Sequence[Evidence]) -> list[Evid
     return [*kept, *merged.values()]
 
 
-def _bounded(units: list[Evidence], most: int) -> tuple[Evidence, ...]:
-    """Everything, or if that is too much, what the user said first and last, and the best of the rest."""
-    if len(units) > most:
-        words = [place for place, unit in enumerate(units) if unit.kind in WORDS]
-        others = [place for place, unit in enumerate(units) if unit.kind not in WORDS]
-        # Best first, newest first among equals: two stable sorts by number need no pairs.
-        others.sort(key=[unit.message for unit in units].__getitem__, reverse=True)
-        others.sort(key=[unit.rank for unit in units].__getitem__, reverse=True)
-        left_out = set(words[_OPENING : _OPENING - MOST_UNITS])
-        left_out.update(others[max(most // 2, most - len(words) + len(left_out)) :])
-        units = [unit for place, unit in enumerate(units) if place not in left_out]
-    return tuple(units)
+def _bounded(units: list[Evidence], summary: str) -> tuple[Evidence, ...]:
+    """Everything, or if that is too much: what was said first, what the summary holds, the best others."""
+    most = min(MOST_UNITS, max(_FEWEST_UNITS, len(summary) // 10)) if summary else MOST_UNITS
+    if len(units) <= most:
+        return tuple(units)
+    words = [place for place, unit in enumerate(units) if unit.kind in WORDS]
+    held = holder(summary).among([units[place] for place in words], roughly=True)
+    kept = {*words[:_OPENING], *(words[number] for number in held)}
+    # Best first, newest first among equals: two stable sorts by number need no pairs.
+    best = sorted(range(len(units)), key=[unit.message for unit in units].__getitem__, reverse=True)
+    best.sort(key=[unit.rank for unit in units].__getitem__, reverse=True)
+    said = [place for place in best if units[place].kind in WORDS and place not in kept]
+    said = said[: max(0, MOST_UNITS - len(kept))]
+    sizes = accumulate(len(units[place].value) for place in said)
+    room = _TIMES_A_SUMMARY * len(summary) + _FEWEST_CHARS if summary else inf
+    kept.update(place for place, size in zip(said, sizes, strict=True) if size <= room)
+    others = [place for place in best if units[place].kind not in WORDS]
+    kept.update(others[: max(most // 2, most - len(kept))])
+    return tuple([unit for place, unit in enumerate(units) if place in kept])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from compact.evidence.holder import holder
 from compact.evidence.ledger import WORDS
-from compact.evidence.survival import holder
 from compact.model.summary import Evidence, EvidenceKind
 
 _OTHERS_SHARE = 0.5

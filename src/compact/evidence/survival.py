@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from itertools import accumulate
 from operator import attrgetter
 
+from compact.evidence.holder import holder
 from compact.evidence.ledger import VALUES, WORDS
 from compact.evidence.said import SHOWN
 from compact.evidence.words import clip
@@ -18,67 +17,6 @@ _MOST_MISSING = 20
 _SHOWN_CHARS = 80
 """What is missing. The message is listed separately, so a record need not hold it a second time."""
 _COUNTED_VALUES = 400
-_WINDOW = 16
-_AROUND = ",“”"
-"""Our own marks around a unit. In a script without spaces, a sentence is one word, right between them."""
-
-
-class Holder:
-    """Whether a text contains a unit, ignoring line breaks."""
-
-    def __init__(self, text: str) -> None:
-        words = text.split()
-        self._flat = bare = " ".join(words)
-        for mark in _AROUND:
-            bare = bare.replace(mark, " ")
-        self._words = {*words, *bare.split()}
-        self._each = " ".join(self._words)
-        """Every word once: text without a space is inside one of them, or nowhere."""
-        starts = list(accumulate([len(word) + 1 for word in words], initial=0))
-        self._windows = {self._flat[start : start + _WINDOW]: start for start in starts}
-        """The characters from the start of a word on, and their last position."""
-
-    def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
-        """Places of the units that the text contains; of thousands, only a few are compared closely."""
-        words, windows = self._words, self._windows
-        found = set()
-        for place, unit in enumerate(units):
-            value = unit.value
-            if value in words:
-                found.add(place)
-            elif (start := value.find(" ") + 1) == 0:
-                if not roughly and value in self._each:
-                    found.add(place)
-            elif (
-                len(value) <= start + _WINDOW or value[start : start + _WINDOW] in windows
-            ) and self._holds_words(value):
-                found.add(place)
-        return found
-
-    def _holds_words(self, value: str) -> bool:
-        """A quote may precede the first word and a mark follow the last, so only what is between counts."""
-        flat = " ".join(value.split()).rstrip("…")
-        start = flat.find(" ") + 1
-        if len(flat) <= start + _WINDOW:
-            # Words that are surrounded by spaces in any text that contains the whole.
-            may_hold = self._words.issuperset(flat.split()[1:-1])
-        elif (at := self._windows.get(flat[start : start + _WINDOW])) is None:
-            return False
-        elif self._flat.startswith(flat, at - start):
-            return True
-        else:
-            # Many begin alike ("The cause of …"), so a later place is compared too before the whole.
-            later = flat.find(" ", len(flat) // 2) + 1
-            may_hold = (
-                not later or len(flat) <= later + _WINDOW or flat[later : later + _WINDOW] in self._windows
-            )
-        return may_hold and flat in self._flat
-
-
-@lru_cache(maxsize=4)
-def holder(text: str) -> Holder:
-    """The text, split once: the next compaction chooses by what this one counts."""
-    return Holder(text)
 
 
 def survival(kept: Survival) -> Mapping[str, float]:

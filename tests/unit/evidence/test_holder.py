@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compact.evidence.survival import Holder
+from compact.evidence.holder import Holder
 from compact.model.summary import Evidence, EvidenceKind
 
 WORDS = st.sampled_from(

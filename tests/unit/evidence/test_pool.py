@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from compact.evidence import Choice, Shares, fold
+from compact.evidence.holder import Holder
 from compact.evidence.ledger import MOST_UNITS
 from compact.evidence.pool import pool
-from compact.evidence.survival import Holder
 from compact.model.summary import Evidence, EvidenceKind
 
 ROOM = 4_000
@@ -100,6 +100,22 @@ def test_a_ledger_stops_growing() -> None:
     assert ledger[-1] == units[-1]
 
 
+def test_a_long_ledger_keeps_what_its_summary_holds() -> None:
+    said = [
+        Evidence(EvidenceKind.SAID, f"Remark {number} on part {number % 7} of the import.", number, "", rank)
+        for number, rank in enumerate([0.6, *[1.2] * 3_000])
+    ]
+    old = said[300]
+    held = f'- "{old.value}" [m300]'
+    ledger = fold((), said, held)
+    assert old in ledger
+    assert said[0] in ledger  # the beginning of the session
+    assert said[-1] in ledger
+    assert said[301] not in ledger
+    assert len(ledger) < 1_000
+    assert fold(ledger, (), held) == ledger
+
+
 def test_of_thousands_of_sayings_few_are_looked_at_closely(monkeypatch) -> None:
     said = [f"Please take remark {n} of part {n % 7} once more." for n in range(3_000)]
     units = [Evidence(EvidenceKind.SAID, text, n) for n, text in enumerate(said)]
@@ -110,8 +126,10 @@ def test_of_thousands_of_sayings_few_are_looked_at_closely(monkeypatch) -> None:
     holds = Holder(text)
     every = {0, 1_000, 2_000, 3_002, 3_003, 3_005}
     looked: list[str] = []
-    look = Holder._holds_words
-    monkeypatch.setattr(Holder, "_holds_words", lambda self, value: looked.append(value) or look(self, value))
+    look = Holder._holds_at
+    monkeypatch.setattr(
+        Holder, "_holds_at", lambda self, at, value: looked.append(value) or look(self, at, value)
+    )
     assert holds.among(units) == every
     assert holds.among(units, roughly=True) == every - {3_003}
     assert 0 < len(looked) < 20

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from compact.chat.conversation import Conversation
 from compact.core.view import Item, apply_entries
+from compact.evidence.holder import Holder
 from compact.evidence.ledger import VALUES, WORDS, extract
 from compact.evidence.said import SHOWN
-from compact.evidence.survival import Holder
 from compact.formats import by_name, decode_all
 from compact.functions import count_tokens
 from compact.model.message import Message, ToolCall, ToolResult

@@ -1,0 +1,66 @@
+"""Which units a text contains, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
+
+from compact.model.summary import Evidence
+
+_WINDOW = 16
+_AROUND = ",“”"
+"""Our own marks around a unit. In a script without spaces, a sentence is one word, right between them."""
+
+
+class Holder:
+    """Whether a text contains a unit, ignoring line breaks. Units have none."""
+
+    def __init__(self, text: str) -> None:
+        words = text.split()
+        self._flat = bare = " ".join(words)
+        for mark in _AROUND:
+            bare = bare.replace(mark, " ")
+        self._words = {*words, *bare.split()}
+        self._each = " ".join(self._words)
+        """Every word once: text without a space is inside one of them, or nowhere."""
+        starts = list(accumulate([len(word) + 1 for word in words], initial=0))
+        self._windows = {self._flat[start : start + _WINDOW]: start for start in starts}
+        """The characters from the start of a word on, and their last position."""
+
+    def among(self, units: Sequence[Evidence], *, roughly: bool = False) -> set[int]:
+        """Places of the units that the text contains; of thousands, only a few are compared closely.
+
+        A quote may precede the first word of a unit and a mark follow the last, so what is between decides.
+        """
+        words, windows = self._words, self._windows
+        found = set()
+        for place, unit in enumerate(units):
+            value = unit.value
+            start = value.find(" ") + 1
+            if value in words:
+                holds = True
+            elif not start:
+                holds = not roughly and value in self._each
+            elif len(value) <= start + _WINDOW:
+                holds = words.issuperset(value.split()[1:-1]) and value.rstrip("…") in self._flat
+            else:
+                at = windows.get(value[start : start + _WINDOW])
+                holds = at is not None and self._holds_at(at - start, value.rstrip("…"))
+            if holds:
+                found.add(place)
+        return found
+
+    def _holds_at(self, at: int, value: str) -> bool:
+        if self._flat.startswith(value, at):
+            return True
+        # Many begin alike ("The cause of …"), so a later place is compared too before the whole.
+        later = value.find(" ", len(value) // 2) + 1
+        window = value[later : later + _WINDOW]
+        return (len(window) < _WINDOW or window in self._windows) and value in self._flat
+
+
+@lru_cache(maxsize=4)
+def holder(text: str) -> Holder:
+    """The text, split once: the next compaction chooses by what this one counts."""
+    return Holder(text)
