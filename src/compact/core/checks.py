@@ -113,10 +113,13 @@ def clean_summary(text: str) -> str:
     """`text` without reasoning, fences, wrappers and lead-ins, and unable to close our delimiters."""
     text = whole(text)  # Streams cut in the wrong place leave half a character.
     for _ in range(_LAYERS):
+        before = text
         text = _without_thoughts(text).strip()
         text = _FENCE.sub(r"\1", text).strip()
         text = _WRAPPER.sub(r"\2", text).strip()
         text = _LEAD_IN.sub("", text).strip()
+        if text == before:
+            break
     return neutralize(text)
 
 
