@@ -166,7 +166,8 @@ class RuleSet:
         for pattern in (*needs, *(f"(?i:{finder.needs})" for finder in finders)):
             self._needed.Add(pattern.encode("latin-1"))
         # Matches every text: if it is missing from the matches, the set ran out of memory, and all rules run.
-        self._canary = self._needed.Add(b"")
+        # It matches only at the end: a pattern that matches at every byte would make the pass half as fast.
+        self._canary = self._needed.Add(rb"\z")
         self._needed.Compile()
 
     def find(self, data: bytes, found: list[Span]) -> bool:
