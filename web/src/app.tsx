@@ -4,6 +4,7 @@ import {
 } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
+import { decoded } from "./lib/decoded";
 import { useKeys } from "./lib/keys";
 import { nextTheme, setPreference, usePreferences } from "./lib/preferences";
 import { Home } from "./sessions/home";
@@ -19,6 +20,7 @@ import { KeysDialog } from "./ui/keys-dialog";
 import { Palette, type Command } from "./ui/palette";
 import { request } from "./ui/requests";
 import { ToastList } from "./ui/toasts";
+import { TokenDialog } from "./ui/token-dialog";
 
 const TracesPage = lazy(() => import("./traces/traces-page"));
 const SettingsPage = lazy(() => import("./settings/settings-page"));
@@ -34,7 +36,7 @@ interface Place {
 /** What an address means. Unknown ones lead home. */
 export function placeOf(path: string): Place {
   const session = /^\/s\/([^/]+)(?:\/(what-if|figures))?\/?$/.exec(path);
-  if (session) return { page: "session", session: decodeURIComponent(session[1] as string), view: (session[2] as View | undefined) ?? "chat" };
+  if (session) return { page: "session", session: decoded(session[1] as string), view: (session[2] as View | undefined) ?? "chat" };
   const page = path.startsWith("/traces") ? "traces" : path === "/settings" ? "settings" : "home";
   return { page, session: "", view: "chat" };
 }
@@ -151,6 +153,7 @@ export function App() {
       )}
       {palette && <Palette commands={commands} onClose={() => setPalette(false)} />}
       {keys && <KeysDialog onClose={() => setKeys(false)} />}
+      <TokenDialog />
       <ToastList />
       <Announcer />
     </>

@@ -13,7 +13,7 @@ import { useIsWide } from "../lib/screen";
 import type { CompactionRecord, Message, Session } from "../lib/types";
 import { UndoDialog } from "../records/undo-dialog";
 import { exportSession } from "../sessions/export";
-import { createSession, markSeen, patchSession, useSessions } from "../sessions/store";
+import { createSession, markSeen, patchSession, refreshSession, useSessions } from "../sessions/store";
 import { Button } from "../ui/button";
 import { Dialog } from "../ui/dialog";
 import { ErrorBoundary } from "../ui/error-boundary";
@@ -52,8 +52,8 @@ export function ChatPage({ session, header }: Props) {
   const settings = useSessions((state) => state.settings);
   const panelOpen = usePreferences((state) => state.panelOpen);
   const wide = useIsWide();
-  const { draft, setDraft, takeBack, draftUsage } = useDraft(id);
-  const chat = useChatSession(id, takeBack);
+  const { draft, setDraft, takeBack, letGo, draftUsage } = useDraft(id);
+  const chat = useChatSession(id, takeBack, letGo);
   const [undoing, setUndoing] = useState<CompactionRecord | null>(null);
   const [openCards, setOpenCards] = useState<Set<number>>(new Set());
   const [, go] = useLocation();
@@ -67,7 +67,9 @@ export function ChatPage({ session, header }: Props) {
   // The session is read when its stream is open, or cannot be opened; and again when the stream comes back.
   const onStream = (connected: boolean) => {
     const { loaded, problem } = useOpenSession.getState();
-    if (loaded && !connected) return;
+    if (connected) chat.reconnected();
+    // It may have ended because the session was deleted.
+    if (loaded && !connected) return void refreshSession(id);
     if (loaded && !problem) return void refreshAll(id);
     void openSession(id).then(() => {
       const wanted = new URLSearchParams(window.location.search).get("m");

@@ -26,7 +26,7 @@ interface Props {
 }
 
 function Hint({ draft, draftUsage, draftTokens, compacting, problem }: Pick<Props, "draft" | "draftUsage" | "draftTokens" | "compacting" | "problem">) {
-  if (problem) return <span role="status" className="text-red">{problem}</span>;
+  if (problem) return <span id="send-problem" role="status" className="text-red">{problem}</span>;
   if (compacting) return <>Send is off while compacting</>;
   if (!draftText(draft) || !draftUsage || !draftTokens) return null;
   const fits = draftUsage.tokens <= (draftUsage.budget ?? draftUsage.window);

@@ -158,7 +158,6 @@ export function applyCompactionEvent(id: string, event: CompactionEvent) {
   setState({ events: merged(state.events, [event]), compaction, bannerClosed });
   if (compaction.phase !== state.compaction.phase) announce(phaseText(compaction, isRolling(id)) || compaction.error);
   if (event.event !== "compaction-complete") return;
-  useUsage.getState().compacted(id, event.tokensAfter);
   afterCompaction(id, compaction);
 }
 

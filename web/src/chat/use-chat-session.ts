@@ -7,6 +7,7 @@ import { authHeaders } from "../lib/token";
 import type { CompactionEvent, Notice, Usage } from "../lib/types";
 import { changeSession, refreshSession } from "../sessions/store";
 import { announce } from "../ui/announcer";
+import { messageText } from "./message-view";
 import { applyCompactionEvent, applyNotice, applyUsage, refreshHistory, useOpenSession } from "./open-session";
 
 const transport = new DefaultChatTransport<UIMessage>({
@@ -30,17 +31,31 @@ export function sendProblem(error: Error): string {
 interface Exchange {
   /** What was typed for it; null where it is about a stored message. */
   text: string | null;
+  /** The newest stored position before it. */
+  upTo: number;
   failed: boolean;
+  /** The reply was asked for again since the connection was last there. */
+  resumed: boolean;
 }
 
-/** `onUnsent` takes back the text of a message that did not go out. */
-export function useChatSession(id: string, onUnsent: (text: string) => void) {
+function hasReplied(message: UIMessage): boolean {
+  return message.role === "assistant" && message.parts.some((part) => part.type !== "step-start");
+}
+
+/** Whether its message became part of the conversation, whatever this page heard of it. */
+function isStored({ text, upTo }: Exchange): boolean {
+  const known = [...useOpenSession.getState().history.known.values()];
+  return known.some((message) => message?.role === "user" && message.position > upTo && messageText(message.parts) === text);
+}
+
+/** `onUnsent` takes back the text of a message that did not go out; `onAnswered` lets go of one that did after all. */
+export function useChatSession(id: string, onUnsent: (text: string) => void, onAnswered: (text: string) => void) {
   const [problem, setProblem] = useState("");
   /** The newest stored position when the exchange began: newer rows are the live ones until it ends. */
   const [storedUpTo, setStoredUpTo] = useState<number | null>(null);
   /** From the send until what became of it is known: only then is the next message, or a retry, accepted. */
   const [unsettled, setUnsettled] = useState(false);
-  const exchange = useRef<Exchange>({ text: null, failed: false });
+  const exchange = useRef<Exchange>({ text: null, upTo: -1, failed: false, resumed: false });
 
   const onData = useCallback(
     (part: { type: string; data: unknown }) => {
@@ -82,18 +97,33 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
       setMessages([]);
       setStoredUpTo(null);
     } catch {
-      // Without the server the live messages stay on the screen.
+      // Without the server a reply that had begun stays on the screen; a message alone is back where it was typed.
+      if (ended.text) setMessages((shown) => (shown.some(hasReplied) ? shown : []));
     }
     const session = await refreshSession(id);
     if (ended !== exchange.current) return;
-    // A message whose compaction was canceled or failed was not stored: it goes back to where it was typed.
-    // One that was given back already may have been changed there since.
-    if (session?.draft && !(ended.failed && ended.text)) onUnsent(session.draft);
+    if (session?.streaming && ended.failed) {
+      // Only the connection broke: the reply is still being written.
+      if (!ended.resumed) void resumeStream();
+      ended.resumed = true;
+    } else if (ended.failed && ended.text) {
+      if (isStored(ended)) onAnswered(ended.text);
+    } else if (session?.draft) {
+      // A message whose compaction was canceled or failed was not stored: it goes back to where it was typed.
+      onUnsent(session.draft);
+    }
     setUnsettled(false);
-  }, [id, onUnsent, setMessages]);
+  }, [id, onAnswered, onUnsent, resumeStream, setMessages]);
+
+  /** The server answers again: what it says of an exchange that broke off is true. */
+  const reconnected = useCallback(() => {
+    exchange.current.resumed = false;
+    setProblem((shown) => (shown === OFFLINE_TEXT ? "" : shown));
+    if (status === "error") void settle();
+  }, [settle, status]);
 
   const begin = useCallback((text: string | null, upTo: number | null) => {
-    exchange.current = { text, failed: false };
+    exchange.current = { text, upTo: upTo ?? -1, failed: false, resumed: false };
     setUnsettled(true);
     setProblem("");
     setStoredUpTo(upTo);
@@ -138,8 +168,8 @@ export function useChatSession(id: string, onUnsent: (text: string) => void) {
   }, [resumeStream, status]);
 
   return useMemo(
-    () => ({ messages: chat.messages, status, unsettled, problem, storedUpTo, send, retry, edit, stopReply, follow }),
-    [chat.messages, edit, follow, problem, retry, send, status, stopReply, storedUpTo, unsettled],
+    () => ({ messages: chat.messages, status, unsettled, problem, storedUpTo, send, retry, edit, stopReply, follow, reconnected }),
+    [chat.messages, edit, follow, problem, reconnected, retry, send, status, stopReply, storedUpTo, unsettled],
   );
 }
 

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from "react";
 import { api, sessionPath } from "../lib/api";
 import type { Usage } from "../lib/types";
-import { draftText, readDraft, saveDraft, type Draft } from "./drafts";
+import { draftText, emptyDraft, readDraft, saveDraft, type Draft } from "./drafts";
 
 const WAIT_MS = 350;
 
@@ -31,6 +31,17 @@ export function useDraft(id: string) {
     [id],
   );
 
+  /** A message that went out after all is no longer to be sent; what was typed since stays. */
+  const letGo = useCallback(
+    (answered: string) =>
+      keep((now) => {
+        if (draftText(now) !== answered) return now;
+        saveDraft(id, emptyDraft);
+        return emptyDraft;
+      }),
+    [id],
+  );
+
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(() => {
@@ -46,5 +57,5 @@ export function useDraft(id: string) {
     };
   }, [id, text]);
 
-  return { draft, setDraft, takeBack, draftUsage: text ? draftUsage : null };
+  return { draft, setDraft, takeBack, letGo, draftUsage: text ? draftUsage : null };
 }

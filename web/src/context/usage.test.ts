@@ -16,14 +16,6 @@ describe("the usage store", () => {
     expect(useUsage.getState().bySession.a?.tokens).toBe(70_656);
     expect(useUsage.getState().bySession.b?.tokens).toBe(1);
   });
-  it("takes the size that a compaction ended with", () => {
-    useUsage.getState().set("a", { ...usage, tokens: 120_000, compacts_next: true });
-    useUsage.getState().compacted("a", 41_205);
-    useUsage.getState().compacted("unknown", 1);
-    const now = useUsage.getState().bySession.a;
-    expect([now?.tokens, now?.compacts_next]).toEqual([41_205, false]);
-    expect(Object.keys(useUsage.getState().bySession)).toEqual(["a"]);
-  });
 });
 
 describe("levels", () => {

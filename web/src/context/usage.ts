@@ -6,8 +6,6 @@ import type { Usage } from "../lib/types";
 interface UsageStore {
   bySession: Record<string, Usage>;
   set: (session: string, usage: Usage | null) => void;
-  /** The engine's own size right after a compaction; the parts follow with the next report. */
-  compacted: (session: string, tokens: number | undefined) => void;
 }
 
 export type Level = "normal" | "high" | "full" | "over";
@@ -20,7 +18,7 @@ export function level(usage: Usage): Level {
 
 const spoken: Record<Level, string> = { normal: "", high: "over 80%", full: "almost full", over: "over the window" };
 
-export const useUsage = create<UsageStore>((set, get) => ({
+export const useUsage = create<UsageStore>((set) => ({
   bySession: {},
   set: (session, usage) =>
     set((state) => {
@@ -30,12 +28,6 @@ export const useUsage = create<UsageStore>((set, get) => ({
       if (before && level(before) !== now && spoken[now]) announce(`Context ${spoken[now]}`);
       return { bySession: { ...state.bySession, [session]: usage } };
     }),
-  compacted: (session, tokens) => {
-    const usage = get().bySession[session];
-    if (!usage || tokens === undefined) return;
-    const parts = { ...usage.parts, messages: Math.max(0, tokens - usage.parts.system - usage.parts.tools - usage.parts.summary) };
-    get().set(session, { ...usage, tokens, parts, over_by: 0, compacts_next: tokens >= usage.trigger });
-  },
 }));
 
 /** "55% used", with "about" where the count is an estimate. */

@@ -1,5 +1,5 @@
 /** Every request to the server goes through here: same origin, JSON, problems as errors with their detail. */
-import { authHeaders } from "./token";
+import { authHeaders, checkToken } from "./token";
 
 export class ApiError extends Error {
   readonly status: number;
@@ -47,6 +47,7 @@ async function request<T>(method: string, path: string, body?: unknown, signal?:
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "offline", "The server is not answering. Is `compact studio` still running?");
   }
+  checkToken(answer);
   const text = await answer.text();
   if (!answer.ok) {
     const problem = problemText(answer.status, text);

@@ -1,5 +1,5 @@
 /** Server-sent events over fetch: EventSource cannot send a token. Comes back by itself, from where it broke off. */
-import { authHeaders } from "./token";
+import { authHeaders, checkToken } from "./token";
 
 export interface ServerEvent {
   id: string;
@@ -46,6 +46,7 @@ export function follow({ path, onEvent, onState }: Options): () => void {
     const headers: Record<string, string> = { Accept: "text/event-stream", ...authHeaders() };
     if (last) headers["Last-Event-ID"] = last;
     const answer = await fetch(path, { headers, signal: stop.signal });
+    checkToken(answer);
     if (!answer.ok || !answer.body) throw new Error(`The stream answered ${answer.status}.`);
     failures = 0;
     onState?.(true);

@@ -2,15 +2,16 @@ import { Download, Menu, Pencil, Trash2 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { ChatPage } from "../chat/chat-page";
+import { draftText, emptyDraft, readDraft, saveDraft } from "../chat/drafts";
 import { CompactDialog } from "../context/compact-dialog";
-import { api, errorText, sessionPath } from "../lib/api";
+import { api, ApiError, errorText, sessionPath } from "../lib/api";
 import type { Session } from "../lib/types";
 import { exportSession } from "./export";
 import { DeleteDialog, RenameDialog } from "./session-dialogs";
 import { Button } from "../ui/button";
 import { request, useRequest } from "../ui/requests";
 import { SessionHeader, type View } from "./session-header";
-import { rememberSession, useSessions } from "./store";
+import { createSession, rememberSession, useSessions } from "./store";
 
 const WhatIfPage = lazy(() => import("../whatif/what-if-page"));
 const FiguresPage = lazy(() => import("../figures/figures-page"));
@@ -23,8 +24,25 @@ interface Props {
 
 const closeRequest = () => request(null);
 
+const DELETED = "It was deleted, in another tab or in the terminal. Other sessions are unchanged.";
+
+interface NotShownProps {
+  id: string;
+  problem: string;
+  onDrawer: () => void;
+  onOpen: (id: string) => void;
+}
+
 /** A link to a session that is gone, or a server that did not answer: what happened, and a way on. */
-function NotShown({ problem, onDrawer, onNewest }: { problem: string; onDrawer: () => void; onNewest: () => void }) {
+function NotShown({ id, problem, onDrawer, onOpen }: NotShownProps) {
+  const draft = readDraft(id);
+  const takeAlong = async () => {
+    const fresh = await createSession();
+    if (!fresh) return;
+    saveDraft(fresh.id, draft);
+    saveDraft(id, emptyDraft);
+    onOpen(fresh.id);
+  };
   return (
     <div className="flex flex-1 flex-col">
       <div className="p-2 lg:hidden">
@@ -33,7 +51,10 @@ function NotShown({ problem, onDrawer, onNewest }: { problem: string; onDrawer: 
       <div className="flex flex-1 flex-col items-center justify-center gap-4 p-6 text-center">
         <h1 className="text-page font-semibold">This session cannot be shown</h1>
         <p role="alert" className="max-w-[420px] text-dense text-red">{problem}</p>
-        <Button variant="primary" onClick={onNewest}>Open the newest session</Button>
+        <div className="flex flex-wrap justify-center gap-2">
+          {draftText(draft) && <Button variant="primary" onClick={() => void takeAlong()}>Start a new session with your text</Button>}
+          <Button variant={draftText(draft) ? "plain" : "primary"} onClick={() => onOpen("")}>Open the newest session</Button>
+        </div>
       </div>
     </div>
   );
@@ -45,6 +66,7 @@ export function SessionPage({ id, view, onDrawer }: Props) {
   const open = useRequest((state) => state.open);
   const [, go] = useLocation();
   const missing = !session;
+  const [shown, setShown] = useState("");
 
   useEffect(() => {
     if (!missing) return;
@@ -52,18 +74,19 @@ export function SessionPage({ id, view, onDrawer }: Props) {
     api
       .get<Session>(sessionPath(id))
       .then((session) => rememberSession(session, askedAt))
-      .catch((error: unknown) => setProblem(errorText(error)));
-  }, [id, missing]);
+      .catch((error: unknown) => setProblem(error instanceof ApiError && error.status === 404 && shown === id ? DELETED : errorText(error)));
+  }, [id, missing, shown]);
 
   // A dialog that was asked for elsewhere is not for the next session.
   useEffect(() => closeRequest, [id]);
 
   useEffect(() => {
+    if (session) setShown(session.id);
     document.title = session ? `${session.title || "New session"} · Compact` : "Compact";
   }, [session]);
 
   if (!session) {
-    return problem ? <NotShown problem={problem} onDrawer={onDrawer} onNewest={() => go("/")} /> : null;
+    return problem ? <NotShown id={id} problem={problem} onDrawer={onDrawer} onOpen={(next) => go(next ? `/s/${encodeURIComponent(next)}` : "/")} /> : null;
   }
   const header = (
     <SessionHeader

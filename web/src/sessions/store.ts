@@ -1,7 +1,7 @@
 /** Sessions, spaces and settings, as the server has them. */
 import { create } from "zustand";
 import { useUsage } from "../context/usage";
-import { api, errorText, sessionPath } from "../lib/api";
+import { api, ApiError, errorText, sessionPath } from "../lib/api";
 import type { Session, Settings, Space } from "../lib/types";
 import { showToast } from "../ui/toasts";
 
@@ -125,10 +125,17 @@ export async function refreshSession(id: string): Promise<Session | null> {
     const session = await api.get<Session>(sessionPath(id));
     rememberSession(session, askedAt);
     return session;
-  } catch {
-    // The list keeps what it knew; the open session shows its own error.
+  } catch (error) {
+    // Deleted elsewhere. Otherwise the list keeps what it knew; the open session shows its own error.
+    if (error instanceof ApiError && error.status === 404) forget(id);
     return null;
   }
+}
+
+/** No answer that is still on its way brings it back. A later one may: somebody created it again. */
+function forget(id: string) {
+  changed.set(id, performance.now());
+  setState((state) => ({ sessions: state.sessions.filter((session) => session.id !== id) }));
 }
 
 export async function createSession(body: Record<string, unknown> = {}): Promise<Session | null> {
@@ -159,9 +166,7 @@ export async function patchSession(id: string, change: Partial<Session>): Promis
 export async function deleteSession(id: string): Promise<boolean> {
   try {
     await api.delete(sessionPath(id));
-    // No answer that is still on its way brings it back. A later one may: somebody created it again.
-    changed.set(id, performance.now());
-    setState((state) => ({ sessions: state.sessions.filter((session) => session.id !== id) }));
+    forget(id);
     return true;
   } catch (error) {
     showToast("error", "Not deleted", errorText(error));

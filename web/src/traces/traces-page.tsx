@@ -1,6 +1,7 @@
 import { ChartNoAxesGantt, Menu, Moon, Search, Settings } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
+import { decoded } from "../lib/decoded";
 import { useKeys } from "../lib/keys";
 import { nextTheme, setPreference, usePreferences } from "../lib/preferences";
 import { useSessions } from "../sessions/store";
@@ -32,7 +33,7 @@ export default function TracesPage({ onPalette }: { onPalette: () => void }) {
   const { sessions, tracesOnly } = useSessions();
   const params = new URLSearchParams(useSearch());
   const id = /^\/traces\/(.+)$/.exec(path)?.[1];
-  const traceId = id ? decodeURIComponent(id) : "";
+  const traceId = id ? decoded(id) : "";
   // Inside a trace `q` searches its spans; the words of the list are `list` then.
   const listQuery = params.get(traceId ? "list" : "q") ?? "";
   const status = params.get("status") ?? "";

@@ -1,0 +1,97 @@
+"""What goes wrong outside the page: addresses, tokens, a session deleted elsewhere, a lost connection."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import Stage, talk, until_half, watched
+from support.cable import cable
+from support.studio import RuleModel, studio
+
+
+def send(page: Page, text: str) -> None:
+    page.get_by_label("Message Compact").fill(text)
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("path", ["/s/%zz", "/s/%E0%A4%A/figures", "/traces/%E0", "/#token=%zz"])
+def test_an_address_that_is_no_text_leaves_the_page_usable(page: Page, stage: Stage, path: str) -> None:
+    stage.session()
+    page.goto(path)
+    expect(page.get_by_role("main")).to_be_visible()
+    expect(page.get_by_text("stopped working")).to_have_count(0)
+
+
+def test_a_reply_goes_on_after_the_connection_was_lost(stage: Stage, browser: Browser) -> None:
+    session = stage.session()
+    place = stage.client.base_url
+    with cable(place.host, place.port or 80) as line, watched(browser, line.url) as found:
+        page = found.page
+        page.goto(f"/s/{session}")
+        expect(page.get_by_label("Message Compact")).to_be_visible()
+        stage.model.gate = threading.Event()
+        send(page, "Name the harbor, the ferry and the last boat.")
+        until_half(page, stage.model)
+        expect(page.get_by_role("log")).to_contain_text("You said")
+        line.cut()
+        expect(page.get_by_text("Not connected. Your text is kept.")).to_be_visible()
+        line.mend()
+        expect(page.get_by_text("Not connected. Your text is kept.")).to_have_count(0)
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        stage.model.gate.set()
+        reply = page.get_by_role("article", name="Assistant, m1")
+        expect(reply).to_contain_text("the ferry and the last boat.")
+        # It was answered after all: the page does not offer to send it again, nor show it twice.
+        expect(page.get_by_label("Message Compact")).to_have_value("")
+        expect(page.get_by_role("article")).to_have_count(2)
+        assert stage.get(session)["message_count"] == 2
+
+
+def test_a_message_that_did_not_arrive_stands_only_where_it_was_typed(stage: Stage, browser: Browser) -> None:
+    session = stage.session(talk(1))
+    place = stage.client.base_url
+    with cable(place.host, place.port or 80) as line, watched(browser, line.url) as found:
+        page, field = found.page, found.page.get_by_label("Message Compact")
+        page.goto(f"/s/{session}")
+        expect(page.get_by_role("article")).to_have_count(2)
+        line.cut()
+        send(page, "The ferry leaves at seven.")
+        expect(page.get_by_text("Not connected. Your text is kept.")).to_be_visible()
+        expect(field).to_have_value("The ferry leaves at seven.")
+        expect(page.get_by_role("article")).to_have_count(2)
+        line.mend()
+        expect(page.get_by_text("Not connected. Your text is kept.")).to_have_count(0)
+        expect(field).to_have_value("The ferry leaves at seven.")
+
+
+def test_text_typed_for_a_session_that_was_deleted_elsewhere_is_kept(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(1))
+    page.goto(f"/s/{session}")
+    page.get_by_label("Message Compact").fill("The ferry leaves at seven.")
+    assert stage.client.delete(f"/api/sessions/{session}").status_code == 204
+    expect(page.get_by_role("alert")).to_contain_text("was deleted")
+    page.get_by_role("button", name="Start a new session with your text").click()
+    expect(page.get_by_label("Message Compact")).to_have_value("The ferry leaves at seven.")
+    assert session not in page.url
+
+
+def test_a_server_that_wants_a_token_is_asked_with_one(browser: Browser, tmp_path: Path) -> None:
+    with (
+        studio(tmp_path, RuleModel(), tokens={"open-sesame": "default"}) as client,
+        watched(browser, str(client.base_url)) as found,
+    ):
+        page = found.page
+        page.goto("/")
+        dialog = page.get_by_role("dialog", name="This server needs a token")
+        dialog.get_by_label("Token").fill("wrong")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        dialog.get_by_label("Token").fill("open-sesame")
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="New session").first.click()
+        expect(page.get_by_label("Message Compact")).to_be_visible()
+        assert "open-sesame" not in page.content()
