@@ -110,8 +110,8 @@ class Plan:
     """Whether the earlier summary stays if no new one is made."""
     marked: bool = False
     """Whether a marker replaces what is removed without a summary."""
-    messages: tuple[Message, ...] = ()
-    """The view that the indexes refer to, for display."""
+    messages: tuple[Message, ...] = field(default=(), compare=False)
+    """The view that the indexes refer to, for display. Not compared: equal input makes equal plans."""
     insufficient: Mapping[str, int] | None = None
     """The sum that does not fit, if not even the floor does."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compact import CompactConfig, CompactManager
 from compact.core.event_data import insufficient_budget
 from compact.core.layers import FIRST_LINE
 from compact.core.plan import SMALLEST_SUMMARY, limits_for, make_plan, pruning_only
@@ -43,6 +44,15 @@ def test_a_plan_names_every_message_and_what_it_saves() -> None:
 def test_the_same_view_gives_the_same_plan() -> None:
     messages = [m for n in range(9) for m in turn(n, *step(n))]
     assert planned(messages, 900) == planned(messages, 900)
+
+
+def test_two_managers_make_equal_plans_of_equal_messages() -> None:
+    config = CompactConfig(counter="chars4", max_context_tokens=2_000)
+    made = [
+        CompactManager(config).plan("s", [{"role": "user", "content": f"{n} " * 400} for n in range(9)])
+        for _ in range(2)
+    ]
+    assert made[0] == made[1] and made[0].triggered
 
 
 def test_the_summary_gets_at_most_half_of_what_it_replaces() -> None:
