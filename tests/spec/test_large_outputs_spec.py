@@ -114,3 +114,44 @@ def test_outputs_larger_than_the_window_do_not_end_a_run_of_120_steps(
     for name, handle in handles.items():
         (found,) = manager.recall("s", handle, limit=1)
         assert found.text == originals[name]
+
+
+def with_newest_output(share: float) -> list[Raw]:
+    """Forty facts in passing, then a step whose output takes this share of the window."""
+    facts = [f"By the way, the label of crate {at} is Zebra-{at}-{at}." for at in range(40)]
+    talk = [
+        {"role": role, "content": text}
+        for fact in facts
+        for role, text in (("user", fact), ("assistant", "I keep that in mind. " * 40))
+    ]
+    rows = "row " * int(WINDOW * share)
+    return [*talk, {"role": "user", "content": "Read the log."}, *in_openai("I read it.", {"call_1": rows})]
+
+
+@pytest.mark.spec("S5.5")
+@pytest.mark.parametrize("share", [0.91, 0.93, 0.945, 0.95, 0.952, 1.2])
+@pytest.mark.parametrize("preset", ["budget", "chat", "rolling"])
+def test_the_newest_output_is_cut_before_words_are_lost(preset: str, share: float) -> None:
+    config = CompactConfig(
+        preset=preset,
+        counter="chars4",
+        max_context_tokens=WINDOW,
+        archive={"adapter": "none"},
+        summarizer={"name": "extractive"},
+    )
+    manager = CompactManager(config)
+    prepared = manager.prepare("s", with_newest_output(share))
+    shown = json.dumps(prepared.messages)
+    assert [at for at in range(40) if f"Zebra-{at}-{at}." not in shown] == []
+    assert prepared.tokens.final <= manager.config.max_context_tokens - 1_500
+    assert prepared.debug.reason == "overflow"
+
+
+def test_an_output_is_not_cut_if_that_helps_no_words() -> None:
+    """The user's own message takes the room, so the small output next to it stays whole."""
+    config = CompactConfig(counter="chars4", max_context_tokens=WINDOW, archive={"adapter": "none"})
+    rows = output(1, 3_000)
+    messages = with_newest_output(0.01)[:-3]
+    messages += [{"role": "user", "content": "word " * 21_500}, *in_openai("I read it.", {"call_1": rows})]
+    prompt = CompactManager(config).preflight("s", messages)
+    assert results_in(prompt) == {"call_1": rows}

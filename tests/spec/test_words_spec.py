@@ -81,6 +81,23 @@ def test_what_the_user_said_in_passing_is_in_the_prompt_after_three_compactions(
 
 
 @pytest.mark.spec("S5.5")
+@pytest.mark.parametrize("preset", ["budget", "chat", "agent", "rolling"])
+def test_compacting_by_hand_again_and_again_does_not_halve_the_users_words(preset: str) -> None:
+    manager, messages = manager_for(preset, 32_000), []
+    said = [f"By the way, the label of crate {at} is Zebra-{at}-{at}." for at in range(40)]
+    for text in said:
+        messages += [{"role": "user", "content": text}, {"role": "assistant", "content": "Noted. " * 60}]
+    for at in range(6):
+        messages += [
+            {"role": "user", "content": f"Go on, {at}."},
+            {"role": "assistant", "content": "Yes. " * 60},
+        ]
+        prompt = sent(manager.manual_compact("s", messages))
+        assert [text for text in said if text not in prompt] == []
+    assert rounds(manager) >= 3
+
+
+@pytest.mark.spec("S5.5")
 def test_a_short_answer_has_its_question_and_a_later_word_stands_behind_the_earlier() -> None:
     messages = [
         {"role": "user", "content": "Set the mailing up, please."},

@@ -61,7 +61,8 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
     enough = pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout, reason)
     if enough or reason is Reason.END_TURN:
         return _prune_plan(layout, pruning, limits, before, reason)
-    return with_short_outputs(layout, limits, sizes, partial(_shorten, limits, sizes, reason))
+    plan_for = partial(_shorten, limits, sizes, reason)
+    return with_short_outputs(layout, limits, sizes, plan_for, partial(_loses_words, policy))
 
 
 def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
@@ -73,7 +74,20 @@ def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: S
         if pruning.cleared and before - pruning.saved <= limits.trigger:
             return _prune_plan(layout, pruning, limits, before, reason)
     plan_for = partial(_shorten, limits, sizes, reason, summary_possible=False)
-    return with_short_outputs(layout, limits, sizes, plan_for)
+    return with_short_outputs(layout, limits, sizes, plan_for, _drops_unmarked)
+
+
+def _loses_words(policy: Policy, plan: Plan) -> bool:
+    """Whether there is no room for a summary, or for less than half of the one that there should be."""
+    if plan.mode is Mode.SUMMARIZE:
+        replaced = sum(step.saves for step in plan.steps if step.action is Action.SUMMARIZE)
+        return plan.summary_tokens < min(plan.limits.summary, replaced) // 2
+    return plan.mode is Mode.DISCARD and policy.rest is Rest.SUMMARIZE
+
+
+def _drops_unmarked(plan: Plan) -> bool:
+    """Whether nothing in the prompt will show that messages were dropped."""
+    return plan.mode is Mode.DISCARD and not plan.marked
 
 
 def _must_fold(layout: Layout, reason: Reason) -> bool:
@@ -132,12 +146,10 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
     if allowance < SMALLEST_SUMMARY or not _originals(layout, replaced):
         return None
     replaced_tokens = _tokens(layout, replaced)
-    if reason is Reason.TURNS:
-        # A few turns at a time: if the earlier summary were halved too, little of it would soon be left.
-        carried = sum(map(sizes.of_message, earlier_summary(layout.items)))
-        allowance = min(allowance, max(256, carried + (replaced_tokens - carried) // 2))
-    else:
-        allowance = min(allowance, max(SMALLEST_SUMMARY, replaced_tokens // 2))
+    # If the earlier summary were halved too, little of it would be left after a few compactions.
+    carried = sum(map(sizes.of_message, earlier_summary(layout.items)))
+    least = 256 if reason is Reason.TURNS else SMALLEST_SUMMARY
+    allowance = min(allowance, max(least, carried + (replaced_tokens - carried) // 2))
     injected = allowance + sizes.frame + around(kept)
     if reason is not Reason.TURNS and replaced_tokens <= injected:
         return None

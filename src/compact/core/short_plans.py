@@ -20,31 +20,36 @@ _LEAST_OUTPUT = 64
 
 
 def with_short_outputs(
-    layout: Layout, limits: Limits, sizes: Sizes, plan_for: Callable[[Layout], Plan]
+    layout: Layout,
+    limits: Limits,
+    sizes: Sizes,
+    plan_for: Callable[[Layout], Plan],
+    loses_words: Callable[[Plan], bool],
 ) -> Plan:
     """The plan for these items, or for the same items with outputs shortened, if that leaves less.
 
     Outputs that the counts would keep are cut to the cap, then to what brings the prompt down to the target.
-    Only if not even that fits is the newest output cut as well, to what there is room for.
+    The newest output is cut only if the plan does not fit, or fits at the expense of words; then to what
+    there is room for.
     """
     plan, items, policy = plan_for(layout), layout.items, layout.policy
-    if plan.insufficient is None and plan.mode is not Mode.SUMMARIZE:
-        return plan
     short = partial(_planned_short, plan, layout, sizes, plan_for)
-    if plan.insufficient is None:
+    if plan.insufficient is None and plan.mode is Mode.SUMMARIZE:
         target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
         outputs = cuttable(items, layout.indexes(select(layout, initial_counts(layout))))
         plan = _better(plan, short(outputs, max(1, cap)))
         if plan.after > target:
             fitting = _fitting_cap(plan, items, outputs, target, sizes)
             plan = _better(plan, short(outputs, max(1, cap // _LEAST_CAP, min(cap, fitting))))
-    if plan.insufficient is None or policy.oversize == "raise":
+    if policy.oversize == "raise" or (plan.insufficient is None and not loses_words(plan)):
         return plan
     for share in _NEWEST_CAPS:
         room = max(_LEAST_OUTPUT, (limits.budget - limits.fixed) // share)
-        plan = short(cuttable(items, range(len(items)), newest=True), room)
-        if plan.insufficient is None:
-            break
+        shorter = short(cuttable(items, range(len(items)), newest=True), room)
+        if shorter.insufficient is None and not loses_words(shorter):
+            return shorter
+        if plan.insufficient is not None:
+            plan = shorter
     return plan
 
 
@@ -82,13 +87,15 @@ def _planned_short(
     names = {call.call_id: call.name for item in items for call in item.message.calls}
     tools = dict.fromkeys(names.get(one, "") for entry in kept.values() for one in entry.call_ids)
     steps = tuple(_cut_step(step, items, kept, shorter) for step in plan.steps)
+    only_cut = plan.mode is Mode.NONE and bool(kept)
     return replace(
         plan,
         before=plan.before + saved,
         steps=steps,
         cleared=kept,
         cleared_tools=tuple(name for name in tools if name) if kept else plan.cleared_tools,
-        mode=Mode.PRUNE if plan.mode is Mode.NONE and kept else plan.mode,
+        mode=Mode.PRUNE if only_cut else plan.mode,
+        reason=whole.reason if only_cut else plan.reason,
     )
 
 
