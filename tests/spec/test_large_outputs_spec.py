@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from compact import CompactConfig, CompactManager, lint
+from compact import CompactConfig, CompactManager, Prepared, lint
+from compact.stores.memory import MemoryStore
 
 WINDOW, STEPS = 32_000, 120
 LARGE = 40_000
@@ -145,6 +146,26 @@ def test_the_newest_output_is_cut_before_words_are_lost(preset: str, share: floa
     assert [at for at in range(40) if f"Zebra-{at}-{at}." not in shown] == []
     assert prepared.tokens.final <= manager.config.max_context_tokens - 1_500
     assert prepared.debug.reason == "overflow"
+
+
+@pytest.mark.spec("S5.7")
+@pytest.mark.parametrize("session", ["s", "another"])
+def test_a_cut_newest_output_is_not_compacted_again_after_a_restart(session: str) -> None:
+    """A retry sends the same list; the record that shortened its newest message applies to it."""
+    requests: list[Any] = []
+    store, messages = MemoryStore(), with_newest_output(1.2)
+    config = CompactConfig(counter="chars4", max_context_tokens=WINDOW, archive={"adapter": "none"})
+
+    def summarize(request: Any) -> str:
+        requests.append(request)
+        return "The user labeled forty crates."
+
+    def prepared(session: str) -> Prepared:
+        return CompactManager(config, summarize, store=store).prepare(session, messages)
+
+    first, again = prepared("s"), prepared(session)
+    assert again.messages == first.messages and not again.was_compacted
+    assert len(requests) == 1
 
 
 def test_an_output_is_not_cut_if_that_helps_no_words() -> None:

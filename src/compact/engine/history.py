@@ -275,12 +275,18 @@ class History:
             length = self.originals.length - (len(keys) - 1 - index)
             if length < self.covered:
                 break
-            record = self.matcher.by_source(found, keys[index])
-            if record is not None and self.base is not None and record.id == self.base.id:
+            record = self.matcher.by_source(found, keys[index], self._may_apply)
+            if record is not None and self._is_base(record):
                 break
-            if record is not None and may_apply(record, self.originals) and self._apply(record):
+            if record is not None and self._apply(record):
                 return True
         return False
+
+    def _is_base(self, record: Record) -> bool:
+        return self.base is not None and record.id == self.base.id
+
+    def _may_apply(self, record: Record) -> bool:
+        return self._is_base(record) or may_apply(record, self.originals)
 
     def _apply(self, record: Record) -> bool:
         items = apply_entries(record, self.originals.at, self._size_of)

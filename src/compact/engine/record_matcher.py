@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 
 from compact.core.boundaries import is_finished
 from compact.core.view import clear_key, original_id, own_key, undo_key
 from compact.engine.caller_list import Originals
-from compact.model.record import Kept, Record, RecordKind
+from compact.model.record import Injected, Kept, Record, RecordKind
 from compact.ports import Store
 
 Found = Mapping[bytes, Sequence[Record]]
@@ -35,9 +35,10 @@ class RecordMatcher:
             return self._policy_key
         return f"{self._policy_key}-{blake2b(repr(protected).encode(), digest_size=8).hexdigest()}"
 
-    def by_source(self, found: Found, key: bytes) -> Record | None:
-        """The newest record that replaces exactly these originals."""
-        return self._newest([r for r in found.get(key, ()) if self._counts(r) and self._replaces(r, key)])
+    def by_source(self, found: Found, key: bytes, fits: Callable[[Record], bool]) -> Record | None:
+        """The newest record that replaces exactly these originals, of those that fit."""
+        there = [r for r in found.get(key, ()) if self._counts(r) and self._replaces(r, key)]
+        return self._newest([record for record in there if fits(record)])
 
     def adopted(self, found: Found, keys: Sequence[bytes], known: int) -> tuple[int, Record | None]:
         """The longest prefix of a list that is a record's output, as (how many of the new messages, record).
@@ -106,10 +107,13 @@ class RecordMatcher:
 
 
 def may_apply(record: Record, originals: Originals) -> bool:
-    """Whether a list has what the record leaves alone: something newer, and its newest task."""
+    """Whether a list has what the record leaves alone: its newest message, and its newest task."""
     length, task = originals.length, originals.newest_task
-    if record.source_length >= length:
-        return not record.entries and record.source_length == length
+    if record.source_length == length and record.entries:
+        # Nothing newer follows: a record that only shortened the newest message applies, others do not.
+        left = {entry.position for entry in record.entries if not isinstance(entry, Injected)}
+        if length - 1 not in left:
+            return False
     kept = {entry.position for entry in record.entries if isinstance(entry, Kept)}
     if task is None or task >= record.source_length or task in kept or not record.entries:
         return True
