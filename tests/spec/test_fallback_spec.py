@@ -71,6 +71,25 @@ def test_without_the_fallback_the_result_and_the_log_name_what_left(
 
 
 @pytest.mark.spec("S5.3")
+@pytest.mark.parametrize("preset", SUMMARIZING)
+def test_where_no_summary_fits_the_result_and_the_log_name_what_left(
+    preset: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = CompactConfig(
+        preset=preset, counter="chars4", max_context_tokens=8_000, archive={"adapter": "none"}
+    )
+    manager = CompactManager(config)
+    room = manager.usage("s", []).budget - 60
+    messages = [{"role": ("user", "assistant")[n % 2], "content": f"{n:03d} " * 30} for n in range(20)]
+    prepared = manager.prepare("s", [*messages, {"role": "user", "content": "long" * room}])
+    (warning,) = prepared.debug.warnings
+    assert "there is no room for one" in warning and "20 messages left the prompt" in warning
+    (error,) = [event.data for event in manager.events if event.name is EventName.ERROR]
+    assert (error["error_type"], error["fallback"]) == ("no-room", "pruning-only")
+    assert "no-room" in caplog.text
+
+
+@pytest.mark.spec("S5.3")
 def test_the_log_holds_no_secret(caplog: pytest.LogCaptureFixture) -> None:
     def leaks(request: Any) -> str:
         raise SummarizerError("Refused: api_key=sk-abc123def456ghi789jkl012 is unknown.")

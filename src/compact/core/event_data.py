@@ -133,13 +133,14 @@ def layers_data(
     return data
 
 
-def without_summary(plan: Plan, problem: Refusal) -> str:
+def without_summary(job: Job, plan: Plan, problem: Refusal) -> str:
     """A warning for those who expect a summary in place of what was removed."""
     why = problem.message.partition(". ")[0].rstrip(".")
     if not plan.replaced:
         return f"No summary could be made ({why}). Old tool outputs were cleared instead."
-    count = "1 message" if len(plan.replaced) == 1 else f"{len(plan.replaced)} messages"
-    return f"No summary could be made ({why}). {count} left the prompt without one."
+    gone = sum(not job.items[index].message.is_ours for index in plan.replaced)
+    what = "The earlier summary" if gone == 0 else "1 message" if gone == 1 else f"{gone} messages"
+    return f"No summary could be made ({why}). {what} left the prompt without one."
 
 
 def written_by_embedded(problem: Refusal) -> str:

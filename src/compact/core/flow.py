@@ -49,6 +49,8 @@ from compact.model.summary import RefusalReason, Summary, SummaryRequest
 
 Flow = Generator[Need, Any, Outcome]
 
+_NO_ROOM = Refusal(RefusalReason.NO_ROOM, "there is no room for one next to what has to stay")
+
 
 def compaction(job: Job, plan: Plan) -> Flow:
     if plan.mode is Mode.NONE and plan.insufficient is None:
@@ -90,10 +92,13 @@ def _run(job: Job, plan: Plan) -> Flow:
                 return (yield from _insufficient(job, plan))
             if plan.mode is Mode.NONE:
                 return Unchanged(plan.reason)
-            warnings = (*plan.warnings, without_summary(plan, answer))
+            warnings = (*plan.warnings, without_summary(job, plan, answer))
         else:
             summary = answer
             warnings = (*plan.warnings, *steps_down)
+    elif plan.mode is Mode.DISCARD and job.policy.rest is Rest.SUMMARIZE:
+        yield Emit(EventName.ERROR, error_data(_NO_ROOM.reason, _NO_ROOM.message, Fallback.PRUNING_ONLY))
+        warnings = (*plan.warnings, without_summary(job, plan, _NO_ROOM))
     items = _new_view(job, plan, summary)
     after = job.limits.fixed + sum(item.tokens for item in items)
     if after >= plan.before and plan.reason is not Reason.TURNS and plan.before <= plan.limits.budget:

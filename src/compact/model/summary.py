@@ -13,8 +13,9 @@ from compact.model.value import value
 
 
 class RefusalReason(StrEnum):
-    """Why a returned summary may not be used."""
+    """Why a returned summary may not be used, or none is asked for."""
 
+    NO_ROOM = "no-room"
     EMPTY = "empty"
     TOO_SHORT = "too-short"
     TOO_LONG = "too-long"
