@@ -245,6 +245,11 @@ def test_a_missing_or_unreadable_file_is_told() -> None:
         CompactConfig.load("binary.yaml", {})
 
 
+def test_a_path_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"path must be the path of a file, not int"):
+        CompactConfig.load(5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ["compact.yaml", "compact.json"])
 def test_an_empty_file_means_the_defaults(name: str) -> None:
     assert load("", name=name) == CompactConfig()

@@ -43,6 +43,10 @@ def load(
     `named` gives the origin of overrides by their dotted paths, as in "from --window".
     """
     variables = os.environ if environ is None else environ
+    if path is not None and not isinstance(path, str | PathLike):
+        raise ConfigError(
+            f"path must be the path of a file, not {type(path).__name__}. No settings were loaded."
+        )
     file = Path(path) if path is not None else default_file(variables)
     data: dict[str, Any] = read_file(file) if file is not None else {}
     if "summarizer" in data:
