@@ -327,6 +327,20 @@ def test_a_stop_of_the_server_parks_open_turns(tmp_path: Path) -> None:
         assert last.role.value == "assistant" and REPLY.startswith(last.text[:10])
 
 
+def test_a_stop_of_the_server_ends_the_streams_of_open_turns(tmp_path: Path) -> None:
+    """Their readers learn what became of the reply, and the stop does not wait for them twice."""
+    model = RuleModel(lambda _: REPLY)
+    model.gate = threading.Event()
+    with httpx2.Client(trust_env=False, timeout=60) as reader, ThreadPoolExecutor(1) as pool:
+        with studio(tmp_path, model, stop_seconds=0.1) as client:
+            session = new_session(client)
+            url = f"{str(client.base_url).rstrip('/')}/api/chat"
+            reply = pool.submit(lambda: reader.post(url, json=body_of(session, "hello")).text)
+            assert model.half.wait(60)
+        model.gate.set()
+        assert [one["type"] for one in chunks(reply.result())][-1] == "abort"
+
+
 def test_a_killed_server_keeps_what_it_acknowledged_and_locks_nothing(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/studio.db"
     with studio_process(url, tmp_path) as served:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from compact.chat.chats import Chats
 from compact.errors import CompactError, ConfigError
@@ -38,6 +38,7 @@ class Studio:
         self.streams = Seats(settings.max_streams, "streams are open")
         self.stopping = False
         self.when_stopping: list[Callable[[], None]] = []
+        self._finishing: asyncio.Task[None] | None = None
         self.version = _version()
         self._loop = asyncio.get_running_loop()
         self._workspaces: dict[str, Workspace] = {}
@@ -111,18 +112,26 @@ class Studio:
             self._workspaces[tenant].hear(news, session_id)
 
     def stop_streams(self) -> None:
-        """A stop begins: followers leave, so that the server does not wait for them."""
+        """A stop begins: followers leave, so that the server does not wait for them, and replies finish."""
+        if self.stopping:
+            return
         self.stopping = True
         for stop in self.when_stopping:
             stop()
-        for workspace in self._workspaces.values():
+        workspaces = list(self._workspaces.values())
+        for workspace in workspaces:
             workspace.events.close()
+        seconds = self.settings.stop_seconds
+        # Right now: the readers of a reply stay until its end, and the server waits for its readers.
+        self._finishing = self._loop.create_task(
+            _all(workspace.finish(seconds) for workspace in workspaces), name="compact-finish"
+        )
 
     async def close(self) -> None:
         self.stop_streams()
-        await asyncio.gather(
-            *(workspace.close(self.settings.stop_seconds) for workspace in self._workspaces.values())
-        )
+        assert self._finishing is not None
+        await self._finishing
+        await _all(workspace.close() for workspace in self._workspaces.values())
         await asyncio.gather(*(lists.close() for lists in self._lists.values()))
         await self._notifier.close()
         self.catalog.close()
@@ -182,6 +191,10 @@ class Studio:
         if name is not None and name not in {one.id for one in self.catalog.offered}:
             offered = ", ".join(one.id for one in self.catalog.offered)
             raise ConfigError(f"model must be one of {offered} (got {name[:80]!r}).", "model")
+
+
+async def _all(work: Iterable[Awaitable[None]]) -> None:
+    await asyncio.gather(*work)
 
 
 def _preset(name: str) -> schemas.PresetInfo:

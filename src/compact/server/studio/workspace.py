@@ -280,7 +280,7 @@ class Workspace:
         self._notify(News.CANCEL, session_id)
         return True
 
-    async def close(self, seconds: float) -> None:
+    async def finish(self, seconds: float) -> None:
         """Let turns and compactions finish. Of a reply that takes longer, what arrived so far is kept; a
         compaction that does is canceled."""
         open_now = list(self._sessions.all())
@@ -290,9 +290,15 @@ class Workspace:
         if replies or compactions:
             await asyncio.wait({*replies, *compactions}, timeout=seconds)
             await asyncio.gather(*(turn.stop() for turn in turns))
-        for task in (*self._tasks, *compactions):
+        for compaction in compactions:
+            compaction.cancel()
+        await asyncio.gather(*compactions, return_exceptions=True)
+
+    async def close(self) -> None:
+        await self.finish(0)  # What began during the stop.
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, *compactions, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self.chats.close)
 
     @property

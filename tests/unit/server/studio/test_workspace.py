@@ -57,7 +57,8 @@ def run(store: MemoryStore, act: Callable[[Workspace], Coroutine[Any, Any, None]
         try:
             await act(workspace)
         finally:
-            await workspace.close(5.0)
+            await workspace.finish(5.0)
+            await workspace.close()
 
     asyncio.run(main())
 
