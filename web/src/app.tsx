@@ -43,7 +43,8 @@ export function placeOf(path: string): Place {
 
 export function App() {
   const [path, go] = useLocation();
-  const place = placeOf(path);
+  // Not `path`, which is decoded already, but for its slashes.
+  const place = placeOf(window.location.pathname);
   const { sessions, tracesOnly } = useSessions();
   const [palette, setPalette] = useState(false);
   const [keys, setKeys] = useState(false);

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from compact.chat import Chats
+from compact.stores import open_store
 from support.browser import Stage, talk, until_half, watched
 from support.cable import cable
-from support.studio import RuleModel, studio
+from support.studio import RuleModel, config, studio
 
 
 def send(page: Page, text: str) -> None:
@@ -24,6 +26,20 @@ def test_an_address_that_is_no_text_leaves_the_page_usable(page: Page, stage: St
     page.goto(path)
     expect(page.get_by_role("main")).to_be_visible()
     expect(page.get_by_text("stopped working")).to_have_count(0)
+
+
+def test_a_session_of_any_name_is_opened(browser: Browser, tmp_path: Path) -> None:
+    """The terminal and the library give sessions names that an address has to encode."""
+    names, model = ("team/7", "100%", "a%41b", "ü & ?x=1#y"), RuleModel()
+    with open_store(f"sqlite:///{tmp_path}/studio.db") as store:
+        chats = Chats(config(), store, lambda _: model)
+        for name in names:
+            list(chats.open(name).send(f"This is {name}."))
+    with studio(tmp_path, model) as client, watched(browser, str(client.base_url)) as found:
+        found.page.goto("/settings")
+        for name in names:
+            found.page.get_by_role("link", name=f"This is {name}.").click()
+            expect(found.page.get_by_role("log")).to_contain_text(f"You said: This is {name}.")
 
 
 def test_a_reply_goes_on_after_the_connection_was_lost(stage: Stage, browser: Browser) -> None:

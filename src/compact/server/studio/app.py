@@ -23,6 +23,7 @@ from compact.server.studio.catalog import Catalog, catalog_for
 from compact.server.studio.examples import with_examples
 from compact.server.studio.refusals import as_problem
 from compact.server.studio.routes import chat, compaction, messages, service, sessions
+from compact.server.studio.routes.common import path_with_names
 from compact.server.studio.settings import StudioSettings
 from compact.server.studio.studio import Studio
 from compact.server.studio.trace_mount import beside, trace_api
@@ -30,6 +31,7 @@ from compact.server.traces.service import TraceService
 
 # The store is asked in threads; the default pool is sized for computing, not for waiting.
 _THREADS = 32
+_LISTED = "/api/openapi.json"
 _DESCRIPTION = """Conversations that go on for weeks, with the context kept right.
 
 Answers are JSON, errors are `application/problem+json`. With tokens, every path but health and readiness
@@ -93,7 +95,7 @@ def api(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/api/openapi.json",
+        openapi_url=_LISTED,
         separate_input_output_schemas=False,
     )
     described = app.openapi
@@ -111,9 +113,12 @@ def api(
 
 
 def _counted(app: FastAPI) -> App:
-    """Counts answers by their status."""
+    """Counts answers by their status. In a name, an encoded slash does not divide the path."""
 
     async def counting(scope: Message, receive: Receive, send: Send) -> None:
+        if b"%2f" in (raw := scope.get("raw_path") or b"").lower():
+            scope = {**scope, "path": path_with_names(raw)}
+
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 studio: Studio = app.state.studio
@@ -149,10 +154,17 @@ async def _not_valid(_: Request, error: Exception) -> Response:
     return _answer(Problem(422, "not-valid", f"{first}. Nothing was changed.", errors=found))
 
 
-async def _http(_: Request, error: Exception) -> Response:
+async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    code = {404: "not-found", 405: "method-not-allowed", 400: "not-valid"}.get(error.status_code, "refused")
-    return _answer(Problem(error.status_code, code, str(error.detail)))
+    code, detail = {
+        400: ("not-valid", "The body cannot be read as JSON. Nothing was changed."),
+        404: ("not-found", f"There is nothing at this address; {_LISTED} lists what there is."),
+        405: (
+            "method-not-allowed",
+            f"{request.method} is not possible here. Nothing was changed; {_LISTED} lists what is.",
+        ),
+    }.get(error.status_code, ("refused", str(error.detail)))
+    return _answer(Problem(error.status_code, code, detail))
 
 
 async def _defect(request: Request, error: Exception) -> Response:

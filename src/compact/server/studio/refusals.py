@@ -43,7 +43,7 @@ def as_problem(error: CompactError) -> Problem:
         case InsufficientBudget():
             return Problem(422, "insufficient-budget", str(error))
         case ConfigError() | FormatError():
-            return Problem(422, "not-valid", str(error), **_field(error))
+            return Problem(422, "not-valid", _unchanged(str(error)), **_field(error))
         case HistoryGone():
             return missing(error.session_id)
         case StoreError():
@@ -52,6 +52,11 @@ def as_problem(error: CompactError) -> Problem:
             return Problem(502, "model", str(error))
         case _:
             return Problem(422, "refused", str(error))
+
+
+def _unchanged(detail: str) -> str:
+    """The engine checks a setting for whoever asks; here it is a change that was not made."""
+    return detail if "othing was" in detail else f"{detail.rstrip('.')}. Nothing was changed."
 
 
 def _field(error: CompactError) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -13,7 +14,8 @@ import pytest
 from compact.chat import Chats
 from compact.errors import StoreError
 from compact.server.studio import listing
-from support.studio import RuleModel, chunks, new_session, reply_text, said, studio
+from compact.stores import open_store
+from support.studio import RuleModel, chunks, config, new_session, reply_text, said, studio
 
 
 @pytest.fixture(scope="module")
@@ -256,3 +258,45 @@ def test_new_instructions_are_read_though_the_store_failed_at_first(
             assert client.get(f"/api/sessions/{session}").status_code == 503
         said(client, session, "and now")
     assert model.prompts[-1][0]["content"] == "Answer in Latin."
+
+
+def test_a_session_whose_name_has_a_slash_is_opened_changed_and_deleted(tmp_path: Path) -> None:
+    """The terminal and the library give sessions any name."""
+    with open_store(f"sqlite:///{tmp_path}/studio.db") as store:
+        model = RuleModel()
+        list(Chats(config(), store, lambda _: model).open("team/7").send("the lamp is lit"))
+    with studio(tmp_path) as client:
+        [listed] = client.get("/api/sessions").json()["sessions"]
+        path = f"/api/sessions/{quote(listed['id'], safe='')}"
+        assert client.get(path).json()["id"] == "team/7"
+        assert client.get(f"{path}/messages").json()["total"] == 2
+        assert client.patch(path, json={"title": "Lamps"}).json()["title"] == "Lamps"
+        assert said(client, "team/7", "and now?")[-1]["finishReason"] == "stop"
+        assert client.get("/api/sessions/team/7").status_code == 404
+        assert client.delete(path).status_code == 204
+        assert client.get(path).json()["detail"] == "There is no session 'team/7'."
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b"\xff\xfe", "JSON decode error. Nothing was changed."),
+        (b"[" * 100_000, "The body cannot be read as JSON. Nothing was changed."),
+        (b'{"preset": "zzz"}', "(got 'zzz'). Nothing was changed."),
+        (b'{"policy": {"trigger_pct": 9}}', "(got 9). Nothing was changed."),
+    ],
+)
+def test_a_request_that_is_not_valid_says_that_nothing_was_changed(
+    client: httpx2.Client, body: bytes, detail: str
+) -> None:
+    headers = {"content-type": "application/json"}
+    refused = client.patch(f"/api/sessions/{new_session(client)}", content=body, headers=headers)
+    assert refused.status_code in (400, 422) and refused.json()["detail"].endswith(detail)
+
+
+def test_an_address_without_anything_and_a_wrong_method_say_so(client: httpx2.Client) -> None:
+    lost = client.get("/api/no-such-thing").json()
+    assert lost["detail"] == "There is nothing at this address; /api/openapi.json lists what there is."
+    wrong = client.put(f"/api/sessions/{new_session(client)}", json={})
+    assert wrong.status_code == 405
+    assert wrong.json()["detail"].startswith("PUT is not possible here. Nothing was changed;")

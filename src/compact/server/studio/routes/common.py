@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 from fastapi import Depends, Path, Request
+from pydantic import AfterValidator
 
 from compact.server.studio import schemas
 from compact.server.studio.studio import Studio
@@ -25,8 +28,23 @@ async def workspace_of(request: Request) -> Workspace:
 
 TheStudio = Annotated[Studio, Depends(studio_of)]
 Here = Annotated[Workspace, Depends(workspace_of)]
+_SLASH = "\ue02f"
+"""Stands for a slash in a name until the path is divided: a private character, which nobody types."""
+
+
+def path_with_names(raw: bytes) -> str:
+    """A path as it was sent, decoded, with the slashes in its names still hidden."""
+    return unquote(re.sub("%2f", _SLASH, raw.decode("latin-1"), flags=re.IGNORECASE))
+
+
+def whole_name(part: str) -> str:
+    return part.replace(_SLASH, "/")
+
+
 SessionId = Annotated[
-    str, Path(max_length=200, description="The session.", examples=["20261115-231100-1f2e3d4c"])
+    str,
+    Path(max_length=200, description="The session.", examples=["20261115-231100-1f2e3d4c"]),
+    AfterValidator(whole_name),
 ]
 Position = Annotated[int, Path(ge=0, le=10_000_000, description="Of a message, from 0.")]
 Step = Annotated[int, Path(ge=0, le=1_000_000, description="The number of a compaction.")]

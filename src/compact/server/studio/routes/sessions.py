@@ -6,14 +6,15 @@ import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
+from pydantic import AfterValidator
 
 from compact.ports import Space
 from compact.server.http.problems import Problem
 from compact.server.studio import listing, schemas
-from compact.server.studio.routes.common import Here, SessionId, TheStudio, problems
+from compact.server.studio.routes.common import Here, SessionId, TheStudio, problems, whole_name
 
 router = APIRouter(tags=["sessions"])
-SpaceName = Annotated[str, Path(min_length=1, max_length=200)]
+SpaceName = Annotated[str, Path(min_length=1, max_length=200), AfterValidator(whole_name)]
 
 
 @router.get("/api/spaces", responses=problems())
