@@ -28,7 +28,7 @@ from compact.summarizers.api import refuse_template
 from compact.summarizers.chain import EMBEDDED, summarizer_for
 from compact.summarizers.extractive import ExtractiveSummarizer
 from compact.summarizers.fallback import WithEmbedded
-from compact.summarizers.templates import check_strategy
+from compact.summarizers.templates import check_strategy, prefix_instructions_for
 from compact.tracing.archived import ArchivedEvents, EventLog
 from compact.tracing.logged import LoggedFailures
 from compact.tracing.stored import KeepsEvents, StoredEvents
@@ -143,10 +143,9 @@ def assemble(
         sizes=sizes,
         store=shared.store,
         events=shared.events,
-        prompt_for=prompt_for,
         enabled=config.enabled,
         strip_meta=config.strip_meta,
-        cached_prompts=_cached_prompts(config, clients or shared.summarizer),
+        cached_prompts=_cached_prompts(config, clients or shared.summarizer, sizes),
         format=by_name(format) if isinstance(format, str) else format and register(format),
         provider=provider_of(config.model),
         embedded_fallback=embedded_fallback,
@@ -177,9 +176,8 @@ def _summarizer(
         prose = summarizer_for(given, counter, config.summarizer.timeout or _OWN_SECONDS)
     if config.policy.rest is Rest.SUMMARIZE and (prose is None or isinstance(prose, ExtractiveSummarizer)):
         refuse_template(config.policy.strategy, "policy.strategy")
-    if given is None or config.policy.survival_floor > 0.0:
-        return _composed(config, prose, counter, shared.redactor)
-    return prose
+    adds = given is None or config.policy.survival_floor > 0.0
+    return _composed(config, prose, counter, shared.redactor, adds=adds)
 
 
 def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]) -> list[AnyExporter]:
@@ -213,12 +211,6 @@ def exporters_for(config: CompactConfig, redactor: Redactor, environ: Mapping[st
         capture = environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "").lower() == "true"
         exporters.append(OtelExporter(settings.otlp_endpoint, capture_content=capture))
     return exporters
-
-
-def prompt_for(request: SummaryRequest) -> str:
-    from compact.summarizers.templates import instructions_for
-
-    return instructions_for(request)
 
 
 def redactor_for(config: CompactConfig) -> Redactor:
@@ -257,13 +249,16 @@ def archive_for(config: CompactConfig, redactor: Redactor) -> Archive:
     return QueuedArchive(archive, settings.spool)
 
 
-def _composed(config: CompactConfig, prose: Any, counter: TokenCounter, redactor: Redactor) -> Any:
-    """The evidence added to the prose; None leaves both to the embedded summarizer."""
+def _composed(
+    config: CompactConfig, prose: Any, counter: TokenCounter, redactor: Redactor, *, adds: bool = True
+) -> Any:
+    """The prose checked, and the evidence added to it; None leaves both to the embedded summarizer."""
     from compact.summarizers.compose import Composer
 
     return Composer(
         prose,
         counter,
+        adds=adds,
         min_chars=config.policy.summary_min_chars,
         is_secret=redactor.is_secret if redactor.enabled else None,
     )
@@ -354,12 +349,19 @@ def missing_key(settings: SummarizerSettings, preset: str, environ: Mapping[str,
     return variable if variable and not environ.get(variable) else None
 
 
-def _cached_prompts(config: CompactConfig, asked: Any) -> tuple[str, int] | None:
-    """Format and window of a summarizer that can be asked on the prompt that its provider has cached."""
+def _cached_prompts(config: CompactConfig, asked: Any, sizes: SizeCache) -> tuple[str, int, int] | None:
+    """Of a summarizer that can be asked on the prompt that its provider has cached: its format, its window,
+    and the tokens that its instructions take.
+    """
     first = asked[0] if isinstance(asked, list | tuple) and asked else asked
     if not getattr(first, "reuse_prefix", False):
         return None
-    return first.prefix_format, limits_for(first.model, config.models).window
+    policy = config.policy
+    requests = (
+        SummaryRequest((), "", policy.summary_max_tokens, strategy) for strategy in (policy.strategy, "brief")
+    )
+    instructions = max(sizes.of_text(prefix_instructions_for(request)) for request in requests)
+    return first.prefix_format, limits_for(first.model, config.models).window, instructions
 
 
 def vendor_of(settings: SummarizerSettings, preset: str, environ: Mapping[str, str]) -> str:

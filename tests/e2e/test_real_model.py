@@ -6,6 +6,8 @@ stopped at its first full stop, which ends every answer in the regular way.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from compact.errors import SummaryRefused
@@ -73,7 +75,7 @@ def test_input_beyond_the_window_is_told_as_such(local_model: LocalChatModel) ->
         assert "400" in str(caught.value)
 
 
-def test_the_cached_prefix_is_reused(local_model: LocalChatModel) -> None:
+def test_the_cached_prefix_is_reused(local_model: LocalChatModel, tmp_path: Path) -> None:
     """The conversation as last sent, then the request for a summary behind it: the first part is cached."""
     prefix = [
         {"role": "system", "content": "You keep the lighthouse of Ramsund and answer in one sentence."},
@@ -82,8 +84,9 @@ def test_the_cached_prefix_is_reused(local_model: LocalChatModel) -> None:
     warm_up = openai(local_model, extra={"stop": ["."], "messages": prefix})
     assert warm_up.summarize(REQUEST).text
 
-    short = "Say in one sentence where the work stands."
-    request = asking(*lighthouse(), strategy="brief", prompt=short, max_tokens=120, prefix_messages=prefix)
+    short = tmp_path / "short.md"
+    short.write_text("Say in one sentence where the work stands.", encoding="utf-8")
+    request = asking(*lighthouse(), strategy=str(short), max_tokens=120, prefix_messages=prefix)
     summary = openai(local_model, reuse_prefix=True).summarize(request)
     assert summary.usage is not None
     assert summary.usage.cache_read > 80, "the prefix came out of the cache"

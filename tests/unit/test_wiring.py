@@ -17,6 +17,7 @@ from compact.errors import ConfigError
 from compact.model.event import EventName
 from compact.tracing.stream import Immediate
 from compact.wiring import archive_for, redactor_for, wire
+from support.raw import pairs
 
 ANTHROPIC = {"ANTHROPIC_API_KEY": "not-a-key"}
 OPENAI = {"OPENAI_API_KEY": "not-a-key"}
@@ -112,3 +113,34 @@ def test_a_list_of_summarizers_is_a_chain_of_them() -> None:
     assert "Chain(" in writer
     assert writer.index("gpt-4o-mini") < writer.index("claude-own") < writer.index("ExtractiveSummarizer")
     assert prose_writer(CompactConfig(summarizer=["extractive", "extractive"]), {}) == "Composer(None)"
+
+
+@pytest.mark.parametrize("survival_floor", [0.0, 0.8])
+@pytest.mark.parametrize("chained", [True, False])
+def test_every_summarizer_s_text_is_checked(survival_floor: float, chained: bool) -> None:
+    refusing = "I'm sorry, but I can't help with that."
+    thinking = "<think>What was it?</think>The mill was repaired, and the miller agreed to open on Sunday."
+    for said, kept in ((refusing, ""), (thinking, "The mill was repaired")):
+        config = CompactConfig(
+            max_context_tokens=5_000,
+            counter="chars4",
+            archive={"adapter": "none"},
+            policy={"survival_floor": survival_floor},
+        )
+        own = [lambda request: said] if chained else lambda request: said  # noqa: B023
+        with CompactManager(config, summarizer=own) as manager:
+            manager.prepare("s", pairs(50, tokens=60))
+            (record,) = manager.records("s")
+        assert kept in record.summary
+        assert "sorry" not in record.summary and "What was it?" not in record.summary
+
+
+def test_a_floor_of_zero_adds_nothing_to_the_text() -> None:
+    said = "The mill was repaired, and the miller agreed to open on Sunday."
+    policy = {"survival_floor": 0.0}
+    config = CompactConfig(
+        max_context_tokens=5_000, counter="chars4", archive={"adapter": "none"}, policy=policy
+    )
+    with CompactManager(config, summarizer=lambda request: said) as manager:
+        manager.prepare("s", pairs(50, tokens=60))
+        assert manager.records("s")[0].summary == said

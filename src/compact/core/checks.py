@@ -72,17 +72,17 @@ def check_summary(
     request: SummaryRequest,
     count: Callable[[str], int],
     *,
+    instructions: str = "",
     min_chars: int = 1,
-    replaced_tokens: int | None = None,
 ) -> str:
     """The cleaned text, or SummaryRefused with a `RefusalReason`.
 
-    `count` counts tokens; `replaced_tokens` is the size of what the summary replaces. Citations of messages
-    that do not exist are dropped, not rejected.
+    `count` counts tokens; `instructions` are what the model was given, with their examples. Citations of
+    messages that do not exist are dropped, not rejected.
     """
     cleaned = clean_summary(look_at_most(_without_thoughts(text[:_READ_CHARS]), request.max_tokens))
     _refuse_what_is_no_summary(cleaned, had_text=bool(text.strip()))
-    if _repeats_example(cleaned, request):
+    if _repeats_example(cleaned, instructions):
         raise _refused(
             RefusalReason.EMPTY, "it repeats the example of the prompt and says nothing about the session"
         )
@@ -94,7 +94,9 @@ def check_summary(
     cleaned = drop_false_citations(cleaned, citable).strip()
     if len(cleaned) < min_chars:
         raise _refused(RefusalReason.TOO_SHORT, f"it has {len(cleaned)} characters, {min_chars} are required")
-    _refuse_size(count(cleaned), request.max_tokens, replaced_tokens)
+    if (tokens := count(cleaned)) > request.max_tokens:
+        problem = f"it has {tokens:,} tokens, {request.max_tokens:,} are allowed"
+        raise _refused(RefusalReason.TOO_LONG, problem)
     if is_other_language(cleaned, _spoken(request)):
         raise _refused(RefusalReason.OTHER_LANGUAGE, "it is in another language than the conversation")
     look_up = LookUp(partial(_said, request))
@@ -146,20 +148,10 @@ def _hardly_a_letter(text: str) -> bool:
     return sum(map(str.isalnum, text)) < seen * _LEAST_LETTERS
 
 
-def _refuse_size(tokens: int, allowed: int, replaced: int | None) -> None:
-    if tokens > allowed:
-        raise _refused(RefusalReason.TOO_LONG, f"it has {tokens:,} tokens, {allowed:,} are allowed")
-    if replaced is not None and tokens >= replaced:
-        raise _refused(
-            RefusalReason.NOT_SMALLER, f"its {tokens:,} tokens would replace no more than {replaced:,}"
-        )
-
-
-def _repeats_example(text: str, request: SummaryRequest) -> bool:
+def _repeats_example(text: str, instructions: str) -> bool:
     """Small models return the few-shot example; half of the lines in common is no accident."""
     lines = _content_lines(text)
-    template, _, _ = request.prompt.partition("\n<transcript>\n")
-    repeated = set(lines).intersection(_content_lines(template)) if lines else ()
+    repeated = set(lines).intersection(_content_lines(instructions)) if lines else ()
     return bool(repeated) and 2 * len(repeated) >= len(lines)
 
 

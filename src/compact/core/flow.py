@@ -219,9 +219,8 @@ def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) 
         previous_evidence=job.ledger,
         focus=job.note,
     )
-    request = replace(request, prompt=job.prompt_for(request))
     sent = job.sent
-    if sent is None or job.sizes.of_text(request.prompt) + allowance > sent.room:
+    if sent is None or job.sizes.of_text(job.note) + allowance > sent.room:
         return request
     return replace(request, prefix_messages=sent.messages, prefix_tools=sent.tools, prefix_system=sent.system)
 

@@ -59,7 +59,7 @@ class SentPrompt:
     tools: Sequence[Any] | None
     system: Any
     room: int
-    """Tokens, as we count them, that the model's window has left after it."""
+    """Tokens, as we count them, that the model's window has left after it and the instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,6 @@ class Job:
     ledger: Sequence[Evidence] = ()
     """Units of all records up to the base."""
     note: str = ""
-    prompt_for: Callable[[SummaryRequest], str] = lambda request: ""
     sent: SentPrompt | None = None
     first_position: int = 0
     """From here on every original is available; before it, only those that a record kept."""

@@ -93,13 +93,15 @@ def encode_view(history: History, messages: Sequence[Any], head: int) -> list[An
     return out
 
 
-def sent_prompt(now: Situation, format: str, window: int) -> SentPrompt | None:
+def sent_prompt(now: Situation, format: str, window: int, instructions: int) -> SentPrompt | None:
     """What would be sent uncompacted, for a summarizer with this format and window on the provider's cache.
 
-    It begins with what was sent last, byte for byte. None if it does not fit there.
+    It begins with what was sent last, byte for byte. None if it does not fit there, followed by instructions
+    of this many tokens.
     """
     history, limits = now.history, now.limits
-    room = int(window / limits.scale) - limits.fixed - history.view.total - _PREFIX_SLACK
+    taken = limits.fixed + history.view.total + instructions + _PREFIX_SLACK
+    room = int(window / limits.scale) - taken
     tools = stripped_tools(now.tools)
     if history.format.name != format or room <= 0 or now.moved or isinstance(tools, Mapping):
         return None

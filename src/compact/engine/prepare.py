@@ -39,7 +39,6 @@ from compact.model.outcome import (
 )
 from compact.model.plan import Mode, Plan
 from compact.model.policy import Policy
-from compact.model.summary import SummaryRequest
 from compact.model.value import entity
 from compact.ports import Format, Store
 from compact.tracing.stream import EventStream
@@ -69,12 +68,11 @@ class Engine:
         sizes: SizeCache,
         store: Store,
         events: EventStream,
-        prompt_for: Callable[[SummaryRequest], str],
         enabled: bool = True,
         format: Format | None = None,
         provider: str = "",
         strip_meta: bool = False,
-        cached_prompts: tuple[str, int] | None = None,
+        cached_prompts: tuple[str, int, int] | None = None,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
         busy_wait: float = 2.0,
@@ -91,10 +89,9 @@ class Engine:
         self.reader = Reader(store, sizes, self.planner, format, provider, starts_over)
         self.ledgers = Ledgers(store)
         self.reporter = Reporter(events, model, self.planner)
-        self._prompt_for = prompt_for
         self._output = Output(strip_meta)
         self._cached_prompts = cached_prompts
-        """Format and window of a summarizer that can be called on the provider's cache."""
+        """Format, window and size of the instructions of a summarizer on the provider's cache."""
         self.clock = clock
         self.new_id = new_id
         self._busy_wait = busy_wait
@@ -220,7 +217,6 @@ class Engine:
             revision=session.records.revision,
             undone_version=session.records.undone_version,
             note=now.call.note,
-            prompt_for=self._prompt_for,
             sent=sent_prompt(now, *self._cached_prompts) if self._cached_prompts is not None else None,
             first_position=originals.first,
             archived=session.records.archived(originals),

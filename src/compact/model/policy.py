@@ -140,7 +140,8 @@ class Policy(BaseModel):
     )
     survival_floor: Share = Field(
         default=0.80,
-        description="Above 0, Compact adds the user's words and what a model's summary left out.",
+        description="For a summarizer of your own: above 0, Compact adds the user's words and what its text "
+        "left out; at 0, the text is only checked. The number itself is not compared with anything.",
     )
 
     if not TYPE_CHECKING:

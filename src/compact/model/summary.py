@@ -68,10 +68,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """The public part of a summary request; a plain callable gets exactly this."""
+    """What a summarizer gets. `prefix_*` is for those on the conversation's own provider."""
 
     messages: Sequence[Message]
     prompt: str
+    """For a plain callable, the finished text: instructions and transcript. Empty elsewhere: summarizers that
+    call a model fill the template of `strategy` themselves."""
     max_tokens: int
     strategy: str
     previous_summary: str | None = None

@@ -6,7 +6,7 @@ import asyncio
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from compact.calling import run_sync
@@ -161,8 +161,11 @@ class ModelSummarizer(ABC):
         return None
 
     def _cold_texts(self, request: SummaryRequest) -> tuple[str, str]:
-        text = input_for(request)
-        return instructions_for(request), self._redact(text) if self._redact else text
+        if self._redact is None:
+            return instructions_for(request), input_for(request)
+        # The note of a manual compaction is in the instructions.
+        noted = replace(request, focus=self._redact(request.focus))
+        return instructions_for(noted), self._redact(input_for(request))
 
     def _sampling(self, request: SummaryRequest) -> tuple[int, float]:
         seed = request.seed if self._seed is None else self._seed

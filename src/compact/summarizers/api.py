@@ -99,6 +99,10 @@ def _summarize(
     format: str | None,
     on_skipped: Callable[[str, str], None] | None,
 ) -> Summary:
+    if strategy not in EMBEDDED_STRATEGIES:
+        load_template(strategy)
+        if summarizer is None:
+            refuse_template(strategy)
     given = list(messages)
     decoded: list[Message] = given
     if not all(isinstance(message, Message) for message in given):
@@ -108,7 +112,7 @@ def _summarize(
     lead = said.index(True) if True in said else 0
     request = SummaryRequest(
         messages=tuple(compress(decoded, said)),
-        prompt=_prompt(strategy, embedded=summarizer is None),
+        prompt="",
         max_tokens=max_tokens,
         strategy=strategy,
         previous_summary=previous.text if previous is not None else None,
@@ -146,15 +150,6 @@ def _shown(message: Message) -> str:
 
 def _evidence(previous: Summary | None) -> tuple[Evidence, ...]:
     return previous.evidence if previous is not None else ()
-
-
-def _prompt(strategy: str, *, embedded: bool) -> str:
-    if strategy in EMBEDDED_STRATEGIES:
-        return ""
-    template = load_template(strategy)
-    if embedded:
-        refuse_template(strategy)
-    return template.text
 
 
 def refuse_template(strategy: str, path: str = "strategy") -> None:

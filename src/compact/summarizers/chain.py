@@ -5,58 +5,39 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from compact.core.checks import check_summary
 from compact.errors import ConfigError, SummarizerError, SummaryRefused
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 from compact.models._http import hide_keys
 from compact.ports import Summarizer, TokenCounter
-from compact.summarizers._running import as_summary, summarize_async
 from compact.summarizers.callable import as_summarizer
 from compact.summarizers.extractive import ExtractiveSummarizer
 
 EMBEDDED = "extractive"
-_MENDED_BY_THE_LADDER = frozenset({RefusalReason.TOO_LONG, RefusalReason.REFUSAL})
+CHANGES_THE_REQUEST = frozenset({RefusalReason.TOO_LONG, RefusalReason.REFUSAL})
+"""The flow follows these with a changed request: half the length, or `brief`."""
 Failure = SummarizerError | SummaryRefused
 
 
 class Chain:
-    """Tries one after the other until one returns a summary that passes the checks.
+    """Tries one after the other until one gives a summary.
 
-    A link is anything that can be a summarizer: an object or a plain callable. An exception or a rejected
-    summary leads to the next link. `on_failure(link, error)` is called for each failure, and the request's
-    own `on_skipped` for each link that another follows. If none returns a summary, the last error is raised
-    (or before it, one that a changed request may fix), with the others as its notes.
+    A link is anything that can be a summarizer: an object or a plain callable. The request's `on_skipped` is
+    called for each link that another follows. If none gives a summary, the last error is raised (or before
+    it, one that a changed request may fix), with the others as its notes.
     """
 
     renders_prompt = True
 
-    def __init__(
-        self,
-        summarizers: Sequence[Any],
-        on_failure: Callable[[Any, Exception], None] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> None:
+    def __init__(self, summarizers: Sequence[Any]) -> None:
         if not summarizers:
             raise ConfigError("A chain needs at least one summarizer.", "summarizer")
-        self._given = tuple(summarizers)
-        self.links: tuple[Summarizer, ...] = tuple(as_summarizer(link, timeout) for link in self._given)
-        self._on_failure = on_failure
+        self.links: tuple[Summarizer, ...] = tuple(map(as_summarizer, summarizers))
 
     def __repr__(self) -> str:
         return f"Chain({list(self.links)!r})"
 
-    def summarize(self, request: SummaryRequest) -> Summary:
-        return self.first(request, lambda link, asked: _checked(link.summarize(asked), asked))
-
-    async def asummarize(self, request: SummaryRequest) -> Summary:
-        async def ask(link: Summarizer, asked: SummaryRequest) -> Summary:
-            return _checked(await summarize_async(link, asked), asked)
-
-        return await self.afirst(request, ask)
-
     def first(self, request: SummaryRequest, ask: Callable[[Summarizer, SummaryRequest], Summary]) -> Summary:
-        """What `ask` returns for the first link for which it raises nothing."""
+        """What `ask` returns for the first link for which it raises nothing; `ask` also checks the answer."""
         failures: list[Exception] = []
         for number, link in enumerate(self.links):
             try:
@@ -82,14 +63,12 @@ class Chain:
         self, number: int, error: Exception, request: SummaryRequest, failures: list[Exception]
     ) -> None:
         failures.append(error)
-        if self._on_failure is not None:
-            self._on_failure(self._given[number], error)
         if request.on_skipped is not None and number + 1 < len(self.links):
             reason = error.reason if isinstance(error, SummaryRefused) else type(error).__name__
             request.on_skipped(reason, f"{_name(self.links[number])} was skipped. {_explained(error)}")
 
     def _counted(self, failures: list[Exception]) -> Exception:
-        mendable = [error for error in failures if getattr(error, "reason", "") in _MENDED_BY_THE_LADDER]
+        mendable = [error for error in failures if getattr(error, "reason", "") in CHANGES_THE_REQUEST]
         counts = (mendable or failures)[-1]
         if len(failures) == 1:
             return counts
@@ -103,7 +82,7 @@ class Chain:
         return raised
 
 
-def summarizer_for(value: Any, counter: TokenCounter, timeout: float | None = None) -> Summarizer:
+def summarizer_for(value: Any, counter: TokenCounter, timeout: float | None = None) -> Summarizer | Chain:
     """A user's own summarizer: an object, a callable, or a list of them that may include "extractive"."""
     if not isinstance(value, list | tuple):
         return (
@@ -127,10 +106,3 @@ def _explained(error: Exception) -> str:
         return str(error)
     said = hide_keys(" ".join(str(error).split()))[:300]
     return f"{type(error).__name__}{f': {said}' if said else ''}"
-
-
-def _checked(answer: Summary | str, request: SummaryRequest) -> Summary:
-    """The answer, if it is a summary; its length is checked where tokens are counted."""
-    summary = as_summary(answer, request)
-    check_summary(summary.text, request, lambda text: 0)
-    return summary

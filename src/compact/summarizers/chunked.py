@@ -173,7 +173,7 @@ class Chunked:
                 summary = await summarize_async(self.inner, part)
             progress.step()
             # A refusal in the middle must not be merged as if it were content.
-            return check_summary(summary.text, part, self._count)
+            return check_summary(summary.text, part, self._count, instructions=instructions_for(part))
 
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -1,4 +1,4 @@
-"""Combine prose and evidence: a model's prose, then the user's words and what the prose left out."""
+"""Check prose and combine it with evidence: a model's prose, the user's words, what the prose left out."""
 
 from __future__ import annotations
 
@@ -16,39 +16,43 @@ from compact.evidence.survival import counted, survival
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
 from compact.ports import Summarizer, TokenCounter
 from compact.summarizers._running import as_summary, summarize_async
-from compact.summarizers.chain import Chain
+from compact.summarizers.chain import CHANGES_THE_REQUEST, Chain
 from compact.summarizers.extractive import ExtractiveSummarizer, Material, fitted, kept_units
 from compact.summarizers.extractive.strategies import BESIDE
+from compact.summarizers.templates import instructions_for
 
 _CHARS_PER_TOKEN = 3.4
 _AROUND = 14
 """Characters of bullet, quotes and citation around a saying."""
 _LEFT_OUT_SHARE = 0.15
 """Share of the room for conclusions and values that the prose may leave out."""
+_MOST_WORDS_SHARE = 0.7
+"""The prose gets the rest, however much the user wrote."""
 
 
 class Composer:
     """Gets the prose, checks it, and adds the user's words and what it left out.
 
-    Without `prose`, or if a chain reaches it, the embedded summarizer writes everything. The result fits
-    `request.max_tokens`: the words get what they need, at most `evidence_share`; prose that takes more than
-    the rest is cut at the end of a section.
+    Every summary of a session comes from here. Without `prose`, or if a chain reaches it, the embedded
+    summarizer writes everything. The result fits `request.max_tokens`: the words get what they need, up to a
+    share; prose that takes more than the rest is cut at the end of a section. Without `adds`, the prose is
+    only checked, and gets all of it.
     """
 
     renders_prompt = True
 
     def __init__(
         self,
-        prose: Summarizer | None,
+        prose: Summarizer | Chain | None,
         counter: TokenCounter,
         *,
-        evidence_share: float = 0.7,
+        adds: bool = True,
         min_chars: int = 1,
         is_secret: Callable[[str], bool] | None = None,
     ) -> None:
         self._prose = prose
         self._counter = counter
-        self._share = evidence_share
+        self._adds = adds
         self._min_chars = min_chars
         self._is_secret = is_secret
         self._embedded = ExtractiveSummarizer(counter, is_secret=is_secret)
@@ -66,8 +70,7 @@ class Composer:
     def _by(self, link: Summarizer, request: SummaryRequest) -> Summary:
         if isinstance(link, ExtractiveSummarizer):
             return self._long_enough(self._embedded.summarize(request))
-        material = Material(request, self._is_secret)
-        asked = self._prose_request(request, material)
+        material, asked = self._divided(request)
         try:
             return self._compose(request, asked, material, as_summary(link.summarize(asked), asked))
         except SummaryRefused as refused:
@@ -77,31 +80,40 @@ class Composer:
     async def _aby(self, link: Summarizer, request: SummaryRequest) -> Summary:
         if isinstance(link, ExtractiveSummarizer):
             return self._by(link, request)
-        material = Material(request, self._is_secret)
-        asked = self._prose_request(request, material)
+        material, asked = self._divided(request)
         try:
             return self._compose(request, asked, material, await summarize_async(link, asked))
         except SummaryRefused as refused:
             asked = _cold(asked, refused)
         return self._compose(request, asked, material, await summarize_async(link, asked))
 
-    def _prose_request(self, request: SummaryRequest, material: Material) -> SummaryRequest:
-        """The request for the prose, without the room that the words need."""
+    def _divided(self, request: SummaryRequest) -> tuple[Material | None, SummaryRequest]:
+        """What can be added, and the request for the prose, without the room that the words need."""
+        if not self._adds:
+            return None, request
+        material = Material(request, self._is_secret)
         own = (unit for unit in material.ledger if unit.kind in WORDS and unit.context != SHOWN)
         words = sum(len(unit.value) + len(unit.context) + _AROUND for unit in own) / _CHARS_PER_TOKEN
         wanted = int(words + _LEFT_OUT_SHARE * request.max_tokens)
-        reserved = min(wanted, int(request.max_tokens * self._share))
-        return replace(request, max_tokens=max(1, request.max_tokens - reserved))
+        reserved = min(wanted, int(request.max_tokens * _MOST_WORDS_SHARE))
+        return material, replace(request, max_tokens=max(1, request.max_tokens - reserved))
 
     def _compose(
-        self, request: SummaryRequest, asked: SummaryRequest, material: Material, answer: Summary
+        self, request: SummaryRequest, asked: SummaryRequest, material: Material | None, answer: Summary
     ) -> Summary:
         count = self._counter.count
-        checked = check_summary(answer.text, request, lambda text: 0, min_chars=self._min_chars)
+        checked = check_summary(
+            answer.text,
+            request,
+            lambda text: 0,  # What is too long is cut.
+            instructions=instructions_for(asked),
+            min_chars=self._min_chars,
+        )
         prose = cut_to(checked, asked.max_tokens, count) or cut_to(checked, request.max_tokens, count)
         if not prose:
-            size = count(checked)
-            raise _too_long(size, asked.max_tokens)
+            raise _too_long(count(checked), asked.max_tokens)
+        if material is None:
+            return replace(answer, text=prose, tokens=count(prose), strategy=request.strategy)
         left = request.max_tokens - count(prose)
         made, _ = fitted(material, BESIDE, left, count, request.focus, before=prose)
         prose, doubted = _set_apart(prose, answer.untrusted)
@@ -151,10 +163,6 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, CITED.sub("", text)))
 
 
-_NOT_OF_THE_PREFIX = frozenset({RefusalReason.REFUSAL, RefusalReason.TOO_LONG})
-"""These have their own fallback steps."""
-
-
 def _too_long(size: int, allowed: int) -> SummaryRefused:
     reason = RefusalReason.TOO_LONG.value
     return SummaryRefused(
@@ -166,6 +174,6 @@ def _too_long(size: int, allowed: int) -> SummaryRefused:
 
 def _cold(asked: SummaryRequest, refused: SummaryRefused) -> SummaryRequest:
     """The request to send after an answer on the cached prefix failed; raises if there was none."""
-    if asked.prefix_messages is None or refused.reason in _NOT_OF_THE_PREFIX:
+    if asked.prefix_messages is None or refused.reason in CHANGES_THE_REQUEST:
         raise refused
     return asked.without_prefix()

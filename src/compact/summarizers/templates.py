@@ -77,15 +77,12 @@ def render_prompt(template: Template, request: SummaryRequest) -> str:
     """The instructions for this request.
 
     If a template has no {rules} of its own, the rules that treat the transcript as data and tool output as
-    untrusted come first. Text that was already rendered is returned unchanged.
+    untrusted come first.
     """
-    rules = _read(_RULES).strip()
-    text = template.text
-    if "{rules}" not in text and rules.splitlines()[0] not in text:
-        text = "{rules}\n\n" + text
+    text = template.text if "{rules}" in template.text else "{rules}\n\n" + template.text
     focus = " ".join(neutralize(request.focus).split())
     values = {
-        "{rules}": rules,
+        "{rules}": _read(_RULES).strip(),
         "{max_tokens}": str(request.max_tokens),
         "{max_words}": str(max(1, int(request.max_tokens * _WORDS_PER_TOKEN))),
         "{focus}": f"- Above all keep this in view, the user asked for it: {focus}" if focus else "",
@@ -96,11 +93,12 @@ def render_prompt(template: Template, request: SummaryRequest) -> str:
 
 
 def instructions_for(request: SummaryRequest) -> str:
-    """The request's own prompt, or the packaged template of its strategy."""
-    template = (
-        Template(request.strategy, request.prompt) if request.prompt else load_template(request.strategy)
-    )
-    return render_prompt(template, request)
+    """The template of the request's strategy, filled.
+
+    Only who sends it fills it: on the way there, the limit is lowered to what is left for the prose, or to
+    the size of a piece.
+    """
+    return render_prompt(load_template(request.strategy), request)
 
 
 def prefix_instructions_for(request: SummaryRequest) -> str:

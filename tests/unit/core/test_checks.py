@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,11 +25,11 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def check(text: str, request: SummaryRequest | None = None, **options: int) -> str:
+def check(text: str, request: SummaryRequest | None = None, **options: Any) -> str:
     return check_summary(text, request or asking(*lighthouse()), words, **options)
 
 
-def refusal(text: str, request: SummaryRequest | None = None, **options: int) -> str:
+def refusal(text: str, request: SummaryRequest | None = None, **options: Any) -> str:
     with pytest.raises(SummaryRefused) as caught:
         check(text, request, **options)
     assert "Nothing was changed" in str(caught.value)
@@ -36,7 +37,7 @@ def refusal(text: str, request: SummaryRequest | None = None, **options: int) ->
 
 
 def test_a_good_summary_passes_as_it_is() -> None:
-    assert check(GOOD, min_chars=200, replaced_tokens=100) == GOOD
+    assert check(GOOD, min_chars=200) == GOOD
 
 
 @pytest.mark.parametrize("text", ["", "   \n\t"])
@@ -222,23 +223,11 @@ def test_longer_than_allowed() -> None:
     assert check("word " * 20, request)
 
 
-def test_not_smaller_than_what_it_replaces() -> None:
-    assert refusal(GOOD, replaced_tokens=words(GOOD)) == RefusalReason.NOT_SMALLER
-    assert check(GOOD, replaced_tokens=words(GOOD) + 1)
-
-
 def test_the_example_of_the_prompt_is_no_summary() -> None:
     template = load_template("task_state").text
     example = template.split("Example 1, answer:\n")[1].split("\n\nExample 2")[0]
-    assert refusal(example, asking(*lighthouse(), prompt=template)) == RefusalReason.EMPTY
-    assert check(GOOD, asking(*lighthouse(), prompt=template)) == GOOD
-
-
-def test_lines_of_the_transcript_are_no_example() -> None:
-    """A prompt that was completed with its transcript must not make an extract look like a copy."""
-    text = "Please repair the lamp schedule of the lighthouse."
-    prompt = f"Summarize.\n<transcript>\n{text}\n</transcript>"
-    assert check(text, asking(*lighthouse(), prompt=prompt)) == text
+    assert refusal(example, instructions=template) == RefusalReason.EMPTY
+    assert check(GOOD, instructions=template) == GOOD
 
 
 ENGLISH = (

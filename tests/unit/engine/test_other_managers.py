@@ -93,7 +93,7 @@ def test_a_summary_that_another_session_undid_is_not_used_here() -> None:
 
 def test_a_canceled_call_gives_its_lease_back_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
-    lease, released, rendering, go_on = store.lease, list[str](), threading.Event(), threading.Event()
+    lease, released, starting, go_on = store.lease, list[str](), threading.Event(), threading.Event()
 
     @contextmanager
     def watched(session_id: str, seconds: float) -> Iterator[bool]:
@@ -103,18 +103,18 @@ def test_a_canceled_call_gives_its_lease_back_off_the_event_loop(monkeypatch: py
 
     monkeypatch.setattr(store, "lease", watched)
     slow = manager(store)
-    prompt_for = slow._engine._prompt_for
+    clock = slow._engine.clock
 
-    def held_up(request: SummaryRequest) -> str:
-        rendering.set()
+    def held_up() -> float:
+        starting.set()
         go_on.wait(30)
-        return prompt_for(request)
+        return clock()
 
-    monkeypatch.setattr(slow._engine, "_prompt_for", held_up)
+    monkeypatch.setattr(slow._engine, "clock", held_up)
 
     async def cancel() -> None:
         task = asyncio.ensure_future(slow.aprepare("s", long(30)))
-        while not rendering.is_set():
+        while not starting.is_set():
             await asyncio.sleep(0.001)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

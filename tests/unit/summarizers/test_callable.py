@@ -12,8 +12,11 @@ from compact.errors import ConfigError, SummarizerError, SummaryRefused
 from compact.model.summary import Summary, SummaryRequest
 from compact.summarizers.callable import CallableSummarizer, as_summarizer
 from compact.summarizers.openai import OpenAISummarizer
+from compact.summarizers.templates import input_for, instructions_for
 from support.conversations import asking, lighthouse
+from support.wire_servers import OpenAIWire, serving
 
+WIRE = OpenAIWire()
 REQUEST = asking(*lighthouse(), strategy="brief")
 
 
@@ -43,6 +46,21 @@ def test_a_function_may_change_the_request_and_hand_it_on() -> None:
 
     expected = f"7 My own words. {len(REQUEST.messages)}"
     assert CallableSummarizer(mine).summarize(REQUEST).text == expected
+
+
+def test_one_of_ours_fills_the_template_of_a_request_that_is_handed_on() -> None:
+    """Not the finished prompt again: rules and transcript are sent once, with the limit of that request."""
+    with serving(WIRE.answer("The lamp schedule is in the right zone now.")) as server:
+        ours = OpenAISummarizer("tiny", server.url, retries=0)
+
+        def mine(request: SummaryRequest) -> Summary:
+            assert request.prompt
+            return ours.summarize(replace(request, max_tokens=90))
+
+        CallableSummarizer(mine).summarize(REQUEST)
+    system, transcript = (message["content"] for message in server.received[0].body["messages"])
+    assert system == instructions_for(replace(REQUEST, max_tokens=90))
+    assert transcript == input_for(REQUEST)
 
 
 async def test_coroutine_functions_work_from_both_sides() -> None:

@@ -9,7 +9,7 @@ from compact.counters.chars4 import CharsCounter
 from compact.errors import ConfigError, SummarizerError, SummaryRefused
 from compact.model.event import EventName
 from compact.model.summary import Summary, SummaryRequest
-from compact.summarizers.chain import Chain, summarizer_for
+from compact.summarizers.chain import Chain
 from compact.summarizers.compose import Composer
 from support.conversations import asking, lighthouse
 
@@ -19,6 +19,10 @@ GOOD = "The lamp schedule was repaired: the zone is Europe/Oslo now. The check s
 
 def good(request: SummaryRequest) -> str:
     return GOOD
+
+
+def composed(*links: object, adds: bool = False) -> Composer:
+    return Composer(Chain(links), CharsCounter(), adds=adds)
 
 
 class Scripted:
@@ -34,13 +38,13 @@ class Scripted:
 
 
 def test_the_first_that_answers_wins() -> None:
-    failures: list[tuple[object, Exception]] = []
+    skipped: list[str] = []
+    request = replace(REQUEST, on_skipped=lambda reason, message: skipped.append(reason))
     down, refusing = Scripted(SummarizerError("down")), Scripted(SummaryRefused("refusal", "no"))
-    good, unused = Scripted("short"), Scripted("never")
-    chain = Chain([down, refusing, good, unused], on_failure=lambda who, why: failures.append((who, why)))
+    good, unused = Scripted(GOOD), Scripted("never")
 
-    assert chain.summarize(REQUEST).text == "short"
-    assert failures == [(down, down.answer), (refusing, refusing.answer)]
+    assert composed(down, refusing, good, unused).summarize(request).text == GOOD
+    assert skipped == ["SummarizerError", "refusal"]
     assert [down.asked, refusing.asked, good.asked, unused.asked] == [1, 1, 1, 0]
 
 
@@ -52,13 +56,13 @@ async def test_asynchronously() -> None:
         def summarize(self, request: SummaryRequest) -> str:
             raise AssertionError("asummarize is there")
 
-    assert (await Chain([Async(), Scripted("short")]).asummarize(REQUEST)).text == "short"
+    assert (await composed(Async(), Scripted(GOOD)).asummarize(REQUEST)).text == GOOD
 
 
 async def test_when_all_fail_the_last_error_counts_and_names_the_others() -> None:
     for ask in (lambda chain: chain.summarize(REQUEST), lambda chain: chain.asummarize(REQUEST)):
-        chain = Chain(
-            [Scripted(SummarizerError("first is down")), Scripted(SummaryRefused("too-long", "long"))]
+        chain = composed(
+            Scripted(SummarizerError("first is down")), Scripted(SummaryRefused("too-long", "long"))
         )
         with pytest.raises(SummaryRefused) as caught:
             await ask(chain)
@@ -75,13 +79,13 @@ async def test_whatever_a_link_raises_leads_to_the_next_and_is_told() -> None:
 
     for ask in (lambda chain: chain.summarize(request), lambda chain: chain.asummarize(request)):
         told.clear()
-        chain = Chain([Ours(ZeroDivisionError("at the mill")), lambda request: 1 / 0, lambda request: GOOD])
+        chain = composed(Ours(ZeroDivisionError("at the mill")), lambda request: 1 / 0, good)
         answer = ask(chain)
         assert (answer if isinstance(answer, Summary) else await answer).text == GOOD
         assert [reason for reason, _ in told] == ["ZeroDivisionError", "SummarizerError"]
         assert "was skipped. ZeroDivisionError: at the mill" in told[0][1]
         with pytest.raises(SummarizerError, match="at the mill"):
-            Chain([lambda request: "", Ours(ZeroDivisionError("at the mill"))]).summarize(request)
+            composed(lambda request: "", Ours(ZeroDivisionError("at the mill"))).summarize(request)
 
 
 @pytest.mark.parametrize(
@@ -95,19 +99,17 @@ async def test_whatever_a_link_raises_leads_to_the_next_and_is_told() -> None:
     ],
 )
 def test_what_the_checks_refuse_leads_to_the_next(answer: str, reason: str) -> None:
-    for asked in (Chain([lambda request: answer, lambda request: GOOD]), [lambda request: answer, good]):
+    for adds in (True, False):
         told: list[str] = []
         request = replace(REQUEST, on_skipped=lambda reason, message: told.append(reason))  # noqa: B023
-        composer = Composer(summarizer_for(asked, CharsCounter()), CharsCounter())
-        assert GOOD in composer.summarize(request).text
+        assert GOOD in composed(lambda request: answer, good, adds=adds).summarize(request).text
         assert told == [reason]
 
 
 def test_too_long_leads_to_the_next_and_counts_where_all_fail() -> None:
     long = "the lamp went on late again and again, " * 400  # nowhere to cut it at
-    composer = Composer(Chain([lambda request: long, good]), CharsCounter())
-    assert GOOD in composer.summarize(REQUEST).text
-    both = Composer(Chain([lambda request: long, Scripted(SummarizerError("down"))]), CharsCounter())
+    assert GOOD in composed(lambda request: long, good, adds=True).summarize(REQUEST).text
+    both = composed(lambda request: long, Scripted(SummarizerError("down")), adds=True)
     with pytest.raises(SummaryRefused) as caught:
         both.summarize(REQUEST)
     assert caught.value.reason == "too-long", "what the ladder can mend counts before a server that is down"
@@ -126,7 +128,7 @@ def test_only_the_first_link_is_asked_on_the_cached_prompt() -> None:
         return "" if len(seen) < 3 else GOOD
 
     request = replace(REQUEST, prefix_messages=({"role": "user", "content": "hi"},))
-    assert Chain([link, link, link]).summarize(request).text == GOOD
+    assert composed(link, link, link).summarize(request).text == GOOD
     assert seen == [request.prefix_messages, None, None]
 
 

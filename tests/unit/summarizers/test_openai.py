@@ -222,10 +222,11 @@ def test_without_reuse_the_prefix_is_not_sent() -> None:
 def test_what_leaves_is_redacted() -> None:
     with serving(WIRE.answer(SUMMARY)) as server:
         redact = lambda text: text.replace("LH-204", "<REDACTED>")  # noqa: E731
-        client(server, redact=redact).summarize(asking(*lighthouse(), previous_summary="Site LH-204"))
+        noted = asking(*lighthouse(), previous_summary="Site LH-204", focus="keep LH-204")
+        client(server, redact=redact).summarize(noted)
     sent = str(server.received[0].body)
     assert "LH-204" not in sent
-    assert sent.count("<REDACTED>") == 2
+    assert sent.count("<REDACTED>") == 3
 
 
 def test_lone_surrogates_do_not_stop_a_request() -> None:
