@@ -198,6 +198,7 @@ class Conversation:
 
     def recount(self) -> None:
         """Compactions in force; the store is asked only if there may be another one."""
+        self.log.compacted()
         self.compactions = sum(r.kind in _COMPACTIONS for r in self.log.standing_records())
 
     def catch_up(self, turns_only: bool = False) -> list[Notice]:
@@ -261,7 +262,7 @@ class Conversation:
             self.start = len(self.turns)
             self.notices.window = trimmed()
             self.sizes = []
-            self.refresh()
+            self.reread()
         return record
 
     def compact(self, focus: str = "") -> tuple[Record | None, int]:

@@ -48,10 +48,9 @@ class SessionSettings:
         self._event = thread.settings.get(_NEWEST)
         self.values = {**newest_settings(self._store, thread), **self._unsaved}
 
-    def catch_up(self) -> bool:
+    def catch_up(self, thread: Thread) -> bool:
         """Whether another door has set something in the meantime; picks it up."""
-        thread = self._store.session(self._session_id)
-        if thread is None or thread.settings.get(_NEWEST) == self._event:
+        if thread.settings.get(_NEWEST) == self._event:
             return False
         self.read(thread)
         return True

@@ -23,6 +23,7 @@ from compact.errors import HistoryGone
 from compact.manager import CompactManager
 from compact.model.outcome import ContextUsage
 from compact.model.record import Record, RecordKind, standing
+from compact.ports import Thread
 from compact.wiring import redactor_for
 
 
@@ -51,6 +52,8 @@ class TurnLog:
         self.row = SessionRow(store, session_id, redactor_for(manager.config).text)
         self.remembered = SessionSettings(store, session_id)
         """Settings, pins, the last import: see `settings`."""
+        self._compactions: tuple[int, float | None] = (0, None)
+        """The session's compactions, as far as the engine of this door knows them."""
         self._replaced: list[Turn] = []
         """The turns that the question which was asked last may take the place of."""
         self.came_in = 0
@@ -66,6 +69,7 @@ class TurnLog:
         if thread is None:
             return
         self.remembered.read(thread)
+        self._compactions = _compactions_of(thread)
         self.head = list(self.settings.get("head", []))
         self.turns = with_results(as_turns(list(self.store.originals(self.id))))
         self._cut_left_behind()
@@ -110,9 +114,17 @@ class TurnLog:
         self.draft = draft  # A question that waits there belongs to the other door.
 
     def catch_up_settings(self) -> None:
-        """Read what another door has set in the meantime, such as a pin or a preset."""
+        """Read what another door has set in the meantime, such as a pin or a preset, or has compacted."""
+        thread = self.store.session(self.id)
+        if thread is None:
+            return
+        if _compactions_of(thread) != self._compactions:
+            # Below the trigger the engine would not look: what it knows is enough for a prompt that fits.
+            self._compactions = _compactions_of(thread)
+            self.manager.reload(self.id)
+            self.changed = True
         before, cut = set(self.settings.get("pins", ())), self.settings.get("cut")
-        if not self.remembered.catch_up():
+        if not self.remembered.catch_up(thread):
             return
         if self.settings.get("cut") != cut:
             # Saying again what was left behind moves the end of the turns, not of the store's line.
@@ -124,6 +136,12 @@ class TurnLog:
             if position < len(self.turns):
                 self.turns[position] = pinned_turn(self.turns[position], position in pinned)
         self.changed = True
+
+    def compacted(self) -> None:
+        """This door compacted, or undid it: its engine knows."""
+        thread = self.store.session(self.id)
+        if thread is not None:
+            self._compactions = _compactions_of(thread)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -290,6 +308,11 @@ class TurnLog:
             changed = {**self.settings, **settings}
             self.remembered.put(changed)
         self.remembered.values = changed
+
+
+def _compactions_of(thread: Thread) -> tuple[int, float | None]:
+    """Differs after every compaction, and after every undo of one."""
+    return thread.compaction_count, thread.last_compaction_at
 
 
 def _begins_with(turns: Sequence[Turn], first: Sequence[Turn]) -> bool:

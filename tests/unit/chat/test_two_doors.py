@@ -9,10 +9,13 @@ import pytest
 
 from compact.chat import Chats, Conversation
 from compact.chat.turns import is_pinned
+from compact.config import CompactConfig
 from compact.errors import ChatError, NotFound, StoreError
+from compact.manager import CompactManager
 from compact.model.chat import FinishReason, ReplyEnd, ReplyPiece
 from compact.model.event import EventName
 from compact.stores.memory import MemoryStore
+from support.scripted_model import ScriptedModel
 
 MakeChats = Callable[..., Chats]
 
@@ -304,3 +307,36 @@ def test_what_another_door_says_while_a_message_is_asked_again_stays(
         assert now[-1] == "again" and len(now) >= 6
     else:
         assert now[2:4] == ["question 1", "reply 1"] and len(now) == 6
+
+
+def test_a_compaction_and_its_undo_at_another_door_hold_for_the_next_message(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    """Below the trigger too, where nothing else would make this door read it."""
+    here = ScriptedModel(replies(3))
+    one = make_chats(replies(10), **options).open("s")
+    for number in range(10):
+        list(one.send(f"question {number} " + "about the roof of the cottage by the lake " * 10))
+    other = make_chats(model=here, **options).open("s")
+    list(other.send("before"))
+    assert one.catch_up() and one.compact()[0] is not None
+    list(other.send("compacted"))
+    assert len(here.prompts[1]) < len(here.prompts[0])
+    assert (other.compactions, one.undo() is not None) == (1, True)
+    list(other.send("undone"))
+    assert len(here.prompts[2]) == len(here.prompts[0]) + 4
+    assert other.compactions == 0
+
+
+def test_a_doors_own_compactions_are_not_read_again(
+    make_chats: MakeChats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = CompactConfig(
+        counter="chars4", archive={"adapter": "none"}, max_context_tokens=2_000, preset="chat"
+    )
+    chats = make_chats([f"reply {number} " + "and so on " * 20 for number in range(40)], small)
+    conversation, read = chats.open("s"), []
+    monkeypatch.setattr(CompactManager, "reload", lambda _, session_id: read.append(session_id))
+    for number in range(40):
+        list(conversation.send(f"question {number} " + "about this " * 20))
+    assert conversation.compactions > 2 and read == []
