@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from compact.core.view import START, links
-from compact.engine.caller_list import container_copy, objects_of, same
+from compact.engine.caller_list import Remembered, container_copy, objects_of, same
 from compact.engine.history import History
 from compact.engine.prompt_view import PromptView
 from compact.engine.record_matcher import RecordMatcher
@@ -124,7 +124,6 @@ class Session:
     def history_for(self, messages: list[Any], named: Format | None, thorough: bool) -> tuple[History, Head]:
         """The known history that this list continues, brought up to it; a new one if there is none."""
         history, head = self._known(messages, named, thorough)
-        remembered = None
         if history is not None and self._is_undone(history, len(messages) - len(head.source)):
             # Undone since: find out again what the list represents.
             self._histories = []
@@ -136,32 +135,42 @@ class Session:
             head = self.prompt.read_anew(messages, self._format)
             history = self._new(self._format, possible)
         known, base = len(head.source) + len(history.caller.copies), history.base
-        if self._histories and history not in self._histories:
-            before = self._histories[0]
-            # A list that came back is mostly known; one that was cut or edited has little to be decoded.
-            if (
-                before.possible == history.possible
-                and len(messages) - known > len(before.caller.copies) // 16
-            ):
-                remembered = before.caller.remembered()
         # Another history of this session may have been compacted since.
         history.catch_up(len(self.records.learned))
         if known < len(messages) or history not in self._histories:
-            # One that fails on the way is left out: the next call brings the same messages again.
-            place = self._histories.index(history) if history in self._histories else None
-            self._histories = [other for other in self._histories if other is not history]
-            history.extend(messages[known:], known, remembered)
+            self._extend(history, messages[known:], known)
             if self._is_outdated(history, base):
                 self._histories = []
                 return self.history_for(messages, named, True)
             if history.base is not None:
                 # Another session's summary is not a system prompt here either.
                 self.prompt.exclude(history.base)
-            # Looking changes no order: a history that was only looked at comes last.
-            place = min(len(self._histories), _HISTORIES_KEPT - 1) if place is None else place
-            self._histories.insert(place, history)
-            del self._histories[_HISTORIES_KEPT:]
         return history, head
+
+    def _extend(self, history: History, fresh: Sequence[Any], first_index: int) -> None:
+        """Add new messages, and keep the history.
+
+        One that fails on the way is left out: the next call brings the same messages again.
+        """
+        is_known = history in self._histories
+        # Looking changes no order: a history that was only looked at comes last.
+        last = min(len(self._histories), _HISTORIES_KEPT - 1)
+        place = self._histories.index(history) if is_known else last
+        remembered = None if is_known else self._decoded_before(history, len(fresh))
+        self._histories = [other for other in self._histories if other is not history]
+        history.extend(fresh, first_index, remembered)
+        self._histories.insert(place, history)
+        del self._histories[_HISTORIES_KEPT:]
+
+    def _decoded_before(self, history: History, fresh: int) -> Remembered | None:
+        """What the newest history decoded, by the identity of the caller's objects.
+
+        A list that was returned is mostly known from there; one that was cut or edited has little to decode.
+        """
+        before = self._histories[0] if self._histories else None
+        if before is None or before.possible != history.possible or fresh <= len(before.caller.copies) // 16:
+            return None
+        return before.caller.remembered()
 
     def _is_undone(self, history: History, count: int) -> bool:
         """Whether what this list of `count` messages begins with is no longer in force.
