@@ -1,4 +1,7 @@
-"""Check whether a sentence drops the "never" or "not" of the sentence it came from."""
+"""Check whether a sentence drops the "never" or "not" of the sentence it came from.
+
+In a language without a word list any word may be the "not", so there a sentence must keep all of them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from compact.core.listed import is_listed
 from compact.core.seeming import plain
 from compact.core.support import CITED, content_pieces, is_unspaced
 from compact.evidence.reading import sentences
@@ -30,6 +34,12 @@ class Claim:
     words: dict[str, int]
     """Each word with its last place."""
     denials: tuple[int, ...]
+    listed: bool = True
+    """Whether its language has a list of negations."""
+
+    @property
+    def may_deny(self) -> bool:
+        return bool(self.denials) or not self.listed
 
 
 def read_claims(texts: Iterable[str]) -> list[Claim]:
@@ -49,9 +59,11 @@ def drops_negation(line: str, sources: Sequence[Claim]) -> bool:
 def _dropped(claim: Claim, sources: Sequence[Claim]) -> bool:
     for at in range(len(sources) - 1, -1, -1):
         source = sources[at]
-        if source.denials and (shared := _shared(claim, source)):
-            if any(not later.denials and _shared(claim, later) for later in sources[at + 1 :]):
+        if source.may_deny and (shared := _shared(claim, source)):
+            if any(not later.may_deny and _shared(claim, later) for later in sources[at + 1 :]):
                 return False
+            if not source.denials:
+                return not source.words.keys() <= claim.words.keys()
             if not claim.denials:
                 return True
             # "Delete it, no matter what" has a "no" too, but after everything that "never delete it" says.
@@ -79,4 +91,4 @@ def _claim(sentence: str) -> Claim:
                 continue
         for piece in content_pieces(plain(token)):
             words[piece[:_STEM]] = place
-    return Claim(words, tuple(denials))
+    return Claim(words, tuple(denials), is_listed(sentence))

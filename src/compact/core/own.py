@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from compact.core.listed import is_listed
 from compact.evidence.reading import Whose, pieces, sentences, take_quotations
 from compact.evidence.remembered import remembered
 from compact.evidence.words import is_about
@@ -73,7 +74,11 @@ def _in_line(line: str) -> Voices:
         lead, *text = _ANNOUNCES.split(sentence, maxsplit=1)
         # Nothing marks the end of announced text, so an order that follows may still be part of it.
         beside = asks and not _ASKS.search(sentence)
-        (unsure if beside or (announced and is_about(lead.split(), "orders")) else own).append(lead)
+        (unsure if beside or (announced and _may_order(lead)) else own).append(lead)
         announced = announced or bool(text)
         unsure += text
     return Voices("\n".join(own), "\n".join(unsure), shown)
+
+
+def _may_order(sentence: str) -> bool:
+    return is_about(sentence.split(), "orders") or not is_listed(sentence)

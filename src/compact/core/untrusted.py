@@ -17,6 +17,7 @@ from enum import Enum
 from compact.core.addresses import addresses_in, command_words, commands_in, parent_addresses
 from compact.core.citations import cited_positions, cited_span
 from compact.core.layers import TAG, SummaryText
+from compact.core.listed import is_listed
 from compact.core.negation import drops_negation, read_claims
 from compact.core.own import voices_in
 from compact.core.quotes import APPROVES, NAMES_USER
@@ -147,7 +148,7 @@ def _unsupported(lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Ma
     found: set[int] = set()
     for number, line in enumerate(lines):
         share = share_spoken(line, spoken)
-        if _orders(line) and share < _SUPPORT:
+        if _may_order(line) and share < _SUPPORT:
             found.add(number)
         if not with_data:
             continue
@@ -266,8 +267,9 @@ def _held_first(said: Sequence[tuple[Voice, str]], marks: set[Mark]) -> set[Mark
     return found
 
 
-def _orders(line: str) -> bool:
-    return is_about(CITED.sub("", line).split(), "orders")
+def _may_order(line: str) -> bool:
+    said = CITED.sub("", line)
+    return is_about(said.split(), "orders") or not (line.startswith("#") or is_listed(said))
 
 
 def _words(shown: str) -> list[str]:
