@@ -33,7 +33,7 @@ from compact.core.layers import (
     summary_messages,
 )
 from compact.core.lint import lint_messages
-from compact.core.plan import pruning_only
+from compact.core.plan import plan_without_summary
 from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
 from compact.core.render import is_empty_failure
 from compact.core.untrusted import split_summary
@@ -87,7 +87,7 @@ def _run(job: Job, plan: Plan) -> Flow:
         if isinstance(answer, Refusal):
             if job.policy.on_summary_failure == "keep" and plan.before <= plan.limits.budget:
                 return Unchanged(Reason.ABORTED)
-            plan = pruning_only(job.items, job.limits, job.policy, job.sizes, plan.reason)
+            plan = plan_without_summary(job.items, job.limits, job.policy, job.sizes, plan.reason)
             if plan.insufficient is not None:
                 return (yield from _insufficient(job, plan))
             if plan.mode is Mode.NONE:

@@ -27,10 +27,7 @@ from compact.core.view import Item, span_handle
 from compact.model.event import Reason
 from compact.model.message import Message
 from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
-from compact.model.policy import Policy, Rest
-
-SMALLEST_SUMMARY = 64
-"""A shorter summary says nothing; then what must go is removed without one."""
+from compact.model.policy import LEAST_SUMMARY, Policy, Rest
 
 _MARKER = marker_message(100_000, span_handle(()))
 """The number of turns it will cover is not known yet, so there is room for any number."""
@@ -41,7 +38,8 @@ def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> L
     room = window - policy.reserve(window)
     ours, budget, trigger = int(window / scale), int(room / scale), _trigger(policy, window, room, scale)
     marks = ((ours, window), (budget, room), (trigger, _trigger(policy, window, room)))
-    return Limits(ours, budget, trigger, fixed, policy.summary_tokens(ours), scale, marks)
+    summary = policy.summary_tokens(ours)
+    return Limits(ours, budget, trigger, fixed, summary, scale, marks, policy.trigger_above)
 
 
 def _trigger(policy: Policy, window: int, room: int, scale: float = 1.0) -> int:
@@ -57,23 +55,25 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
     before = limits.fixed + sum(item.tokens for item in items)
     pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
     # A small prune breaks the cache for little gain: then the unpruned, warm view is summarized.
-    accepted = min(limits.trigger, int(limits.window * policy.prune_accept_pct))
+    accepted = min(limits.below_trigger, int(limits.window * policy.prune_accept_pct))
     enough = pruning.cleared and before - pruning.saved <= accepted and not _must_fold(layout, reason)
     if enough or reason is Reason.END_TURN:
         return _prune_plan(layout, pruning, limits, before, reason)
-    plan_for = partial(_shorten, limits, sizes, reason)
+    plan_for = partial(_summarize_or_drop, limits, sizes, reason)
     return with_short_outputs(layout, limits, sizes, plan_for, partial(_loses_words, policy))
 
 
-def pruning_only(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
+def plan_without_summary(
+    items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason
+) -> Plan:
     """The plan if no summary can be made: clear outputs if that is enough, else drop the span."""
     layout = Layout(items, policy)
     before = limits.fixed + sum(item.tokens for item in items)
     if policy.prune and not _must_fold(layout, reason):
         pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
-        if pruning.cleared and before - pruning.saved <= limits.trigger:
+        if pruning.cleared and not limits.reached(before - pruning.saved):
             return _prune_plan(layout, pruning, limits, before, reason)
-    plan_for = partial(_shorten, limits, sizes, reason, summary_possible=False)
+    plan_for = partial(_summarize_or_drop, limits, sizes, reason, summary_possible=False)
     return with_short_outputs(layout, limits, sizes, plan_for, _drops_unmarked)
 
 
@@ -97,7 +97,7 @@ def _must_fold(layout: Layout, reason: Reason) -> bool:
     return due or reason is Reason.TURNS
 
 
-def _shorten(
+def _summarize_or_drop(
     limits: Limits, sizes: Sizes, reason: Reason, layout: Layout, summary_possible: bool = True
 ) -> Plan:
     """Keep what the counts say, less if it does not fit; the rest is summarized or dropped."""
@@ -143,12 +143,12 @@ def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, rea
     # At the floor a smaller summary is better than none.
     allowance = min(limits.summary, room - _tokens(layout, kept) - around(kept))
     replaced = _not(kept, layout)
-    if allowance < SMALLEST_SUMMARY or not _originals(layout, replaced):
+    if allowance < LEAST_SUMMARY or not _originals(layout, replaced):
         return None
     replaced_tokens = _tokens(layout, replaced)
     # If the earlier summary were halved too, little of it would be left after a few compactions.
     carried = sum(map(sizes.of_message, earlier_summary(layout.items)))
-    least = 256 if reason is Reason.TURNS else SMALLEST_SUMMARY
+    least = 256 if reason is Reason.TURNS else LEAST_SUMMARY
     allowance = min(allowance, max(least, carried + (replaced_tokens - carried) // 2))
     injected = allowance + sizes.frame + around(kept)
     if reason is not Reason.TURNS and replaced_tokens <= injected:
@@ -187,7 +187,7 @@ def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
     A trim costs no model call, so it lowers its counts until the trigger is out of reach again (S1.10).
     """
     inject = partial(_injected, layout, sizes, [_MARKER])
-    kept = _largest_fit(layout, _below_trigger(limits, layout.policy) - limits.fixed, inject)
+    kept = _largest_fit(layout, limits.below_trigger - limits.fixed, inject)
     injected = inject(kept)
     if limits.fixed + _tokens(layout, kept) + injected > limits.budget:
         if before <= limits.budget:
@@ -303,10 +303,6 @@ def _insufficient(
             **({"marks_of_ours": marks} if marks else {}),
         },
     )
-
-
-def _below_trigger(limits: Limits, policy: Policy) -> int:
-    return limits.trigger if policy.trigger_above else limits.trigger - 1
 
 
 def _tokens(layout: Layout, numbers: Sequence[int] | frozenset[int]) -> int:

@@ -19,7 +19,6 @@ class Pruning:
 
     cleared: dict[int, Cleared]
     saves: dict[int, int]
-    outputs: int
     tools: tuple[str, ...]
 
     @property
@@ -27,7 +26,7 @@ class Pruning:
         return sum(self.saves.values())
 
 
-NOTHING = Pruning({}, {}, 0, ())
+NOTHING = Pruning({}, {}, ())
 
 
 def protect_tokens(policy: Policy, window: int) -> int:
@@ -49,7 +48,7 @@ def plan_prune(
     exempt = _exempt_groups(layout)
     cleared: dict[int, Cleared] = {}
     saves: dict[int, int] = {}
-    seen = outputs = 0
+    seen = 0
     names = _tool_names(layout)
     tools: list[str] = []
     for n in range(len(layout.groups) - 1, -1, -1):
@@ -84,9 +83,8 @@ def plan_prune(
                 if tool and tool not in tools:
                     tools.append(tool)
             if ids:
-                outputs += len(ids)
                 cleared[index] = _merged(item, ids, sizes, handles)
-    pruning = Pruning(cleared, saves, outputs, tuple(tools))
+    pruning = Pruning(cleared, saves, tuple(tools))
     enough = cleared and pruning.saved >= minimum_tokens(layout.policy, window)
     return pruning if enough else NOTHING
 

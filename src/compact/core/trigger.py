@@ -45,8 +45,7 @@ def _has_grown(facts: Facts, limits: Limits, policy: Policy) -> bool:
 
 
 def _reason(facts: Facts, limits: Limits, policy: Policy) -> Reason | None:
-    reached = facts.total > limits.trigger if policy.trigger_above else facts.total >= limits.trigger
-    if reached:
+    if limits.reached(facts.total):
         return Reason.OVERFLOW
     if policy.fold_on_turns and facts.finished_turns > live_turns(policy, facts.summary_version):
         return Reason.TURNS

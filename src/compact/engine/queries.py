@@ -59,10 +59,8 @@ def overflow(engine: Engine, call: Call) -> OverflowCheck:
     now = engine.reader.look(call)
     current = now.limits.real(now.total)
     reserve = engine.policy.reserve(engine.window)
-    above = engine.policy.trigger_above
-    reached = now.total > now.limits.trigger if above else now.total >= now.limits.trigger
     return OverflowCheck(
-        is_overflow=reached or now.total > now.limits.budget,
+        is_overflow=now.limits.reached(now.total) or now.total > now.limits.budget,
         current=current,
         available=max(0, engine.window - reserve - current),
         model_limit=engine.window,

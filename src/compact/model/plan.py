@@ -58,6 +58,17 @@ class Limits:
     marks: tuple[tuple[int, int], ...] = ()
     """Window, budget and trigger: ours, and as configured. Converting back and forth would miss them by
     rounding."""
+    trigger_above: bool = False
+    """Whether the trigger is reached only above it, not at it."""
+
+    def reached(self, total: int) -> bool:
+        """Whether a prompt of this size reaches the trigger."""
+        return total > self.below_trigger
+
+    @property
+    def below_trigger(self) -> int:
+        """The largest prompt that does not reach the trigger."""
+        return self.trigger if self.trigger_above else self.trigger - 1
 
     def real(self, tokens: int) -> int:
         """Tokens as the provider counts them, for display."""

@@ -9,10 +9,11 @@ import pytest
 from compact import CompactConfig, CompactManager
 from compact.core.event_data import insufficient_budget
 from compact.core.layers import FIRST_LINE
-from compact.core.plan import SMALLEST_SUMMARY, limits_for, make_plan, pruning_only
+from compact.core.plan import limits_for, make_plan, plan_without_summary
 from compact.model.event import Reason
 from compact.model.message import Message, Role
 from compact.model.plan import Action, Mode, Plan
+from compact.model.policy import LEAST_SUMMARY
 from support.conversations import assistant, message, user
 from support.views import FRAME, SIZES, limits, policy, size, step, summary, turn, turns, view
 
@@ -62,7 +63,7 @@ def test_the_summary_gets_at_most_half_of_what_it_replaces() -> None:
 
 def test_a_summary_that_would_save_nothing_is_not_asked_for() -> None:
     few = planned(turns(7), 8_000, reason=Reason.MANUAL)
-    assert TURN <= SMALLEST_SUMMARY + FRAME
+    assert TURN <= LEAST_SUMMARY + FRAME
     assert few.mode is Mode.NONE and few.reason is Reason.NOTHING_TO_SHRINK
     # Folding on turns is about the number of turns, not about tokens.
     assert planned(turns(7), 8_000, "rolling", reason=Reason.TURNS).mode is Mode.SUMMARIZE
@@ -136,6 +137,18 @@ def test_a_small_prune_is_discarded_for_a_summary() -> None:
     assert tight.mode is Mode.SUMMARIZE and not tight.cleared
 
 
+@pytest.mark.parametrize("above", [True, False])
+def test_a_prune_is_enough_only_if_it_does_not_leave_the_trigger_reached(above: bool) -> None:
+    old = [m for n in range(6) for m in turn(n, *step(n, "x" * 300))]
+    changes = {"trigger_above": above, "prune_accept_pct": 1.0}
+    left = planned([*old, *turns(2)], 2_000, "agent", **changes).after
+    filled = [*old, user("y" * (1_600 - left - size(user("")))), *turns(2)]
+    plan = planned(filled, 2_000, "agent", **changes)
+    assert plan.after == 1_600 if above else plan.mode is Mode.SUMMARIZE
+    made = plan_without_summary(view(filled), plan.limits, policy("agent", **changes), SIZES, plan.reason)
+    assert made.mode is (Mode.PRUNE if above else Mode.DISCARD)
+
+
 def test_at_the_end_of_a_turn_there_is_a_prune_or_nothing() -> None:
     messages = [m for n in range(9) for m in turn(n, *step(n, "x" * 300))]
     assert planned(messages, 3_000, "agent", reason=Reason.END_TURN).mode is Mode.PRUNE
@@ -160,7 +173,7 @@ def test_what_the_steps_save_and_put_in_is_what_the_plan_saves() -> None:
         planned(busy, 3_000, "agent", prune_accept_pct=0.8),
         planned(busy, 1_500, "agent"),
         planned([assistant("an answer first"), *busy], 1_500, "window"),
-        pruning_only(
+        plan_without_summary(
             view([summary(), *busy]), limits(900), policy(hard_cap_buffer=0), SIZES, Reason.OVERFLOW
         ),
     ]
@@ -204,7 +217,7 @@ def test_where_turns_are_due_clearing_outputs_is_not_enough(reason: Reason) -> N
 def test_without_a_summary_the_earlier_one_is_counted() -> None:
     messages = [summary("S" * 300), *turns(30)]
     numbers = policy(hard_cap_buffer=0)
-    plan = pruning_only(view(messages), limits(700), numbers, SIZES, Reason.OVERFLOW)
+    plan = plan_without_summary(view(messages), limits(700), numbers, SIZES, Reason.OVERFLOW)
     assert plan.mode is Mode.DISCARD and plan.summary_tokens == 0
     assert plan.after >= 300 + 12 * TURN // 2 - 1
 

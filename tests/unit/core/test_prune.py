@@ -41,12 +41,12 @@ def test_the_straddling_output_is_cleared() -> None:
     # Protect is 300 of 1,000: the newest output of 200 stays, the second straddles.
     found = prune(old(4))
     assert [entry.call_ids for _, entry in sorted(found.cleared.items())] == [("c1",), ("c2",), ("c3",)]
-    assert found.outputs == 3 and found.saved == 3 * (200 - PLACEHOLDER) and found.tools == ("read",)
+    assert found.saved == 3 * (200 - PLACEHOLDER) and found.tools == ("read",)
 
 
 def test_all_or_nothing() -> None:
     worth = 3 * (200 - PLACEHOLDER)
-    assert prune(old(4), prune_minimum=worth, prune_minimum_pct=1.0).outputs == 3
+    assert prune(old(4), prune_minimum=worth, prune_minimum_pct=1.0).saved == worth
     assert prune(old(4), prune_minimum=worth + 1, prune_minimum_pct=1.0) is NOTHING
 
 
@@ -95,4 +95,4 @@ def test_images_in_an_output_go_with_it() -> None:
 @pytest.mark.parametrize("steps", [1, 4, 5, 8])
 def test_the_newest_steps_of_the_last_turns_are_exempt(steps: int) -> None:
     messages = [user("the task"), *[m for n in range(steps) for m in step(n, "x" * 400)]]
-    assert prune(messages, prune_protect=0).outputs == max(0, steps - 4)
+    assert len(prune(messages, prune_protect=0).cleared) == max(0, steps - 4)

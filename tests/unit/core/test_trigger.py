@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from compact.core.plan import limits_for
@@ -64,8 +66,12 @@ def test_a_prompt_that_fills_the_budget_still_fits() -> None:
 def test_at_or_strictly_above() -> None:
     assert decide(facts(850), LIMITS, policy()) == (True, Reason.OVERFLOW)
     assert decide(facts(849), LIMITS, policy()) == (False, Reason.BELOW_TRIGGER)
-    assert decide(facts(850), LIMITS, policy(trigger_above=True)) == (False, Reason.BELOW_TRIGGER)
-    assert decide(facts(851), LIMITS, policy(trigger_above=True)) == (True, Reason.OVERFLOW)
+    above = replace(LIMITS, trigger_above=True)
+    assert decide(facts(850), above, policy()) == (False, Reason.BELOW_TRIGGER)
+    assert decide(facts(851), above, policy()) == (True, Reason.OVERFLOW)
+    assert (above.below_trigger, LIMITS.below_trigger) == (850, 849)
+    numbers = policy(trigger_above=True)
+    assert limits_for(numbers, 1_000, fixed=0).trigger_above
 
 
 def test_after_a_compaction_the_next_needs_growth() -> None:
