@@ -245,6 +245,7 @@ def _cause(error: DBAPIError) -> str:
 
 _ADVICE = {
     ("disk is full", "No space left"): "Free some space and try again",
+    ("disk I/O error",): "Check that the disk works and has room, then try again",
     ("is locked", "lock timeout"): "Another process is writing to it. Try again",
     ("not a database", "malformed"): "Restore it from a backup, or name another database",
     ("unable to open", "readonly"): "Make the file and its folder writable, or name another database",

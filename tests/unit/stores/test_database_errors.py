@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError
 
 from compact.errors import ConfigError, StoreError
 from compact.stores import open_store
@@ -57,6 +58,15 @@ def test_a_full_disk(tmp_path: Path) -> None:
     ):
         store.append("t", 0, talk("word " * 50_000), format="openai-chat")
     assert [message.text for message in store.originals("s")] == ["the lamp is lit"]
+
+
+def test_a_disk_that_does_not_work(tmp_path: Path) -> None:
+    store = SqlStore(f"sqlite:///{tmp_path / 's.db'}")
+    # What SQLite says where no byte more can be written.
+    broken = DBAPIError("INSERT", {}, sqlite3.OperationalError("disk I/O error"))
+    advice = r"Check that the disk works and has room, then try again\.$"
+    with pytest.raises(StoreError, match=advice), store.database.writing():
+        raise broken
 
 
 def test_a_lock_that_somebody_holds(tmp_path: Path) -> None:
