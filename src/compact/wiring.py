@@ -1,4 +1,6 @@
-"""Composition root: settings become objects here, and the environment is read only here."""
+"""Composition root: settings become objects here. Of the library, only this reads the environment, besides
+`CompactConfig.load` if it gets no mapping; front doors read their own.
+"""
 
 from __future__ import annotations
 
@@ -79,18 +81,6 @@ def _warn(events: EventStream, message: str, severity: str = "low") -> None:
 
 Wired = tuple[Engine, Callable[[str], Ports]]
 """The engine, and the ports a session's flow runs on."""
-
-
-def wire(
-    config: CompactConfig,
-    summarizer: Any,
-    store: Store | None,
-    archive: Archive | None,
-    exporters: Sequence[AnyExporter],
-    format: str | Format | None,
-    environ: Mapping[str, str] | None = None,
-) -> Wired:
-    return assemble(config, share(config, summarizer, store, archive, exporters, environ), format)
 
 
 def share(
@@ -275,13 +265,15 @@ def _prose(config: CompactConfig, clients: Sequence[ModelSummarizer | None], cou
         return None
     from compact.summarizers.chunked import Chunked
 
+    conversation = config.max_context_tokens or limits_for(config.model, config.models).window
+    summary = config.policy.summary_tokens(conversation)
     links: list[Any] = []
     for client in clients:
         if client is None:
             links.append(EMBEDDED)
             continue
         window = limits_for(client.model, config.models).window
-        links.append(Chunked(client, counter, input_limit=window - config.policy.summary_max_tokens))
+        links.append(Chunked(client, counter, input_limit=window - summary))
     return summarizer_for(links, counter) if len(links) > 1 else links[0]
 
 

@@ -17,7 +17,7 @@ from compact.archives.memory import MemoryArchive
 from compact.cli import main
 from compact.model.event import EventName
 from compact.testing.scripted import CollectingExporter
-from compact.wiring import wire
+from compact.wiring import assemble, share
 from support.chat_server import chat_server
 from support.raw import LONG_ENOUGH, Raw, anthropic_step, pairs, step, tool, user, words
 from support.wire_servers import AnthropicWire, Behavior, OpenAIWire, Server, hang, serving
@@ -220,7 +220,7 @@ def test_by_itself_only_where_the_conversation_goes_anyway(
     summarizer: dict[str, str], environ: dict[str, str], reuses: bool
 ) -> None:
     config = CompactConfig(model="gpt-4o", summarizer=summarizer)
-    engine, _ = wire(config, None, None, MemoryArchive(), (), None, environ)
+    engine, _ = assemble(config, share(config, None, None, MemoryArchive(), (), environ))
     assert (engine._cached_prompts is not None) is reuses
 
 

@@ -31,6 +31,8 @@ def result(call_id: str, text: str, **fields: Any) -> Message:
 
 def asking(*messages: Message, **fields: Any) -> SummaryRequest:
     settings: dict[str, Any] = {"prompt": "", "max_tokens": 400, "strategy": "task_state"} | fields
+    first = settings.pop("first_position", 0)
+    settings.setdefault("positions", range(first, first + len(messages)))
     return SummaryRequest(messages=messages, **settings)
 
 

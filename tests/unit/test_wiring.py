@@ -16,7 +16,7 @@ from compact.archives.s3 import S3Archive
 from compact.errors import ConfigError
 from compact.model.event import EventName
 from compact.tracing.stream import Immediate
-from compact.wiring import archive_for, redactor_for, wire
+from compact.wiring import archive_for, assemble, redactor_for, share
 from support.raw import pairs
 
 ANTHROPIC = {"ANTHROPIC_API_KEY": "not-a-key"}
@@ -25,7 +25,7 @@ OPENAI = {"OPENAI_API_KEY": "not-a-key"}
 
 def prose_writer(config: CompactConfig, environ: dict[str, str]) -> str:
     """Who would be asked for a summary, as it names itself."""
-    _, ports = wire(config, None, None, NoArchive(), (), None, environ)
+    _, ports = assemble(config, share(config, None, None, NoArchive(), (), environ))
     return repr(ports("s").summarizer)
 
 
@@ -144,3 +144,14 @@ def test_a_floor_of_zero_adds_nothing_to_the_text() -> None:
     with CompactManager(config, summarizer=lambda request: said) as manager:
         manager.prepare("s", pairs(50, tokens=60))
         assert manager.records("s")[0].summary == said
+
+
+def test_a_small_model_summarizes_a_small_window_under_the_default_policy() -> None:
+    """Its own window has to hold the summaries of this conversation, not the longest of any."""
+    settings = {"name": "openai", "model": "small", "base_url": "http://127.0.0.1:9/v1"}
+    models = {"small": {"window": 8_192}}
+    assert "input_limit=6992" in prose_writer(
+        CompactConfig(max_context_tokens=8_000, summarizer=settings, models=models), {}
+    )
+    with pytest.raises(ConfigError, match="small leaves 192 tokens"):
+        prose_writer(CompactConfig(max_context_tokens=128_000, summarizer=settings, models=models), {})

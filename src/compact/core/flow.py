@@ -214,7 +214,6 @@ def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) 
         max_tokens=allowance,
         strategy=strategy,
         previous_summary=previous,
-        first_position=span[0].position or 0 if span else 0,
         positions=tuple(item.position or 0 for item in span),
         previous_evidence=job.ledger,
         focus=job.note,

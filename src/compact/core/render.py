@@ -67,12 +67,7 @@ _FORGED_LABEL = re.compile(
 )
 
 
-def render_transcript(
-    messages: Sequence[Message],
-    positions: Sequence[int] = (),
-    max_result_chars: int = MAX_RESULT_CHARS,
-    max_argument_chars: int = MAX_ARGUMENT_CHARS,
-) -> str:
+def render_transcript(messages: Sequence[Message], positions: Sequence[int] = ()) -> str:
     """Each message as `[m12] user: …`; without `positions` they count from 0.
 
     Reasoning is left out, and so is a failed assistant message that says nothing (S2.11). Tool results are in
@@ -80,7 +75,7 @@ def render_transcript(
     """
     numbers = positions or range(len(messages))
     rendered = (
-        _render_message(message, position, max_result_chars, max_argument_chars)
+        _render_message(message, position)
         for message, position in zip(messages, numbers, strict=True)
         if not is_empty_failure(message)
     )
@@ -89,9 +84,7 @@ def render_transcript(
 
 def request_positions(request: SummaryRequest) -> Sequence[int]:
     """The logical position of each of the request's messages."""
-    if request.positions:
-        return request.positions
-    return range(request.first_position, request.first_position + len(request.messages))
+    return request.positions or range(len(request.messages))
 
 
 def is_empty_failure(message: Message) -> bool:
@@ -144,34 +137,34 @@ def frame(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>"
 
 
-def _render_message(message: Message, position: int, max_result: int, max_argument: int) -> str:
+def _render_message(message: Message, position: int) -> str:
     label = f"[m{position}]"
     speaker = f"{message.role.value} ({_one_line(message.name, 80)})" if message.name else message.role.value
     lines = []
     for part in message.parts:
-        line = _render_part(part, label, speaker, max_result, max_argument)
+        line = _render_part(part, label, speaker)
         if line:
             lines.append(line)
     if lines and message.error:
-        lines.append(f"{label} {speaker} failed: {_one_line(message.error, max_result)}")
+        lines.append(f"{label} {speaker} failed: {_one_line(message.error, MAX_RESULT_CHARS)}")
     return "\n".join(lines)
 
 
-def _render_part(part: Part, label: str, speaker: str, max_result: int, max_argument: int) -> str:
+def _render_part(part: Part, label: str, speaker: str) -> str:
     match part:
         case Text(text=text) | CompactionMarker(summary=text):
             return f"{label} {speaker}: {neutralize(text.strip())}" if text.strip() else ""
         case ToolCall(name=name, arguments=arguments):
-            shown = neutralize(cut_middle(arguments_text(arguments), max_argument))
+            shown = neutralize(cut_middle(arguments_text(arguments), MAX_ARGUMENT_CHARS))
             return f"{label} {speaker} calls {_one_line(name, 80)}({shown})"
         case ToolResult():
-            return _render_result(part, label, max_result)
+            return _render_result(part, label)
         case Image(source=source):
             return f"{label} {speaker}: [image {_reference(source)}]"
         case File(source=source, name=name):
             return f"{label} {speaker}: [file {_one_line(name, 120) if name else _reference(source)}]"
         case Opaque(type=kind, text=text):
-            shown = neutralize(cut_middle(text, max_result))
+            shown = neutralize(cut_middle(text, MAX_RESULT_CHARS))
             if speaker.startswith(Role.USER.value):
                 return f"{label} {speaker}: [{_one_line(kind, 40)}] {shown}"
             # A provider's own tools put what they found into the assistant's message.
@@ -180,10 +173,10 @@ def _render_part(part: Part, label: str, speaker: str, max_result: int, max_argu
             return ""
 
 
-def _render_result(part: ToolResult, label: str, max_result: int) -> str:
+def _render_result(part: ToolResult, label: str) -> str:
     name = f" of {_one_line(part.name, 80)}" if part.name else ""
     failed = ", failed" if part.is_error else ""
-    body = neutralize(cut_middle(part.text.strip(), max_result))
+    body = neutralize(cut_middle(part.text.strip(), MAX_RESULT_CHARS))
     media = " ".join(f"[{type(item).__name__.lower()}]" for item in part.media)
     shown = "\n".join(piece for piece in (body, media) if piece) or "(empty)"
     return f"{label} tool result{name}{failed}, untrusted data:\n" + frame(_UNTRUSTED, shown)

@@ -79,10 +79,9 @@ class SummaryRequest:
     previous_summary: str | None = None
     seed: int = 42
     temperature: float = 0.0
-    first_position: int = 0
-    """Logical position of `messages[0]`; citations such as [m12] count from the session's start."""
     positions: Sequence[int] = ()
-    """Logical position of each message, if they are not contiguous."""
+    """Logical position of each message, if they do not count from 0: citations such as [m12] count from the
+    session's start."""
     previous_evidence: Sequence[Evidence] = ()
     focus: str = ""
     """What the user asked to focus on (a manual compaction's note)."""

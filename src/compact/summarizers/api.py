@@ -20,9 +20,7 @@ from compact.summarizers.extractive import ExtractiveSummarizer
 from compact.summarizers.extractive.strategies import STRATEGIES
 from compact.summarizers.templates import load_template
 
-EMBEDDED_STRATEGIES = frozenset({*STRATEGIES, "brief"})
-
-
+EMBEDDED_STRATEGIES = frozenset(STRATEGIES)
 _MOST_CHARS_PER_TOKEN = 8
 """A source with more characters than the room can hold need not be counted."""
 _LEAST_TOKENS = 60

@@ -32,6 +32,8 @@ from compact.summarizers._running import summarize_async
 from compact.summarizers.templates import input_for, instructions_for
 
 _MOST_ROUNDS = 8
+_AT_ONCE = 2
+"""Pieces that are summarized at the same time."""
 _SMALLEST_LIMIT = 256
 _SHORTEST_TEXT = 40
 _SLACK = 64
@@ -62,31 +64,24 @@ class Chunked:
 
     Pieces end at legal cut points, so a tool call stays with its results. Nothing is left out, least of all
     the newest messages: a group that is too large on its own is shortened in its middle. If `inner` still
-    finds a piece too long, the limit is halved and the work starts over. `on_progress(done, total)`, or the
-    request's own, counts pieces and the merge.
+    finds a piece too long, the limit is halved and the work starts over. The request's `on_progress` counts
+    pieces and the merge.
     """
 
     renders_prompt = True
 
-    def __init__(
-        self,
-        inner: Summarizer,
-        counter: TokenCounter,
-        input_limit: int,
-        concurrency: int = 2,
-        on_progress: Callable[[int, int], None] | None = None,
-    ) -> None:
+    def __init__(self, inner: Summarizer, counter: TokenCounter, input_limit: int) -> None:
         if input_limit < _SMALLEST_LIMIT:
+            model = getattr(inner, "model", inner)
             raise ConfigError(
-                f"input_limit must be at least {_SMALLEST_LIMIT} tokens.", "summarizer.input_limit"
+                f"The window of the summarizer's model {model} leaves {input_limit:,} tokens for its input; "
+                f"at least {_SMALLEST_LIMIT} are needed. Set the window under models, or lower "
+                "policy.summary_max_tokens.",
+                "models",
             )
-        if concurrency < 1:
-            raise ConfigError("concurrency must be at least 1.", "summarizer.concurrency")
         self.inner = inner
         self._counter = counter
         self._limit = input_limit
-        self._concurrency = concurrency
-        self._on_progress = on_progress
 
     def __repr__(self) -> str:
         return f"Chunked({self.inner!r}, input_limit={self._limit})"
@@ -111,7 +106,7 @@ class Chunked:
                     raise
 
     async def _reduce(self, request: SummaryRequest, limit: int) -> Summary:
-        progress = _Progress(self._on_progress or request.on_progress)
+        progress = _Progress(request.on_progress)
         for _ in range(_MOST_ROUNDS):
             if self._size(request) <= limit:
                 summary = await summarize_async(self.inner, request)
@@ -165,7 +160,7 @@ class Chunked:
         self, request: SummaryRequest, pieces: Sequence[_Piece], progress: _Progress
     ) -> list[str]:
         progress.total += len(pieces)
-        gate = asyncio.Semaphore(self._concurrency)
+        gate = asyncio.Semaphore(_AT_ONCE)
 
         async def one(piece: _Piece) -> str:
             part = replace(request, messages=piece.messages, positions=piece.positions)

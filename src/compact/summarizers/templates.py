@@ -9,13 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from compact.core.render import (
-    MAX_RESULT_CHARS,
-    frame,
-    neutralize,
-    render_transcript,
-    request_positions,
-)
+from compact.core.render import frame, neutralize, render_transcript, request_positions
 from compact.errors import ConfigError
 from compact.model.summary import SummaryRequest
 
@@ -106,10 +100,9 @@ def prefix_instructions_for(request: SummaryRequest) -> str:
     return _read("_prefix").strip().replace("{instructions}", instructions_for(request))
 
 
-def input_for(request: SummaryRequest, max_result_chars: int = MAX_RESULT_CHARS) -> str:
+def input_for(request: SummaryRequest) -> str:
     """What to summarize, framed as data: the earlier summary and the transcript."""
-    transcript = render_transcript(request.messages, request_positions(request), max_result_chars)
-    framed = frame("transcript", transcript)
+    framed = frame("transcript", render_transcript(request.messages, request_positions(request)))
     if request.previous_summary:
         framed = frame("previous-summary", neutralize(request.previous_summary.strip())) + "\n" + framed
     return framed

@@ -64,8 +64,8 @@ def limit_for(request: SummaryRequest, room: int) -> int:
 
 def test_what_fits_is_one_request() -> None:
     inner, progress = Recorder(), []
-    request = asking(*lighthouse())
-    Chunked(inner, Words(), 5_000, on_progress=lambda *step: progress.append(step)).summarize(request)
+    request = asking(*lighthouse(), on_progress=lambda *step: progress.append(step))
+    Chunked(inner, Words(), 5_000).summarize(request)
     assert inner.requests == [request]
     assert progress == []
 
@@ -74,9 +74,10 @@ def test_pieces_fit_and_together_hold_everything_in_order() -> None:
     request = request_for(steps(40))
     limit = limit_for(request, 400)
     inner = Recorder(window=limit)
-    Chunked(inner, Words(), limit, concurrency=1).summarize(request)
+    Chunked(inner, Words(), limit).summarize(request)
 
     pieces = [given for given in inner.requests if not given.messages[0].is_ours]
+    pieces.sort(key=lambda piece: piece.positions[0])
     assert len(pieces) > 3
     assert [m for piece in pieces for m in piece.messages] == list(request.messages)
     assert [p for piece in pieces for p in piece.positions] == list(range(100, 100 + len(request.messages)))
@@ -96,7 +97,7 @@ def test_no_piece_ends_inside_a_tool_group() -> None:
 def test_the_merge_gets_all_pieces_and_the_earlier_summary_once() -> None:
     request = request_for(steps(20), previous_summary="EARLIER: the lamp is old [m3].", focus="relay")
     inner = Recorder()
-    summary = Chunked(inner, Words(), limit_for(request, 500), concurrency=1).summarize(request)
+    summary = Chunked(inner, Words(), limit_for(request, 500)).summarize(request)
 
     *pieces, merge = inner.requests
     assert [piece.previous_summary for piece in pieces] == [None] * len(pieces)
@@ -108,12 +109,11 @@ def test_the_merge_gets_all_pieces_and_the_earlier_summary_once() -> None:
 
 
 def test_many_pieces_take_several_rounds() -> None:
-    request = request_for(steps(150))
+    progress: list[tuple[int, int]] = []
+    request = request_for(steps(150), on_progress=lambda *step: progress.append(step))
     limit = limit_for(request, 300)
-    inner, progress = Recorder(window=limit), []
-    summary = Chunked(inner, Words(), limit, on_progress=lambda *step: progress.append(step)).summarize(
-        request
-    )
+    inner = Recorder(window=limit)
+    summary = Chunked(inner, Words(), limit).summarize(request)
 
     assert "[m401]" in summary.text
     dones, totals = zip(*progress, strict=True)
@@ -182,8 +182,7 @@ def test_a_refused_piece_is_not_merged() -> None:
     assert caught.value.reason == "refusal"
 
 
-@pytest.mark.parametrize("concurrency", [1, 2, 3])
-async def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
+async def test_two_pieces_are_summarized_at_once() -> None:
     class Slow:
         running = most = 0
 
@@ -199,11 +198,10 @@ async def test_concurrency_is_bounded_and_used(concurrency: int) -> None:
             return "Relay 3 is dead."
 
     inner, request = Slow(), request_for(steps(40))
-    await Chunked(inner, Words(), limit_for(request, 300), concurrency).asummarize(request)
-    assert inner.most == concurrency
+    await Chunked(inner, Words(), limit_for(request, 300)).asummarize(request)
+    assert inner.most == 2
 
 
-@pytest.mark.parametrize("settings", [{"input_limit": 10}, {"input_limit": 1_000, "concurrency": 0}])
-def test_settings_that_cannot_work(settings: dict) -> None:
-    with pytest.raises(ConfigError):
-        Chunked(Recorder(), Words(), **settings)
+def test_a_window_that_leaves_no_room_for_input_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"leaves 10 tokens.*policy\.summary_max_tokens"):
+        Chunked(Recorder(), Words(), 10)
