@@ -104,6 +104,13 @@ def test_the_bodys_model_decides_where_models_differ(compact: Compact) -> None:
         assert compact("lint", "--format", "anthropic", stdin=body).code == code
 
 
+def test_a_body_of_plain_messages_is_checked_for_its_models_provider(compact: Compact) -> None:
+    talk = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "On."}]
+    for model, code in (("claude-sonnet-4-5", 1), ("gpt-4o", 0)):
+        body = json.dumps({"model": model, "messages": [*talk, {"role": "user", "content": ""}]})
+        assert compact("lint", stdin=body).code == code
+
+
 def test_the_rules_are_listed(compact: Compact) -> None:
     listed = compact("lint", "--rules")
     assert listed.code == 0 and len(listed.out.splitlines()) > 109

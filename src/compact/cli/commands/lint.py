@@ -22,6 +22,7 @@ from compact.core.lint import (
     lint_messages,
     provider_named,
 )
+from compact.counters.families import provider_of
 from compact.errors import MalformedMessage
 from compact.formats import by_name, decode_all, recognize
 from compact.ports import Format
@@ -31,7 +32,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_input(parser)
     group = parser.add_argument_group("lint")
     group.add_argument(
-        "--provider", choices=("openai", "anthropic"), help="whose rules (default: the format's own provider)"
+        "--provider",
+        choices=("openai", "anthropic"),
+        help="whose rules (default: the format's own provider; if several fit, the model's)",
     )
     group.add_argument(
         "--model", metavar="NAME", help="model to check for, if models differ (default: the body's)"
@@ -81,14 +84,17 @@ def _list_rules(context: Context) -> ExitCode:
 
 def _check(conversation: Conversation, context: Context) -> Result:
     args = context.args
-    format = by_name(args.format) if args.format else recognize(conversation.messages)
+    model = args.model or conversation.model
+    # Plain messages fit several formats; then where they are sent decides.
+    sent_to = args.provider or provider_of(model or "")
+    format = by_name(args.format) if args.format else recognize(conversation.messages, sent_to)
     provider = args.provider or format.provider
     body = conversation.body or {}
     named = provider_named(provider)
     target = Target(
         named,
         format.name if format.provider == named else None,
-        args.model or conversation.model,
+        model,
         conversation.system,
         conversation.tools,
         bool(body.get("previous_response_id") or body.get("conversation")),
