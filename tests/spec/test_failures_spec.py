@@ -92,6 +92,21 @@ def test_what_pruning_only_dropped_stays_recallable_for_whoever_goes_on_with_the
 
 
 @pytest.mark.spec("S4.18")
+def test_even_without_room_for_a_marker_whoever_goes_on_with_the_result_loses_nothing() -> None:
+    desk = Desk("budget", window=2_000, summarizer=Down())
+    rule = {**user("never"), "meta": {"protected": True}}
+    newest = {"role": "user", "content": ""}
+    newest["content"] = "long" * (desk.manager.usage("s", []).budget - desk.tokens([rule, newest]))
+    history = [rule, *pairs(8), newest]
+    out = desk.preflight(history)
+    assert out == [rule, history[-1]]
+    later = [assistant("done"), user("next")]
+    desk.preflight([*out, *later])
+    assert desk.manager.recall("s", history[3]["content"])
+    assert desk.manager.restore("s", 1) == [*history, *later]
+
+
+@pytest.mark.spec("S4.18")
 def test_a_summary_that_is_too_long_is_asked_for_at_half_the_length_twice() -> None:
     desk, out = ladder([TOO_LONG, TOO_LONG, LONG_ENOUGH])
     assert rungs(desk) == [("too-long", "halve"), ("too-long", "halve")]

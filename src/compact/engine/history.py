@@ -142,7 +142,8 @@ class History:
         if self.base is not None and not self.matcher.is_undone(self.base):
             undone = found.get(wanted[-1], ())
             self.base_was_undone = any(record.revokes == self.base.id for record in undone)
-        adopted, record = self.matcher.adopted(found, raws, len(self.caller.messages))
+        start = before if self.state is HistoryState.FULL else b""  # the others already have their record
+        adopted, record = self.matcher.adopted(found, fresh, [start, *raws], len(self.caller.messages))
         self.caller.messages.extend(fresh)
         if record is not None:
             count = len(self.caller.messages) - len(fresh) + adopted

@@ -7,8 +7,9 @@ from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 
 from compact.core.boundaries import is_finished
-from compact.core.view import clear_key, original_id, own_key, undo_key
+from compact.core.view import chain, clear_key, original_id, own_key, undo_key
 from compact.engine.caller_list import Originals
+from compact.model.message import Message
 from compact.model.record import Injected, Kept, Record, RecordKind
 from compact.ports import Store
 
@@ -40,24 +41,27 @@ class RecordMatcher:
         there = [r for r in found.get(key, ()) if self._counts(r) and self._replaces(r, key)]
         return self._newest([record for record in there if fits(record)])
 
-    def adopted(self, found: Found, keys: Sequence[bytes], known: int) -> tuple[int, Record | None]:
+    def adopted(
+        self, found: Found, fresh: Sequence[Message], keys: Sequence[bytes], known: int
+    ) -> tuple[int, Record | None]:
         """The longest prefix of a list that is a record's output, as (how many of the new messages, record).
 
-        `keys` are the chain hashes after each new message, `known` is the number of messages before them.
+        `keys` are the chain hashes before the new messages and after each of them, `known` is the number of
+        messages before them. Those alone may be the output: what follows shows it only now.
         """
-        for count in range(len(keys), 0, -1):
-            key = keys[count - 1]
-            record = self._by_output(found, key) if key in found else None
+        for count in range(len(fresh), -1, -1):
+            key = keys[count]
+            record = self._by_output(found, key, fresh[count:]) if key in found else None
             if record is not None and len(record.entries) == known + count:
                 return count, record
         return 0, None
 
-    def _by_output(self, found: Found, key: bytes) -> Record | None:
-        """The newest record whose output these messages are.
+    def _by_output(self, found: Found, key: bytes, rest: Sequence[Message]) -> Record | None:
+        """The newest record whose output these messages are; `rest` follows them.
 
         An undone one is still recognized if no other matches: its summary is not an original.
         """
-        there = [record for record in found.get(key, ()) if _put(record, key)]
+        there = [record for record in found.get(key, ()) if _put(record, key, rest)]
         best = self._newest([record for record in there if self._counts(record)])
         undone_here = [record for record in there if self.is_undone(record)]
         return best or self._newest(undone_here) or self._newest(there)
@@ -121,6 +125,12 @@ def may_apply(record: Record, originals: Originals) -> bool:
     return is_finished(originals.messages)
 
 
-def _put(record: Record, key: bytes) -> bool:
-    # Kept messages alone may begin any list with equal words; our own messages show that it was returned.
-    return record.output == key and any(not isinstance(entry, Kept) for entry in record.entries)
+def _put(record: Record, key: bytes, rest: Sequence[Message]) -> bool:
+    """Whether a list was returned for this record: the key is that of its first messages."""
+    if record.output != key:
+        return False
+    if any(not isinstance(entry, Kept) for entry in record.entries):
+        return True
+    # Kept messages alone may begin any list with equal words; what came after the replaced ones shows it.
+    tail = record.reached - record.source_length
+    return 0 < tail <= len(rest) and chain(rest[:tail], record.source) == record.reached_key
