@@ -36,10 +36,10 @@ def draw(sentence: str, preset: str, desk: Desk, history: Sequence[Raw], prepare
 
 
 def _result(prepared: Any) -> str:
-    if prepared.was_pruned:
-        return f"{prepared.debug.outputs_cleared} outputs cleared"
     if prepared.was_compacted:
         return f"{prepared.debug.messages_compacted} messages replaced ({prepared.debug.reason})"
+    if prepared.was_pruned:
+        return f"{prepared.debug.outputs_cleared} outputs cleared"
     return f"unchanged ({prepared.debug.reason})"
 
 

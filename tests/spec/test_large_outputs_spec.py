@@ -148,6 +148,28 @@ def test_the_newest_output_is_cut_before_words_are_lost(preset: str, share: floa
     assert prepared.debug.reason == "overflow"
 
 
+@pytest.mark.spec("S2.22")
+@pytest.mark.spec("S2.18", part="events")
+@pytest.mark.parametrize("preset", ["budget", "chat", "agent"])
+def test_a_summary_beside_a_cut_output_is_reported_as_both(preset: str) -> None:
+    config = CompactConfig(
+        preset=preset,
+        counter="chars4",
+        max_context_tokens=WINDOW,
+        archive={"adapter": "none"},
+        summarizer={"name": "extractive"},
+    )
+    manager = CompactManager(config)
+    prepared = manager.prepare("s", with_newest_output(1.2))
+    data = {event.name.value: event.data for event in manager.events}
+    prune, done = data["compaction-prune"], data["compaction-complete"]
+    assert prepared.was_pruned and prepared.was_compacted
+    assert done["wasPruned"] and done["wasSummarized"]
+    assert prepared.debug.outputs_cleared == prune["outputsPruned"] == 1
+    assert prepared.tokens.before - prepared.tokens.after_prune == prune["tokensSaved"] > WINDOW / 2
+    assert prepared.tokens.after_prune > prepared.tokens.after_compact == done["tokensAfter"]
+
+
 @pytest.mark.spec("S5.7")
 @pytest.mark.parametrize("session", ["s", "another"])
 def test_a_cut_newest_output_is_not_compacted_again_after_a_restart(session: str) -> None:

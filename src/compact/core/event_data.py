@@ -92,11 +92,16 @@ def end_event(outcome: Outcome, plan: Plan) -> Emit:
             "tokensBefore": plan.limits.real(plan.before),
             "tokensAfter": plan.limits.real(done.tokens_after if done else plan.before),
             "messagesCompacted": done.record.messages_replaced if done else 0,
-            "wasPruned": bool(done and done.record.kind is not RecordKind.COMPACTION),
+            "wasPruned": bool(done and _pruned(done.record)),
             "wasSummarized": bool(done and done.summary is not None),
             "summary": done.summary.text if done and done.summary else "",
         },
     )
+
+
+def _pruned(record: Record) -> bool:
+    """Whether outputs were cleared or shortened, or messages dropped without a summary."""
+    return record.outputs_cleared > 0 or record.kind is not RecordKind.COMPACTION
 
 
 def created_data(summary: Summary, replaced: Sequence[Item], request: SummaryRequest) -> dict[str, Any]:
@@ -232,7 +237,7 @@ def taken_over_data(
             "tokensBefore": before,
             "tokensAfter": after,
             "messagesCompacted": record.messages_replaced,
-            "wasPruned": not summarized,
+            "wasPruned": _pruned(record),
             "wasSummarized": summarized,
             "summary": record.summary if summarized else "",
         },

@@ -42,7 +42,7 @@ from compact.errors import CompactError
 from compact.model.event import EventName, Fallback, Reason
 from compact.model.message import Message, MessageKind, Role, make
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
-from compact.model.plan import Action, Mode, Plan
+from compact.model.plan import Mode, Plan
 from compact.model.policy import Placement, Rest
 from compact.model.record import Injected, Record
 from compact.model.summary import RefusalReason, Summary, SummaryRequest
@@ -147,9 +147,7 @@ def _commit(job: Job, plan: Plan, summary: Summary | None, items: list[Item], af
             EventName.PRUNE,
             {
                 "outputsPruned": sum(len(cleared.call_ids) for cleared in plan.cleared.values()),
-                "tokensSaved": plan.limits.real(
-                    sum(step.saves for step in plan.steps if step.action is Action.CLEAR)
-                ),
+                "tokensSaved": plan.saved_by_clearing,
                 "prunedTools": list(plan.cleared_tools),
             },
         )

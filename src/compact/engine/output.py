@@ -36,18 +36,21 @@ class Output:
         before, after = now.total, limits.fixed + history.view.total
         if limits.scale != 1.0:
             before, after = limits.real(before), limits.real(after)
-        cleared, replaced, pruned = 0, 0, False
+        cleared, replaced, after_prune = 0, 0, before
         retired = now.session.memory.retired_tools
         touched = tuple(sorted(retired))
         reason = outcome.reason if isinstance(outcome, Unchanged) else reason_of(outcome)
         if isinstance(outcome, Compacted):
             cleared, replaced = outcome.record.outputs_cleared, outcome.record.messages_replaced
-            touched, pruned = (*outcome.plan.cleared_tools, *touched), outcome.plan.mode is Mode.PRUNE
+            touched = (*outcome.plan.cleared_tools, *touched)
+            after_prune = (
+                after if outcome.plan.mode is Mode.PRUNE else before - outcome.plan.saved_by_clearing
+            )
         return Prepared(
             self._as_given(call, out),
-            pruned,
-            isinstance(outcome, Compacted) and not pruned,
-            TokenCounts(before, after if pruned else before, after, after),
+            cleared > 0,
+            isinstance(outcome, Compacted) and outcome.plan.mode is not Mode.PRUNE,
+            TokenCounts(before, after_prune, after, after),
             Debug(cleared, replaced, touched, reason, _warnings(outcome)),
             outcome,
             self._tools(active_tools(call.tools, retired) if retired else call.tools),

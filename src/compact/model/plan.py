@@ -127,5 +127,10 @@ class Plan:
     """The sum that does not fit, if not even the floor does."""
 
     @property
+    def saved_by_clearing(self) -> int:
+        """What cleared and shortened tool outputs save, as the provider counts."""
+        return self.limits.real(sum(step.saves for step in self.steps if step.action is Action.CLEAR))
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return tuple(step.detail for step in self.steps if step.action is Action.WARN)
