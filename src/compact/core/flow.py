@@ -1,7 +1,8 @@
 """One compaction as a generator: it yields what it needs, is sent the answers, and returns an outcome.
 
-All fallbacks are here, once: too long → halved, at most twice; rejected → `brief`; then the embedded
-summarizer, if it follows the one called; then pruning-only. The order is archive, commit, adopt: a kill
+What follows a summary that cannot be had is here: too long → halved, at most twice; refused → `brief`; then
+the embedded summarizer, if it follows the one called; then pruning-only. Repeated requests, cached prompts,
+pieces and lists of summarizers are below it, in `summarizers/`. The order is archive, commit, adopt: a kill
 anywhere leaves the session entirely old or entirely new.
 """
 

@@ -57,7 +57,7 @@ class Due:
 
 
 class Engine:
-    """Uses only ports. Holds no lock across a summary, an archive or a commit."""
+    """Reaches the outside only through ports. Holds no lock across a summary, an archive or a commit."""
 
     def __init__(
         self,

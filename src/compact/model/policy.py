@@ -106,11 +106,18 @@ class Policy(BaseModel):
 
     # Clearing old tool outputs first
     prune: bool = False
-    prune_protect: Count = 40_000
+    prune_protect: Count = Field(
+        default=40_000, description="Newest tool output that stays, in tokens; at most `prune_protect_pct`."
+    )
     prune_protect_pct: Share = 0.30
-    prune_minimum: Count = 20_000
+    prune_minimum: Count = Field(
+        default=20_000, description="A prune that saves less is skipped; at most `prune_minimum_pct`."
+    )
     prune_minimum_pct: Share = 0.15
-    prune_keep_turns: Count = 2
+    prune_keep_turns: Count = Field(
+        default=2,
+        description="Turns whose newest `keep_tool_io_pairs` steps are never cleared; texts never are.",
+    )
     prune_accept_pct: Share = Field(
         default=0.60, description="A prune that leaves more of the window is discarded."
     )

@@ -60,10 +60,11 @@ class Evidence:
     message: int
     """Logical position of the message it came from."""
     context: str = ""
-    """A word of context: who said it, read/written/failed, exit status, label or unit."""
+    """What belongs with it: the question that it answers, a mark that the user only shows it, what became of
+    a file, an exit status, a label or unit."""
     rank: float = 0.0
     untrusted: bool = False
-    """True if only tool output says it."""
+    """True if only tool output says it, or a text that the user shows or may be quoting."""
 
 
 @dataclass(frozen=True, slots=True)

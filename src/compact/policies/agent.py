@@ -1,7 +1,8 @@
 """Above 80% clears old tool outputs; summarizes only if that is not enough.
 
-It also runs if the reply would not fit. It clears all outputs beyond the newest 40k tokens and outside the
-last 2 turns. The summary is a user-assistant pair right after the system prompt, and the last 2 turns stay.
+It also runs if the reply would not fit. It clears all outputs but the newest 40k tokens of them (at most 30%
+of the window) and the newest 4 steps of the last 2 turns. The summary is a user-assistant pair right after
+the system prompt; the texts of the last 2 turns and their newest 4 steps stay.
 """
 
 from compact.model.policy import Placement, Policy
