@@ -42,7 +42,7 @@ _FRAGMENT, _ONE_MORE = 24, 2
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How the room is divided. What one kind does not use goes to the others."""
+    """How the room is divided, set on half of the data (docs/EVALUATION.md). What is left goes to others."""
 
     words: float = 0.72
     """Guaranteed to what the user said."""

@@ -10,7 +10,7 @@ from math import log
 
 from compact.evidence.remembered import remembered
 from compact.evidence.values import may_name, values_in
-from compact.evidence.words import eastern_pairs, lexicon, western_runs
+from compact.evidence.words import lexicon, words_and_runs
 from compact.model.value import value
 
 _PAIR = 0.8
@@ -26,8 +26,7 @@ class Features:
 
     words: tuple[str, ...] = ()
     """Content words, then pairs of neighbors, each once."""
-    alone: int = 0
-    """How many of them are words."""
+    alone: int = 0  # how many of them are words
     names: tuple[str, ...] = ()
     capitals: tuple[str, ...] = ()
     numbered: tuple[tuple[str, str], ...] = ()
@@ -42,11 +41,8 @@ NOTHING = Features()
 
 
 def _read_features(text: str, _: bool) -> Features:
-    runs = western_runs(text)
+    words, runs = words_and_runs(text)
     known = lexicon(runs)
-    words = list(chain.from_iterable(map(known.words.__getitem__, runs)))
-    if not text.isascii():
-        words += eastern_pairs(text)
     pairs = map(" ".join, pairwise(words))
     single = len(set(words))
     capitals = [known.capitals[run] for run in runs if run in known.capitals]

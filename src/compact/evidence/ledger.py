@@ -35,8 +35,7 @@ _LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
 MOST_UNITS = 6_000
 """Limit for the units of a ledger, so that a compaction costs the same however many came before it."""
 _FEWEST_UNITS, _FEWEST_CHARS, _TIMES_A_SUMMARY = 1_000, 20_000, 5
-_OPENING = 60
-"""Units of what the user said first that always stay."""
+_OPENING = 60  # units of what the user said first, which always stay
 _AGING = 0.95
 _HINT = re.compile(r"\brecall r-[0-9a-f]{10}\b")
 """Stands in outputs that were cut: our own name for the whole."""

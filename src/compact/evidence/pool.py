@@ -10,8 +10,7 @@ from compact.evidence.ledger import WORDS
 from compact.model.summary import Evidence, EvidenceKind
 
 _OTHERS_SHARE = 0.5
-_AROUND = 8
-"""Characters of bullet, quotes and citation around a unit."""
+_AROUND = 8  # characters of bullet, quotes and citation around a unit
 
 
 def pool(

@@ -9,7 +9,7 @@ from itertools import filterfalse
 from compact.evidence.words import EASTERN
 from compact.model.summary import EvidenceKind as Kind
 
-_BREAKS = str.maketrans(dict.fromkeys("\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？", " "))
+_BREAKS = "\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？"
 _MARKS = ".,:;!?…/+-@#~$€£&^"
 _EXTENSIONS = frozenset(
     "py pyi pyx ipynb js jsx ts tsx mjs cjs vue svelte java kt kts scala go rs rb php pl pm lua c h cc cpp "
@@ -87,7 +87,10 @@ def values_in(text: str, from_tool: bool = False) -> dict[str, Kind]:
         rest = [run for run in rest if "." not in run or not run.replace(".", "", 1).isdecimal()]
     if not rest:
         return found
-    words = set(" ".join(rest).translate(_BREAKS).split()).difference(_plain)
+    unknown = " ".join(rest)
+    for mark in filter(unknown.__contains__, _BREAKS):
+        unknown = unknown.replace(mark, " ")
+    words = set(unknown.split()).difference(_plain)
     odd = [word for word in words if not ((bare := word.strip(".,:!?"))[1:].islower() and bare.isalpha())]
     if len(odd) < len(words):
         _remember_plain(words.difference(odd))

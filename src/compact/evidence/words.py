@@ -137,14 +137,16 @@ def lexicon(runs: Sequence[str]) -> Lexicon:
 
 def content_words(text: str) -> list[str]:
     """The meaningful words of a text, lowercase and in order; in East Asian scripts, character pairs."""
-    runs = western_runs(text)
-    words = list(chain.from_iterable(map(lexicon(runs).words.__getitem__, runs)))
-    return words if text.isascii() else words + eastern_pairs(text)
+    return words_and_runs(text)[0]
 
 
-def western_runs(text: str) -> list[str]:
-    """Runs between spaces, or between runs of East Asian scripts."""
-    return text.split() if text.isascii() else EASTERN.sub(" ", text).split()
+def words_and_runs(text: str) -> tuple[list[str], list[str]]:
+    """The content words, and what the text consists of between spaces or East Asian scripts."""
+    if text.isascii():
+        runs = text.split()
+        return list(chain.from_iterable(map(lexicon(runs).words.__getitem__, runs))), runs
+    runs = EASTERN.sub(" ", text).split()
+    return [*chain.from_iterable(map(lexicon(runs).words.__getitem__, runs)), *eastern_pairs(text)], runs
 
 
 def eastern_pairs(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -31,6 +32,7 @@ _SHORT_LINE = 260
 _LONG_LINE = 600
 """For one message, so that its number is not repeated again and again."""
 _FAR = 12
+_PIECE = re.compile(r"\w+")
 _ENDS, _CLOSING = ".!?…:;。！？", '"”»)*_`」』'
 _PROSE_LABELS = {
     Part.CONCLUDED: "Decided",
@@ -76,17 +78,20 @@ def draft(picked: Sequence[Candidate], strategy: Strategy) -> Draft:
 def _once(picked: Sequence[Candidate]) -> list[Candidate]:
     """Drop values that are in a sentence or inside another value: a path contains the name of its file.
 
-    What only tools said makes only its own kind redundant.
+    `get_user` is not inside `get_user_id`. What only tools said makes only its own kind redundant.
     """
     listed = [one for one in picked if one.unit.kind in _LABELS]
     listed.sort(key=lambda one: (one.unit.untrusted, -len(one.unit.value)))
     named = dict.fromkeys(name for one in picked if one.unit.kind not in _LABELS for name in one.names)
     whole = " ".join((*named, *(one.unit.value for one in listed)))
     at = len(" ".join(named)) + bool(named)
+    seen = set(_PIECE.findall(" ".join(named)))
     inside: set[int] = set()
     for one in listed:
-        if whole.find(one.unit.value) < at:  # it stands further ahead as well
+        pieces = _PIECE.findall(one.unit.value)
+        if seen.issuperset(pieces) and whole.find(one.unit.value) < at:  # it stands further ahead as well
             inside.add(id(one))
+        seen.update(pieces)
         at += len(one.unit.value) + 1
     return [one for one in picked if id(one) not in inside]
 
