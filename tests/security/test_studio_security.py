@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import sqlite3
 import time
 import zlib
 from collections.abc import Iterator
@@ -390,3 +391,21 @@ def test_nothing_that_the_description_allows_breaks_the_server(case: Any, client
     if answer.status_code >= 400:
         assert answer.headers["content-type"] == "application/problem+json"
         assert {"type", "title", "status", "detail", "code"} <= answer.json().keys()
+
+
+@pytest.mark.parametrize("tokens", [{}, TENANTS])
+def test_tenants_do_not_learn_where_the_database_is(
+    tmp_path: Path, tokens: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever runs the server does: on their own machine from the error, else from the log."""
+    headers = {"authorization": f"Bearer {next(iter(tokens))}"} if tokens else {}
+    with studio(tmp_path, tokens=tokens) as client, sqlite3.connect(tmp_path / "studio.db") as other:
+        client.headers.update(headers)
+        session = new_session(client)
+        other.execute("ALTER TABLE sessions RENAME TO gone")
+        failed = client.get(f"/api/sessions/{session}")
+        other.execute("ALTER TABLE gone RENAME TO sessions")
+    shown = failed.json()["detail"]
+    assert failed.status_code == 503 and "The session is unchanged." in shown
+    assert (str(tmp_path) in shown, "no such table" in shown) == (not tokens, not tokens)
+    assert ("no such table" in caplog.text) == bool(tokens)

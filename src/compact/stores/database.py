@@ -49,6 +49,8 @@ class Database:
         self.is_private = self.is_sqlite and self.url.database in (None, "", ":memory:")
         """Whether it is in this process's memory, behind one connection."""
         self.shown = self.url.render_as_string(hide_password=True)
+        self.is_discreet = False
+        """Errors say neither where the database is nor what it said: others than its owner read them."""
         self.engine = self._sqlite() if self.is_sqlite else self._postgresql()
         try:
             self._migrate()
@@ -109,6 +111,11 @@ class Database:
             yield
         except DBAPIError as error:
             cause = _cause(error)
+            if self.is_discreet:
+                raise StoreError(
+                    f"The session store could not be {done}. {otherwise}. Try again, or ask whoever runs the "
+                    "server; its log has the reason."
+                ) from error
             raise StoreError(
                 f"The session store {self.shown} could not be {done}: {cause}. {otherwise}. {_advice(cause)}."
             ) from error

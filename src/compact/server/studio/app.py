@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
-from compact.errors import CompactError
+from compact.errors import CompactError, StoreError
 from compact.server.defects import log_defect
 from compact.server.http.guard import App, Guard, Message, Receive, Send
 from compact.server.http.pages import Pages
@@ -139,8 +139,12 @@ async def _problem(_: Request, error: Exception) -> Response:
     return _answer(error)
 
 
-async def _compact_error(_: Request, error: Exception) -> Response:
+async def _compact_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, CompactError)
+    studio: Studio = request.app.state.studio
+    if isinstance(error, StoreError) and studio.settings.tokens:
+        # The answer does not say why.
+        log_defect(f"{request.method} {request.url.path} failed", error, studio.settings.config)
     return _answer(as_problem(error))
 
 

@@ -26,6 +26,7 @@ from compact.server.studio.settings import StudioSettings
 from compact.server.studio.workspace import Workspace
 from compact.server.weighing import Room
 from compact.stores import open_store
+from compact.stores.sql import SqlStore
 
 
 class Studio:
@@ -63,7 +64,7 @@ class Studio:
 
     def _made(self, tenant: str) -> Workspace:
         settings = self.settings
-        store = self._stores[tenant] = open_store(settings.store, tenant)
+        store = self._stores[tenant] = self._opened(tenant)
         events = SessionEvents(store, self._loop, self.metrics)
         events.on_stored = lambda session_id: self._notifier.notify(News.CHANGED, tenant, session_id)
         config = settings.config.model_copy(
@@ -92,6 +93,12 @@ class Studio:
         room = Room(settings.max_conversations, settings.max_history_bytes)
         return Workspace(tenant, chats, events, self.metrics, presence, notify, room)
 
+    def _opened(self, tenant: str) -> DoorStore:
+        store = open_store(self.settings.store, tenant)
+        if self.settings.tokens and isinstance(store, SqlStore):
+            store.database.is_discreet = True
+        return store
+
     async def message_lists(self, tenant: str) -> MessageLists:
         """For programs that keep their own conversations."""
         async with self._opening:
@@ -101,7 +108,7 @@ class Studio:
                 config = self.settings.config.model_copy(
                     update={"model": self.catalog.default, "tenant": own}
                 )
-                store = self._stores[own] = await asyncio.to_thread(open_store, self.settings.store, own)
+                store = self._stores[own] = await asyncio.to_thread(self._opened, own)
                 manager = CompactManager(config, self.catalog.summarizer, store)
                 self._lists[tenant] = MessageLists(manager)
         return self._lists[tenant]

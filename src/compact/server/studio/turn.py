@@ -21,7 +21,7 @@ from compact.chat.events import (
     Stored,
 )
 from compact.chat.exchange import Exchange
-from compact.errors import ChatError, CompactError
+from compact.errors import ChatError, CompactError, StoreError
 from compact.model.event import EventName
 from compact.model.outcome import ContextUsage
 from compact.server.defects import log_defect
@@ -114,8 +114,8 @@ class Turn:
                 await self._renew()
             case Failed(error=error):
                 self._metrics.turns_failed += 1
-                if isinstance(error, ChatError) and error.__cause__ is not None:
-                    self._log(f"the model of session {self._conversation.id} failed", error)
+                if isinstance(error, ChatError | StoreError) and error.__cause__ is not None:
+                    self._log(f"a turn of session {self._conversation.id} failed", error)
             case ContextReduced(usage=usage):
                 await self._report_usage(usage)
             case Stored():
