@@ -57,7 +57,11 @@ def write(path: Path, text: str, replace: bool = False) -> None:
 
 def imported(path: str) -> tuple[list[Turn], list[Turn]]:
     """The leading system turns of the file's history, and the turns after them; else FormatError."""
-    conversations = read(path).conversations
+    try:
+        conversations = read(path).conversations
+    except FormatError as problem:
+        unchanged = "" if "othing was" in str(problem) else " Nothing was imported."
+        raise FormatError(f"{problem}{unchanged}") from None
     if len(conversations) != 1:
         raise FormatError(
             f"{path} holds {len(conversations)} conversations; write the one you mean to a file of its own. "

@@ -169,3 +169,14 @@ def test_converted_turns_are_valid_openai_messages() -> None:
         assert isinstance(given, list)
         turns = [turn for message in decode_all(given, recognize(given)) for turn in from_message(message)]
         assert recognize(turns).name == "openai-chat"
+
+
+@pytest.mark.parametrize("data", [b"{", b"", b"\xff\xfe\xff", b"5", b"[]", None])
+def test_a_file_that_is_no_conversation_changes_nothing_and_says_so(
+    tmp_path: Path, data: bytes | None
+) -> None:
+    path = tmp_path / "bad.json"
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(FormatError, match=r"Nothing was (done|imported)"):
+        imported(str(path))
