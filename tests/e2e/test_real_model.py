@@ -47,14 +47,16 @@ def test_a_session_is_summarized_over_chat_completions(local_model: LocalChatMod
     assert summary.usage is not None and summary.usage.input > 500, "the prompt and the session were read"
     # A prompt from the cache is rounded differently than one that is read: both of these come from the cache.
     whole = openai(local_model).summarize(REQUEST)
-    streamed = openai(local_model, stream=True).summarize(REQUEST)
+    streaming = {"stop": ["."], "stream": True, "stream_options": {"include_usage": True}}
+    streamed = openai(local_model, extra=streaming).summarize(REQUEST)
     assert_answered(streamed)
     assert streamed.text == whole.text, "seed and temperature reach the model, streaming changes nothing"
 
 
 def test_a_session_is_summarized_over_the_messages_api(local_model: LocalChatModel) -> None:
     assert_answered(anthropic(local_model).summarize(REQUEST))
-    assert_answered(anthropic(local_model, stream=True).summarize(REQUEST))
+    streaming = {"stop_sequences": ["."], "stream": True}
+    assert_answered(anthropic(local_model, extra=streaming).summarize(REQUEST))
 
 
 def test_a_summary_that_reaches_the_limit_is_refused(local_model: LocalChatModel) -> None:

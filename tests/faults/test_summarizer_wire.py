@@ -177,21 +177,18 @@ def test_broken_answers_are_asked_for_again(make: Make, wire: Any, behavior: Beh
 
 @both
 def test_a_cut_stream_is_an_error_not_a_summary(make: Make, wire: Any) -> None:
-    error, _ = fail(make, wire.cut_stream(SUMMARY), retries=0, stream=True)
+    error, _ = fail(make, wire.cut_stream(SUMMARY), retries=0)
     assert error.retryable
     assert "broke off" in str(error)
     with serving(wire.cut_stream(SUMMARY), wire.stream(SUMMARY)) as server:
-        assert make(server, sleep=Waits(), stream=True).summarize(asking(*lighthouse())).text == SUMMARY
+        assert make(server, sleep=Waits()).summarize(asking(*lighthouse())).text == SUMMARY
 
 
 def test_an_error_in_the_middle_of_a_stream() -> None:
     wire = AnthropicWire()
     with serving(wire.failing_stream(SUMMARY), wire.stream(SUMMARY)) as server:
-        assert (
-            make_anthropic(server, sleep=Waits(), stream=True).summarize(asking(*lighthouse())).text
-            == SUMMARY
-        )
-    error, _ = fail(make_anthropic, wire.failing_stream(SUMMARY), retries=0, stream=True)
+        assert make_anthropic(server, sleep=Waits()).summarize(asking(*lighthouse())).text == SUMMARY
+    error, _ = fail(make_anthropic, wire.failing_stream(SUMMARY), retries=0)
     assert "529" in str(error) and "Overloaded" in str(error)
 
 
@@ -250,7 +247,7 @@ def test_an_endless_answer_is_not_read_to_its_end() -> None:
 
 
 def test_a_stream_that_breaks_off_inside_an_event() -> None:
-    error, _ = fail(make_openai, events('{"choices": [{"delta": {"cont'), retries=0, stream=True)
+    error, _ = fail(make_openai, events('{"choices": [{"delta": {"cont'), retries=0)
     assert "broke off" in str(error)
 
 

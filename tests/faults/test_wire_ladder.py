@@ -119,9 +119,9 @@ def test_a_provider_that_stays_down_means_pruning_only(make: Make, wire: Any, fa
         "500": (wire.error(500, "oops"), {}),
         "hang": (hang, {"timeout": 0.3}),
         "cut body": (cut_body, {}),
-        "cut stream": (wire.cut_stream(SUMMARY), {"stream": True}),
-        "broken chunk": (then(*wire.chunks(SUMMARY), silence=None, named=named), {"stream": True}),
-        "silence": (then(*wire.chunks(SUMMARY), named=named), {"stream": True, "timeout": 0.4}),
+        "cut stream": (wire.cut_stream(SUMMARY), {}),
+        "broken chunk": (then(*wire.chunks(SUMMARY), silence=None, named=named), {}),
+        "silence": (then(*wire.chunks(SUMMARY), named=named), {"timeout": 0.4}),
     }
     behavior, options = script[failure]
     run, server = over(make, behavior, behavior, retries=1, **options)
@@ -149,12 +149,12 @@ def test_a_stop_at_max_tokens_means_half_the_length(make: Make, wire: Any, strea
     cut, whole = (wire.stream(SUMMARY, stop), wire.stream(SUMMARY)) if stream else (
         wire.answer(SUMMARY, stop), wire.answer(SUMMARY)
     )  # fmt: skip
-    run, server = over(make, cut, cut, whole, stream=stream)
+    run, server = over(make, cut, cut, whole)
     assert run.rungs == [("too-long", "halve"), ("too-long", "halve")]
     assert SUMMARY.partition(". ")[0] in run.summary  # prose beside the words is cut at a sentence
     asked = [received.body["max_tokens"] for received in server.received]
     assert asked[0] > asked[1] > asked[2]
-    run, _ = over(make, cut, cut, cut, stream=stream)
+    run, _ = over(make, cut, cut, cut)
     assert run.rungs[-1] == ("too-long", "pruning-only") and run.summary == ""
 
 

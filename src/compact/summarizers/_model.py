@@ -40,10 +40,10 @@ class Answer:
 class ModelSummarizer(ABC):
     """Asks a model for a summary. Each subclass speaks one wire format.
 
-    `timeout` covers all attempts together, in seconds. `seed` and `temperature` default to the request's.
-    With `reuse_prefix`, a request that carries the last prompt is tried on the provider's cache first.
-    `client` makes the httpx2.AsyncClient of one summary (proxies, certificates, transports); `redact` is
-    applied to what a cold request sends; `extra` is merged into the request's body.
+    `timeout` covers all attempts together, in seconds. With `reuse_prefix`, a request that carries the last
+    prompt is tried on the provider's cache first. `client` makes the httpx2.AsyncClient of one summary
+    (proxies, certificates, transports); `redact` is applied to what a cold request sends; `extra` is merged
+    into the request's body: stop sequences, another temperature, `{"stream": True}`.
     """
 
     renders_prompt = True
@@ -63,10 +63,7 @@ class ModelSummarizer(ABC):
         timeout: float = 120.0,
         *,
         retries: int = 3,
-        seed: int | None = None,
-        temperature: float | None = None,
         reuse_prefix: bool = False,
-        stream: bool = False,
         extra: Mapping[str, Any] | None = None,
         redact: Callable[[str], str] | None = None,
         client: Callable[[], httpx2.AsyncClient] | None = None,
@@ -76,9 +73,6 @@ class ModelSummarizer(ABC):
         self.base_url = (base_url or self.default_base_url).rstrip("/")
         self.timeout = timeout
         self.reuse_prefix = reuse_prefix
-        self._seed = seed
-        self._temperature = temperature
-        self._stream = stream
         self._extra = dict(extra or {})
         self._redact = redact
         self._endpoint = Endpoint(
@@ -166,10 +160,6 @@ class ModelSummarizer(ABC):
         # The note of a manual compaction is in the instructions.
         noted = replace(request, focus=self._redact(request.focus))
         return instructions_for(noted), self._redact(input_for(request))
-
-    def _sampling(self, request: SummaryRequest) -> tuple[int, float]:
-        seed = request.seed if self._seed is None else self._seed
-        return seed, request.temperature if self._temperature is None else self._temperature
 
     def _read(self, body: Body) -> Answer:
         if body.events is None:

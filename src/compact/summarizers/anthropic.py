@@ -53,16 +53,12 @@ class AnthropicSummarizer(ModelSummarizer):
         return payload
 
     def _payload(self, request: SummaryRequest, messages: list[Any]) -> dict[str, Any]:
-        _, temperature = self._sampling(request)
-        payload: dict[str, Any] = {
+        return {
             "model": self.model,
             "messages": messages,
             "max_tokens": request.max_tokens,
-            "temperature": temperature,
+            "temperature": request.temperature,
         }
-        if self._stream:
-            payload["stream"] = True
-        return payload
 
     def _assemble(self, body: Body) -> Mapping[str, Any]:
         value: dict[str, Any] = {"usage": {}}

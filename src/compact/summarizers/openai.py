@@ -45,17 +45,13 @@ class OpenAISummarizer(ModelSummarizer):
         return payload
 
     def _payload(self, request: SummaryRequest, messages: list[Any]) -> dict[str, Any]:
-        seed, temperature = self._sampling(request)
-        payload: dict[str, Any] = {
+        return {
             "model": self.model,
             "messages": messages,
             "max_tokens": request.max_tokens,
-            "temperature": temperature,
-            "seed": seed,
+            "temperature": request.temperature,
+            "seed": request.seed,
         }
-        if self._stream:
-            payload |= {"stream": True, "stream_options": {"include_usage": True}}
-        return payload
 
     def _adapt(self, payload: dict[str, Any], detail: str) -> dict[str, Any] | None:
         # OpenAI's reasoning models know the limit only by another name.

@@ -55,7 +55,7 @@ async def test_asynchronously() -> None:
 
 def test_streaming_gives_the_same() -> None:
     with serving(WIRE.stream(SUMMARY)) as server:
-        summary = client(server, stream=True).summarize(asking(*lighthouse()))
+        summary = client(server, extra={"stream": True}).summarize(asking(*lighthouse()))
     assert summary.text == SUMMARY
     assert summary.usage == Usage(input=120, output=34, cache_read=100, cache_write=7)
     assert summary.model == "served-claude"

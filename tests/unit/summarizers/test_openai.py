@@ -51,7 +51,7 @@ def test_one_request_and_its_summary() -> None:
 def test_seed_and_temperature_are_passed_on() -> None:
     with serving(WIRE.answer(SUMMARY), WIRE.answer(SUMMARY)) as server:
         client(server).summarize(asking(*lighthouse()))
-        client(server, seed=7, temperature=0.3).summarize(asking(*lighthouse()))
+        client(server).summarize(asking(*lighthouse(), seed=7, temperature=0.3))
 
     first, second = (received.body for received in server.received)
     assert (first["seed"], first["temperature"]) == (42, 0.0)
@@ -73,7 +73,7 @@ def test_without_a_key_no_authorization_is_sent() -> None:
 
 def test_streaming_gives_the_same() -> None:
     with serving(WIRE.stream(SUMMARY)) as server:
-        summary = client(server, stream=True).summarize(asking(*lighthouse()))
+        summary = client(server, extra={"stream": True}).summarize(asking(*lighthouse()))
 
     assert summary.text == SUMMARY
     assert summary.usage == Usage(input=120, output=34)
@@ -82,7 +82,7 @@ def test_streaming_gives_the_same() -> None:
 
 def test_a_server_that_does_not_stream_is_understood_as_well() -> None:
     with serving(WIRE.answer(SUMMARY)) as server:
-        assert client(server, stream=True).summarize(asking(*lighthouse())).text == SUMMARY
+        assert client(server, extra={"stream": True}).summarize(asking(*lighthouse())).text == SUMMARY
 
 
 CALL = {"id": "c", "type": "function", "function": {"name": "run", "arguments": "{}"}}
