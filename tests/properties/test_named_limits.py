@@ -78,6 +78,8 @@ def test_to_a_model(provider: Provider, preset: str, window: int, reuse_prefix: 
     asked = model(provider, reuse_prefix=reuse_prefix)
     compact_twice(preset, window, summarizer=asked, models={"tiny": {"window": 200_000}})
     assert_named(provider)
+    warm = ["Set the task aside" in one.body["messages"][-1]["content"] for one in provider.asked]
+    assert all(warm) if reuse_prefix == "on" else not any(warm)
 
 
 @sizes
