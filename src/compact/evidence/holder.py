@@ -9,8 +9,7 @@ from itertools import accumulate
 from compact.model.summary import Evidence
 
 _WINDOW = 16
-_AROUND = ",“”"
-"""Our own marks around a unit. In a script without spaces, a sentence is one word, right between them."""
+_AROUND = ",“”"  # our own marks: in a script without spaces, a sentence is one word, right between them
 
 
 class Holder:
@@ -21,7 +20,8 @@ class Holder:
         self._flat = bare = " ".join(words)
         for mark in _AROUND:
             bare = bare.replace(mark, " ")
-        self._words = {*words, *bare.split()}
+        unquoted = (word.strip(",").removeprefix("“").removesuffix("”") for word in words)
+        self._words = {*words, *bare.split(), *unquoted}
         self._each = " ".join(self._words)
         """Every word once: text without a space is inside one of them, or nowhere."""
         starts = list(accumulate([len(word) + 1 for word in words], initial=0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,3 +38,10 @@ def test_a_text_holds_what_a_search_finds_in_it(text: str, value: str) -> None:
 def test_a_unit_is_found_wherever_it_stands(before: str, value: str, after: str) -> None:
     held = Holder(f"{before}\n- “{value}” {after}")
     assert " " not in value or held.among([Evidence(EvidenceKind.SAID, value, 0)])
+
+
+@pytest.mark.parametrize("value", ["我们用“北门”这个名字,不要改。", "请改成“开始”", "foo,bar"])
+def test_a_saying_without_spaces_is_found_among_its_quotes_also_roughly(value: str) -> None:
+    """Chinese has the quotation marks that stand around a saying: a ledger must not drop what is held."""
+    for text in (f"- “{value}” [m1]", f"- “first” “{value}” [m1]", f"- “{value}”, “last” [m1]"):
+        assert Holder(text).among([Evidence(EvidenceKind.SAID, value, 0)], roughly=True), text
