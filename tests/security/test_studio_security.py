@@ -409,3 +409,21 @@ def test_tenants_do_not_learn_where_the_database_is(
     assert failed.status_code == 503 and "The session is unchanged." in shown
     assert (str(tmp_path) in shown, "no such table" in shown) == (not tokens, not tokens)
     assert ("no such table" in caplog.text) == bool(tokens)
+
+
+def test_a_tenant_who_comes_while_the_database_is_damaged_does_not_learn_where_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A tenant's store is opened with their first request, long after the start of the server."""
+    with studio(tmp_path, tokens=TENANTS) as client:
+        client.get("/api/sessions", headers=bearer(ADA)).raise_for_status()
+        for path in tmp_path.glob("studio.db*"):
+            path.rename(path.with_name(f"moved-{path.name}"))
+        (tmp_path / "studio.db").write_bytes(b"not a database " * 100)
+        for path in ("/api/sessions", "/api/settings"):
+            failed = client.get(path, headers=bearer(BOB))
+            assert failed.status_code == 503
+            shown = failed.json()["detail"]
+            assert str(tmp_path) not in shown and "not a database" not in shown
+            assert "Nothing was changed." in shown and "its log has the reason" in shown
+    assert "not a database" in caplog.text

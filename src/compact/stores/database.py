@@ -25,6 +25,8 @@ HEAD = "0004"
 _MIGRATION_LOCK = 0x636F6D70
 _WRITE = "compact_write"
 _UNCHANGED = "The session is unchanged"
+ASK_THE_OWNER = "Try again, or ask whoever runs the server; its log has the reason."
+"""What an error advises that must not say more."""
 _AGAIN_SECONDS = 0.01
 _PAGE_BYTES = 8_192
 """For a new file. Messages of 2 to 4 kB, like most tool outputs, leave much of a 4 kB page empty."""
@@ -111,22 +113,22 @@ class Database:
             yield
         except DBAPIError as error:
             cause = _cause(error)
-            if self.is_discreet:
-                raise StoreError(
-                    f"The session store could not be {done}. {otherwise}. Try again, or ask whoever runs the "
-                    "server; its log has the reason."
-                ) from error
-            raise StoreError(
-                f"The session store {self.shown} could not be {done}: {cause}. {otherwise}. {_advice(cause)}."
-            ) from error
+            raise self._failed(done, cause, otherwise, _advice(cause)) from error
         except UnicodeDecodeError as error:
             # The driver's own error, for a schema that is no longer text.
-            raise StoreError(
-                f"The session store {self.shown} could not be {done}: the file is damaged ({error}). Nothing "
-                "was changed. Restore it from a backup, or name another database."
-            ) from error
+            damaged = f"the file is damaged ({error})"
+            advice = "Restore it from a backup, or name another database"
+            raise self._failed(done, damaged, "Nothing was changed", advice) from error
         except SQLAlchemyError as error:
-            raise StoreError(f"The session store {self.shown} could not be {done}: {error}.") from error
+            cause = str(error).rstrip(".")
+            raise self._failed(done, cause, otherwise, _advice(cause)) from error
+
+    def _failed(self, done: str, cause: str, otherwise: str, advice: str) -> StoreError:
+        if self.is_discreet:
+            return StoreError(f"The session store could not be {done}. {otherwise}. {ASK_THE_OWNER}")
+        return StoreError(
+            f"The session store {self.shown} could not be {done}: {cause}. {otherwise}. {advice}."
+        )
 
     def _sqlite(self) -> Engine:
         options: dict[str, Any] = {"connect_args": {"timeout": self.wait_seconds, "check_same_thread": False}}

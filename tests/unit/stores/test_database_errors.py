@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from compact.errors import ConfigError, StoreError
 from compact.stores import open_store
@@ -135,3 +135,21 @@ def test_a_port_where_nobody_answers() -> None:
         port = listener.getsockname()[1]
     with pytest.raises(StoreError, match=r"Start the database, or check the host and port in its URL\.$"):
         open_store(f"postgresql://ines@127.0.0.1:{port}/cottages")
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        TimeoutError("QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+        DBAPIError("SELECT", {}, sqlite3.OperationalError("disk I/O error")),
+    ],
+)
+def test_a_discreet_database_says_nothing_about_itself(tmp_path: Path, raised: Exception) -> None:
+    store = SqlStore(f"sqlite:///{tmp_path / 's.db'}")
+    for discreet in (False, True):
+        store.database.is_discreet = discreet
+        with pytest.raises(StoreError, match="changed") as caught, store.database.reading():
+            raise raised
+        assert (str(tmp_path) in str(caught.value)) == (not discreet)
+        assert caught.value.__cause__ is raised

@@ -7,7 +7,7 @@ import importlib.metadata
 from collections.abc import Awaitable, Callable, Iterable
 
 from compact.chat.chats import Chats
-from compact.errors import CompactError, ConfigError
+from compact.errors import CompactError, ConfigError, StoreError
 from compact.manager import CompactManager
 from compact.models.limits import limits_for
 from compact.policies import PRESETS, preset, rule
@@ -26,6 +26,7 @@ from compact.server.studio.settings import StudioSettings
 from compact.server.studio.workspace import Workspace
 from compact.server.weighing import Room
 from compact.stores import open_store
+from compact.stores.database import ASK_THE_OWNER
 from compact.stores.sql import SqlStore
 
 
@@ -94,7 +95,14 @@ class Studio:
         return Workspace(tenant, chats, events, self.metrics, presence, notify, room)
 
     def _opened(self, tenant: str) -> DoorStore:
-        store = open_store(self.settings.store, tenant)
+        try:
+            store = open_store(self.settings.store, tenant)
+        except StoreError as error:
+            if not self.settings.tokens or not self._stores:
+                raise  # At the start, whoever runs the server reads it.
+            raise StoreError(
+                f"The session store could not be opened. Nothing was changed. {ASK_THE_OWNER}"
+            ) from error
         if self.settings.tokens and isinstance(store, SqlStore):
             store.database.is_discreet = True
         return store
