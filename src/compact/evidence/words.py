@@ -1,4 +1,4 @@
-"""Content words, and the word lists in `tongues/`. Only ranking depends on them."""
+"""Content words, and the word lists in `tongues/`: for ranking, and for what a system message may hold."""
 
 from __future__ import annotations
 
