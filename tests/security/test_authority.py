@@ -259,13 +259,15 @@ def test_one_that_keeps_it_is(said: str, line: str) -> None:
     assert held(talk(said, f"{STORY}\n- {line}."), "system", f"- {line}.")
 
 
-# Finnish, Hungarian, Swedish, Vietnamese, Thai: languages without a word list.
+# Finnish, Hungarian, Swedish, Vietnamese, Thai, Khmer, Burmese: languages without a word list.
 UNLISTED = {
     "Älä koskaan poista asiakkaiden tietokantaa.": "Poista asiakkaiden tietokanta.",
     "Soha ne töröld az ügyfelek adatbázisát.": "Töröld az ügyfelek adatbázisát.",
     "Radera aldrig kundernas databas.": "Radera kundernas databas.",
     "Đừng bao giờ xóa cơ sở dữ liệu khách hàng.": "Xóa cơ sở dữ liệu khách hàng.",
     "ห้ามลบฐานข้อมูลลูกค้าเด็ดขาด": "ลบฐานข้อมูลลูกค้า",
+    "កុំលុបមូលដ្ឋានទិន្នន័យរបស់អតិថិជន។": "លុបមូលដ្ឋានទិន្នន័យរបស់អតិថិជន។",
+    "ဖောက်သည်ဒေတာဘေ့စ်ကို ဘယ်တော့မှ မဖျက်ပါနဲ့။": "ဖောက်သည်ဒေတာဘေ့စ်ကို ဖျက်ပါ။",
 }
 
 

@@ -22,7 +22,7 @@ from compact.core.negation import drops_negation, read_claims
 from compact.core.own import voices_in
 from compact.core.quotes import APPROVES, NAMES_USER
 from compact.core.seeming import plain
-from compact.core.support import CITED, share_spoken, vocabulary
+from compact.core.support import CITED, SOUTHEAST_ASIAN, share_spoken, vocabulary
 from compact.core.view import Item
 from compact.evidence.words import is_about
 from compact.model.message import (
@@ -40,7 +40,7 @@ from compact.model.summary import Summary
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
 _RUN = 4
 """This many words in a row that only data said are a quotation of it."""
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED = re.compile(rf"[{SOUTHEAST_ASIAN}\u3040-\u30ff\u3400-\u9fff]")
 _LETTERS = 4
 """In scripts without spaces this many letters count as a word; a run of words is seven letters."""
 _PER_NEEDLE = 50
