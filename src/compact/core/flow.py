@@ -88,7 +88,9 @@ def _run(job: Job, plan: Plan) -> Flow:
         if isinstance(answer, Refusal):
             if job.policy.on_summary_failure == "keep" and plan.before <= plan.limits.budget:
                 return Unchanged(Reason.ABORTED)
-            plan = plan_without_summary(job.items, job.limits, job.policy, job.sizes, plan.reason)
+            plan = plan_without_summary(
+                job.items, job.limits, job.policy, job.sizes, plan.reason, job.alternates
+            )
             if plan.insufficient is not None:
                 return (yield from _insufficient(job, plan))
             if plan.mode is Mode.NONE:
@@ -260,7 +262,7 @@ def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:
     if plan.mode is Mode.PRUNE:
         order: list[int | Message] = list(range(len(job.items)))
     else:
-        order = arrange(plan.leading, plan.recent, job.items, ours, job.policy)
+        order = arrange(plan.leading, plan.recent, job.items, ours, job.policy, job.alternates)
     return build(order, plan, job.items, job.size_of, job.now)
 
 

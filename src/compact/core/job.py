@@ -101,6 +101,8 @@ class Job:
     """A summary that was made before the compaction was due."""
     has_system: bool = True
     """Whether system messages are allowed among the others; else ours is sent as the user's."""
+    alternates: bool = False
+    """Whether user and assistant have to take turns."""
     in_full: Callable[[Item], Message] = lambda item: item.message
     """The message before outputs of it were cleared or shortened, if that is still known."""
     embedded_fallback: bool = False

@@ -1,7 +1,8 @@
 """The order of layers: pinned, one summary or marker, recent; valid for every provider by construction.
 
 Bridge lines are added where a provider needs a user message: at the very start, and between a summary and an
-assistant message. They are part of the record, so they are the same bytes every time.
+assistant message; and where two neighbors have one role, if the provider wants them to alternate. They are
+part of the record, so they are the same bytes every time.
 """
 
 from __future__ import annotations
@@ -110,14 +111,20 @@ def arrange(
     items: Sequence[Item],
     ours: Sequence[Message],
     policy: Policy,
+    alternates: bool = False,
 ) -> list[int | Message]:
-    """View indexes and our own messages in the order in which they are sent."""
+    """View indexes and our own messages in the order in which they are sent.
+
+    `alternates`: user and assistant have to take turns.
+    """
     # A marker goes where turns were dropped; a summary goes where the policy wants it, carried over or not.
     marker = [message for message in ours if message.kind is MessageKind.MARKER]
     summary = [message for message in ours if message.kind is not MessageKind.MARKER]
     first, then = (leading, summary) if policy.placement is Placement.ASSISTANT else (summary, leading)
     order = _bridged([*first, *then, *marker, *recent], items)
-    return _around_instructions(order, items) if instructs_in_turns(items) else order
+    if instructs_in_turns(items):
+        order = _around_instructions(order, items)
+    return _alternating(order, items) if alternates else order
 
 
 def instructs_in_turns(items: Sequence[Item]) -> bool:
@@ -142,7 +149,7 @@ def _around_instructions(order: list[int | Message], items: Sequence[Item]) -> l
     done: list[int | Message] = []
     before: Message | None = None
     for entry in order:
-        message = items[entry].message if isinstance(entry, int) else entry
+        message = _message(entry, items)
         if before is not None and _instructs(before) and message.role is not Role.ASSISTANT:
             before = make(MessageKind.BRIDGE, Role.ASSISTANT, NOTED_LINE)
             done.append(before)
@@ -152,6 +159,27 @@ def _around_instructions(order: list[int | Message], items: Sequence[Item]) -> l
         done.append(entry)
         before = message
     return done
+
+
+def _alternating(order: list[int | Message], items: Sequence[Item]) -> list[int | Message]:
+    """The same, with a line of the other role between neighbors that would have the same one.
+
+    Two of the caller's that were neighbors before stay so: they may be one object, such as results and text.
+    """
+    done: list[int | Message] = []
+    for entry in order:
+        if done and not (isinstance(entry, int) and done[-1] == entry - 1):
+            before, after = _message(done[-1], items), _message(entry, items)
+            if before.role in _ASKING and after.role in _ASKING:
+                done.append(make(MessageKind.BRIDGE, Role.ASSISTANT, NOTED_LINE))
+            elif before.role is after.role is Role.ASSISTANT:
+                done.append(make(MessageKind.BRIDGE, Role.USER, RESUME_LINE))
+        done.append(entry)
+    return done
+
+
+def _message(entry: int | Message, items: Sequence[Item]) -> Message:
+    return items[entry].message if isinstance(entry, int) else entry
 
 
 def earlier_summary(items: Sequence[Item]) -> list[Message]:
@@ -165,7 +193,7 @@ def _bridged(order: list[int | Message], items: Sequence[Item]) -> list[int | Me
     seen_user = False
     after_summary = False
     for entry in order:
-        message = items[entry].message if isinstance(entry, int) else entry
+        message = _message(entry, items)
         if not done and isinstance(entry, int) and message.role in (Role.SYSTEM, Role.DEVELOPER):
             # If it came first, a caller who adopts this list would seem to have a longer system prompt.
             done.append(make(MessageKind.BRIDGE, Role.USER, FIRST_LINE))

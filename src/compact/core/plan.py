@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from compact.core.boundaries import GroupKind
 from compact.core.layers import (
+    RESUME_LINE,
     arrange,
     earlier_summary,
     instructs_in_turns,
@@ -25,12 +26,14 @@ from compact.core.shorten import Sizes
 from compact.core.trigger import live_turns
 from compact.core.view import Item, span_handle
 from compact.model.event import Reason
-from compact.model.message import Message
+from compact.model.message import Message, MessageKind, Role, make
 from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
 from compact.model.policy import LEAST_SUMMARY, Policy, Rest
 
 _MARKER = marker_message(100_000, span_handle(()))
 """The number of turns it will cover is not known yet, so there is room for any number."""
+
+_LINE = make(MessageKind.BRIDGE, Role.USER, RESUME_LINE)
 
 
 def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
@@ -49,9 +52,16 @@ def _trigger(policy: Policy, window: int, room: int, scale: float = 1.0) -> int:
     return min(floor(share) if policy.trigger_above else ceil(share), int(room / scale))
 
 
-def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason) -> Plan:
+def make_plan(
+    items: Sequence[Item],
+    limits: Limits,
+    policy: Policy,
+    sizes: Sizes,
+    reason: Reason,
+    alternates: bool = False,
+) -> Plan:
     """What a compaction for this reason would do with this view; large outputs that stay are shortened."""
-    layout = Layout(items, policy)
+    layout = Layout(items, policy, alternates)
     before = limits.fixed + sum(item.tokens for item in items)
     pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text) if policy.prune else NOTHING
     # A small prune breaks the cache for little gain: then the unpruned, warm view is summarized.
@@ -64,10 +74,15 @@ def make_plan(items: Sequence[Item], limits: Limits, policy: Policy, sizes: Size
 
 
 def plan_without_summary(
-    items: Sequence[Item], limits: Limits, policy: Policy, sizes: Sizes, reason: Reason
+    items: Sequence[Item],
+    limits: Limits,
+    policy: Policy,
+    sizes: Sizes,
+    reason: Reason,
+    alternates: bool = False,
 ) -> Plan:
     """The plan if no summary can be made: clear outputs if that is enough, else drop the span."""
-    layout = Layout(items, policy)
+    layout = Layout(items, policy, alternates)
     before = limits.fixed + sum(item.tokens for item in items)
     if policy.prune and not _must_fold(layout, reason):
         pruning = plan_prune(layout, limits.window, sizes.of_results, sizes.of_text)
@@ -130,15 +145,22 @@ def _largest_fit(layout: Layout, target: int, injected: Callable[[frozenset[int]
 def _injected(layout: Layout, sizes: Sizes, ours: Sequence[Message], kept: frozenset[int]) -> int:
     """Tokens of these messages of ours and of the bridge lines that they and what is kept need."""
     leading, recent = (layout.indexes(part) for part in split_layers(layout, kept))
-    order = arrange(leading, recent, layout.items, ours, layout.policy)
+    order = arrange(leading, recent, layout.items, ours, layout.policy, layout.alternates)
     return sum(sizes.of_message(entry) for entry in order if not isinstance(entry, int))
+
+
+def _lines_between(layout: Layout, sizes: Sizes, kept: frozenset[int]) -> int:
+    """Tokens of the lines that what is kept needs; to alternate, a summary needs one on each side."""
+    sides = 2 * sizes.of_message(_LINE) if layout.alternates else 0
+    return sides + _injected(layout, sizes, (), kept)
 
 
 def _summary_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason: Reason) -> Plan | None:
     """None if no summary fits, or none would be smaller than what it replaces."""
     room = limits.budget - limits.fixed - sizes.frame
-    # Lines around system messages add to the frame of a summary.
-    around = partial(_injected, layout, sizes, ()) if instructs_in_turns(layout.items) else _nothing
+    # Lines around system messages, and lines for alternating roles, add to the frame of a summary.
+    has_lines = layout.alternates or instructs_in_turns(layout.items)
+    around = partial(_lines_between, layout, sizes) if has_lines else _nothing
     kept = _largest_fit(layout, room - limits.summary, around)
     # At the floor a smaller summary is better than none.
     allowance = min(limits.summary, room - _tokens(layout, kept) - around(kept))

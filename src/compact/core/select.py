@@ -31,6 +31,8 @@ class Layout:
 
     items: Sequence[Item]
     policy: Policy
+    alternates: bool = False
+    """Whether user and assistant have to take turns."""
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -38,7 +40,7 @@ class Layout:
 
     def with_items(self, items: Sequence[Item]) -> Layout:
         """The same with other outputs: what groups they make does not depend on what tools said."""
-        other = Layout(items, self.policy)
+        other = Layout(items, self.policy, self.alternates)
         vars(other)["groups"] = self.groups
         return other
 

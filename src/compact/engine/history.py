@@ -92,6 +92,11 @@ class History:
         """Whether it holds every original, and does not continue from what a record put in their place."""
         return self.state is not HistoryState.ADOPTED
 
+    @property
+    def alternates(self) -> bool:
+        """Whether its provider wants user and assistant to take turns."""
+        return getattr(self.format, "alternates", False)
+
     def continues(self, messages: list[Any], head: int, thorough: bool = True) -> bool:
         """Whether this list, minus its `head`, begins with the one we know, edits in place included.
 

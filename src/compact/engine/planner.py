@@ -51,15 +51,15 @@ class Planner:
         )
         return decide(facts, limits, self.policy)
 
-    def plan(self, items: Sequence[Item], limits: Limits, reason: Reason) -> Plan:
-        return make_plan(items, limits, self.policy, self.sizes, reason)
+    def plan(self, items: Sequence[Item], limits: Limits, reason: Reason, alternates: bool) -> Plan:
+        return make_plan(items, limits, self.policy, self.sizes, reason, alternates)
 
     def preview(self, history: History, limits: Limits, triggered: bool, reason: Reason) -> Plan:
         """The plan for display: with its messages, even if there is nothing to do."""
         items = history.view.items
         shown = tuple(item.message for item in items)
         if triggered:
-            return replace(self.plan(items, limits, reason), messages=shown)
+            return replace(self.plan(items, limits, reason, history.alternates), messages=shown)
         steps = tuple(Step(Action.KEEP, n, item.tokens) for n, item in enumerate(items))
         total = limits.fixed + history.view.total
         return Plan(

@@ -139,7 +139,7 @@ class Engine:
             self.reporter.estimate(now)
             self.reporter.floor(now)
             planned = tuple(now.history.view.items) if triggered else ()
-            plan = self.planner.plan(planned, now.limits, reason) if triggered else None
+            plan = self._plan(now, planned, reason) if triggered else None
             self.reporter.decision(now, plan, reason)
             outcome: Outcome = Unchanged(reason if plan is None else plan.reason)
             if plan is not None and (plan.mode is not Mode.NONE or plan.insufficient is not None):
@@ -161,6 +161,9 @@ class Engine:
             return False, Reason.NO_GROWTH
         return triggered, reason
 
+    def _plan(self, now: Situation, items: Sequence[Item], reason: Reason) -> Plan:
+        return self.planner.plan(items, now.limits, reason, now.history.alternates)
+
     def _compact(
         self, now: Situation, planned: Sequence[Item], plan: Plan
     ) -> Generator[Any, Any, tuple[Situation, Outcome]]:
@@ -180,7 +183,7 @@ class Engine:
             triggered, reason = self.decide(now)
             if not triggered:
                 return now, Unchanged(reason)
-            plan = self.planner.plan(job.items, now.limits, reason)
+            plan = self._plan(now, job.items, reason)
         # Used or not, a staged summary is gone: it was made for this compaction.
         staged, now.session.staged = now.session.staged, None
         job, plan = with_staged(staged, job, plan)
@@ -222,6 +225,7 @@ class Engine:
             archived=session.records.archived(originals),
             system=system_messages(now.session.prompt.head.messages, now.call.system),
             has_system=history.format.provider != "anthropic" and getattr(history.format, "has_system", True),
+            alternates=history.alternates,
             in_full=ClearedOriginals(self.store, session.id, originals, items).in_full,
             embedded_fallback=self._embedded_fallback,
         )
@@ -272,7 +276,7 @@ class Engine:
             job = self.job(now)
         if session.staged is not None and session.staged.matches(job):
             return True
-        plan = self.planner.plan(job.items, now.limits, Reason.OVERFLOW)
+        plan = self._plan(now, job.items, Reason.OVERFLOW)
         if not self.enabled or plan.mode is not Mode.SUMMARIZE or session.is_borrowed(history):
             return False
         summary = yield from draft(job, plan)

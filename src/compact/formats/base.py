@@ -90,6 +90,8 @@ class SourceFormat(ABC):
     provider: str
     has_system = True
     """Whether system messages may appear among the others."""
+    alternates = False
+    """Whether the provider refuses two messages of one role in a row."""
     answers_in_calls = False
     """Whether a call and its result are one entry of the same object."""
 

@@ -42,6 +42,7 @@ _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 class Bedrock(SourceFormat):
     name = "bedrock"
     provider = "anthropic"
+    alternates = True
 
     def recognizes(self, messages: Sequence[Any]) -> bool:
         return fits(messages, self.name)
