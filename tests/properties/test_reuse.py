@@ -13,7 +13,7 @@ from compact.model.outcome import Prepared
 from compact.testing.policies import check_growing, check_repeatable, wire_bytes
 from compact.testing.scenes import Said
 from compact.testing.wire import render_scenes
-from support.rig import PRESETS, Rig, cases, make_rig
+from support.rig import PRESETS, SMALL, Rig, cases, make_rig
 
 Case = tuple[str, int, list[Any]]
 LONG = {"min_turns": 3}
@@ -76,6 +76,26 @@ def test_last_turn_deleted_and_retried(preset: str, case: Case) -> None:
     again = rig.prepare(messages)
     assert again is not None
     assert wire_bytes(again.messages) == wire_bytes(found.messages)
+    assert rig.summarizer.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("preset", "asked", "answered"), [("window", 1_500, 5), ("agent", 2_500, 5), ("rolling", 1_500, 800)]
+)
+def test_last_turn_deleted_behind_a_developer_message(preset: str, asked: int, answered: int) -> None:
+    """The turn before it has its answer, so the record that dropped that turn's question still applies."""
+    turn = [
+        {"role": "user", "content": "word " * asked},
+        {"role": "assistant", "content": "word " * answered},
+    ]
+    note = {"role": "developer", "content": "The release is frozen until Friday."}
+    messages = [*turn, *turn, note, {"role": "user", "content": "Go on."}]
+    rig = make_rig(preset, "openai-chat", SMALL)
+    found = rig.prepare(messages)
+    assert found is not None and still_applies(found, messages[:-1], "openai-chat")
+    calls = rig.summarizer.calls
+    without = rig.prepare(messages[:-1])
+    assert without is not None and without.messages == found.messages[:-1]
     assert rig.summarizer.calls == calls
 
 

@@ -149,6 +149,7 @@ def turns(found: Sequence[Group], unit: TurnUnit = TurnUnit.USER) -> list[range]
 
 
 def is_finished(messages: Sequence[Message]) -> bool:
-    """Whether the newest turn has its closing answer: the last message is assistant prose."""
-    last = messages[-1] if messages else None
+    """Whether the newest turn has its closing answer: only instructions may follow the assistant's prose."""
+    said = (one for one in reversed(messages) if one.role not in (Role.SYSTEM, Role.DEVELOPER))
+    last = next(said, None)
     return last is not None and last.role is Role.ASSISTANT and not last.calls
