@@ -111,10 +111,14 @@ def _refuse(listener: socket.socket, code: str, message: str) -> None:
 )
 def test_a_server_that_refuses_the_user_or_has_no_such_database(code: str, message: str, advice: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=_refuse, args=(listener, code, message), daemon=True).start()
+        server = threading.Thread(target=_refuse, args=(listener, code, message), daemon=True)
+        server.start()
         port = listener.getsockname()[1]
         with pytest.raises(StoreError) as caught:
             open_store(f"postgresql://ines:hunter2@127.0.0.1:{port}/cottages")
+        listener.shutdown(socket.SHUT_RDWR)  # Closing alone does not wake a thread that waits for a client.
+    server.join(60)
+    assert not server.is_alive()
     said = str(caught.value)
     assert message in said and said.endswith(f"{advice} in the database URL.")
     assert "hunter2" not in said
@@ -131,10 +135,12 @@ def test_a_host_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_port_where_nobody_answers() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(StoreError, match=r"Start the database, or check the host and port in its URL\.$"):
-        open_store(f"postgresql://ines@127.0.0.1:{port}/cottages")
+    with socket.socket() as reserved:
+        # Bound, so that no other process takes the port, but it does not listen.
+        reserved.bind(("127.0.0.1", 0))
+        port = reserved.getsockname()[1]
+        with pytest.raises(StoreError, match=r"Start the database, or check the host and port in its URL\.$"):
+            open_store(f"postgresql://ines@127.0.0.1:{port}/cottages")
 
 
 @pytest.mark.parametrize(
