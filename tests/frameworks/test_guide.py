@@ -77,6 +77,8 @@ def test_every_framework_of_the_guide_has_its_fragment_run() -> None:
 async def test_a_fragment_runs_in_its_place(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.setenv(key, "none")
+    if "Anthropic()" in block.source:
+        pytest.importorskip("anthropic")  # The environments of single frameworks have only openai.
     if block.heading == "LiteLLM":
         monkeypatch.setattr("litellm.callbacks", [])
     manager = CompactManager(CompactConfig(archive={"adapter": "none"}))
