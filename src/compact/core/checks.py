@@ -232,5 +232,5 @@ def _prefix_texts(request: SummaryRequest) -> Iterator[str]:
 
 def _refused(reason: RefusalReason, problem: str) -> SummaryRefused:
     return SummaryRefused(
-        reason.value, f"The summary was refused ({reason.value}): {problem}. Nothing was changed."
+        reason.value, f"The summary was refused ({reason.value}): {problem}. It is not used."
     )

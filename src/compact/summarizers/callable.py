@@ -60,7 +60,7 @@ class CallableSummarizer:
         if not isinstance(answer, Summary | str):
             raise SummarizerError(
                 f"The summarizer {self.name} returned {type(answer).__name__}, not text. "
-                "The session is unchanged; return a str or a Summary."
+                "That is no summary; return a str or a Summary."
             )
         return as_summary(answer, request, model=self.name)
 

@@ -126,7 +126,7 @@ class Chunked:
         if room < _SMALLEST_LIMIT // 4:
             raise SummarizerError(
                 f"The instructions of strategy {request.strategy} nearly fill its {limit:,} tokens. "
-                "The session is unchanged; use a summarizer with a larger window."
+                "No summary was made; use a summarizer with a larger window."
             )
         request = self._with_previous_as_message(request, room)
         pieces = self._split(request, room)

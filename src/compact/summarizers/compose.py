@@ -144,7 +144,7 @@ class Composer:
         raise SummaryRefused(
             reason.value,
             f"The summary was refused ({reason.value}): it has {size} characters, {self._min_chars} are "
-            "wanted. Nothing was changed.",
+            "wanted. It is not used.",
         )
 
 
@@ -168,7 +168,7 @@ def _too_long(size: int, allowed: int) -> SummaryRefused:
     return SummaryRefused(
         reason,
         f"The summary was refused ({reason}): it has {size:,} tokens, {allowed:,} are allowed, and it has no "
-        "place to cut at. Nothing was changed.",
+        "place to cut at. It is not used.",
     )
 
 
