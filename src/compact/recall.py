@@ -93,10 +93,13 @@ def handle_recall(
     except ValueError as error:
         return f"[The call was not understood: {error}]"
     query = without_hint(query)
-    # One more than is shown, to know whether there is more.
-    hits = manager.recall(session_id, query, limit + 1, after=after)
-    more, hits = len(hits) > limit, hits[:limit]
     wanted = query.strip()
+    # More than are shown, to know whether there is more, and because some are our own.
+    hits = manager.recall(session_id, query, 3 * limit + 1, after=after)
+    if not _HANDLE.match(wanted):
+        # An earlier search for the same words, and its answer, would outrank what both are about.
+        hits = [hit for hit in hits if not hit.text.startswith((f"{NAME} ", MARK))]
+    more, hits = len(hits) > limit, hits[:limit]
     if not hits:
         return _UNKNOWN.format(wanted) if _HANDLE.fullmatch(wanted) else _NOTHING
     in_order = _SUMMARY.fullmatch(wanted) is not None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from compact import lint
+from compact import CompactConfig, CompactManager, lint
 from compact.core.view import handle
 from compact.counters import counter_for
 from compact.errors import FormatError
@@ -15,7 +16,7 @@ from compact.formats import FORMAT_NAMES
 from compact.formats.tools import tool_list
 from compact.model.event import EventName
 from compact.model.message import ToolResult
-from compact.recall import MARK, handle_recall, recall_tool
+from compact.recall import MARK, NAME, handle_recall, recall_tool
 from compact.stores import open_store
 from compact.stores.memory import MemoryStore
 from compact.stores.words import terms_of, words_of
@@ -185,3 +186,21 @@ def test_an_answer_of_the_tool_fits_into_the_conversation() -> None:
         {"role": "tool", "tool_call_id": "c1", "content": answer},
     ]
     assert lint(desk.preflight([*history, *turn]), "openai") == [] and "8443" in answer
+
+
+def test_an_earlier_search_is_not_what_a_search_finds() -> None:
+    said = "Finance approved 400 euros for bulky parcels."
+    manager = CompactManager(CompactConfig(model="gpt-4o", preset="agent"))
+    query = {"query": "What did finance approve for bulky parcels?"}
+    history: list[dict[str, Any]] = [{"role": "user", "content": said}]
+    for number in range(4):
+        function = {"name": NAME, "arguments": json.dumps(query)}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        history.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        manager.preflight("s", history)
+        answer = handle_recall(manager, "s", query)
+        assert said in answer
+        assert NAME not in answer
+        assert answer.count(MARK) == 1
+        history.append({"role": "tool", "tool_call_id": f"c{number}", "content": answer})
+        history.append({"role": "user", "content": f"Once more, {number}."})
