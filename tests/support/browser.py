@@ -212,6 +212,13 @@ def until_half(page: Page, model: RuleModel) -> None:
     until(page, model.half.is_set, "half a reply")
 
 
+def send(page: Page, text: str) -> None:
+    """Types and presses Enter, once the page may send: a new page first asks whether a reply is running."""
+    page.get_by_label("Message Compact").fill(text)
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+    page.get_by_label("Message Compact").press("Enter")
+
+
 def replied(page: Page, text: str) -> None:
     """Waits until the reply with this text is complete and the exchange over: the state is then final."""
     expect(page.get_by_role("log")).to_contain_text(text)

@@ -14,16 +14,11 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from compact.archives.fs import FsArchive
 from compact.server.studio.turn import Turn
-from support.browser import Stage, Writer, replied, talk, until, watched, work
+from support.browser import Stage, Writer, replied, send, talk, until, watched, work
 from support.providers import providing
 from support.studio import RuleModel, config, studio
 
 BUSY = "Session is currently being optimized. Please wait a moment."
-
-
-def send(page: Page, text: str) -> None:
-    page.get_by_label("Message Compact").fill(text)
-    page.keyboard.press("Enter")
 
 
 def debug(page: Page, session: str) -> None:

@@ -10,14 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from compact.chat import Chats
 from compact.stores import open_store
-from support.browser import Stage, talk, until_half, watched
+from support.browser import Stage, send, talk, until_half, watched
 from support.cable import cable
 from support.studio import RuleModel, config, studio
-
-
-def send(page: Page, text: str) -> None:
-    page.get_by_label("Message Compact").fill(text)
-    page.keyboard.press("Enter")
 
 
 @pytest.mark.parametrize("path", ["/s/%zz", "/s/%E0%A4%A/figures", "/traces/%E0", "/#token=%zz"])

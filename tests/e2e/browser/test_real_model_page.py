@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from compact.models.local import LocalChatModel
 from compact.models.openai_chat import OpenAIChatModel
-from support.browser import watched
+from support.browser import send, watched
 from support.studio import config, new_session, studio
 
 
@@ -22,8 +22,7 @@ def test_a_real_model_answers_on_the_page(
         session = new_session(client, title="A real model")
         with watched(browser, str(client.base_url).rstrip("/")) as found:
             found.page.goto(f"/s/{session}")
-            found.page.get_by_label("Message Compact").fill("Answer with one word: what color is the sky?")
-            found.page.keyboard.press("Enter")
+            send(found.page, "Answer with one word: what color is the sky?")
             reply = found.page.get_by_role("article", name=re.compile("Assistant, m"))
             expect(reply).to_be_visible(timeout=60_000)
             expect(found.page.get_by_role("button", name="Send")).to_be_visible(timeout=60_000)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import COUNT_READS, LEAPS, SCROLL, Stage, talk, watched, work
+from support.browser import COUNT_READS, LEAPS, SCROLL, Stage, send, talk, watched, work
 from support.studio import said
 from support.trace_service import span, trace_service
 
@@ -130,8 +130,7 @@ def test_axe_while_a_compaction_runs_and_after_it_failed(page: Page, stage: Stag
     session = stage.session(talk(23))
     stage.writer.gate.clear()
     page.goto(f"/s/{session}")
-    page.get_by_label("Message Compact").fill("What is still open?")
-    page.keyboard.press("Enter")
+    send(page, "What is still open?")
     expect(page.get_by_role("group", name="Compaction")).to_contain_text("Summarizing context...")
     check_axe(page)
     page.get_by_role("button", name="Cancel").click()
@@ -143,8 +142,7 @@ def test_axe_while_a_compaction_runs_and_after_it_failed(page: Page, stage: Stag
     for position in range(46):
         pin = stage.client.put(f"/api/sessions/{session}/pins/{position}", json={"pinned": True})
         assert pin.status_code == 200, pin.text
-    page.get_by_label("Message Compact").fill("And the prices of the winter season? " * 60)
-    page.keyboard.press("Enter")
+    send(page, "And the prices of the winter season? " * 60)
     expect(page.get_by_role("alert")).to_contain_text("no longer fits")
     check_axe(page)
 

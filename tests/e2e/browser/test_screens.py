@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from compact.server.studio.sample import sample_turns
-from support.browser import Stage, Writer, talk, watched, work
+from support.browser import Stage, Writer, send, talk, watched, work
 from support.providers import providing
 from support.studio import RuleModel, config, said, studio
 from support.trace_service import trace_service
@@ -84,8 +84,7 @@ def test_a_compaction_from_the_full_window_to_its_undo(
     look(page, "what-if")
     page.goto(f"/s/{session}")
     stage.writer.gate.clear()
-    page.get_by_label("Message Compact").fill("What is still open?")
-    page.keyboard.press("Enter")
+    send(page, "What is still open?")
     expect(page.get_by_role("group", name="Compaction")).to_contain_text("Summarizing context...")
     look(page, "compacting")
     stage.writer.gate.set()
@@ -136,7 +135,6 @@ def test_the_other_states(_screens: tuple[Stage, str], screen: Page) -> None:
     for position in range(152):
         stage.client.put(f"/api/sessions/{full}/pins/{position}", json={"pinned": True})
     page.goto(f"/s/{full}")
-    page.get_by_label("Message Compact").fill("And the prices of the winter season? " * 300)
-    page.keyboard.press("Enter")
+    send(page, "And the prices of the winter season? " * 300)
     expect(page.get_by_role("alert")).to_contain_text("no longer fits")
     look(page, "error", LOOKS[:4])
