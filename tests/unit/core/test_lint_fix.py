@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compact.core.lint import Provider, ViolationCode, fix_messages, lint_messages
-from compact.core.lint_fix import FIRST_USER_LINE, NO_RESULT
+from compact.core.lint.fix import FIRST_USER_LINE, NO_RESULT
 from compact.model.message import (
     Message,
     MessageKind,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from compact.core.lint_raw import (
+from compact.core.lint.raw import (
     IMAGE_TYPES,
     NAME,
     Found,
@@ -17,7 +17,7 @@ from compact.core.lint_raw import (
     sniffed,
     unknown_fields,
 )
-from compact.core.lint_types import ViolationCode as Code
+from compact.core.lint.types import ViolationCode as Code
 
 MOST_MESSAGES = 100_000
 _MOST_MARKS = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compact.core.lint_types import (
+from compact.core.lint.types import (
     Provider,
     Report,
     ViolationCode,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from compact.core.lint_anthropic import check_message, check_message_list
-from compact.core.lint_chat import check_chat, check_chat_list
-from compact.core.lint_raw import Found, fields_of
-from compact.core.lint_responses import check_item, check_item_list
-from compact.core.lint_types import Report, Target
-from compact.core.lint_types import ViolationCode as Code
+from compact.core.lint.anthropic import check_message, check_message_list
+from compact.core.lint.chat import check_chat, check_chat_list
+from compact.core.lint.raw import Found, fields_of
+from compact.core.lint.responses import check_item, check_item_list
+from compact.core.lint.types import Report, Target
+from compact.core.lint.types import ViolationCode as Code
 from compact.model.message import Message
 
 

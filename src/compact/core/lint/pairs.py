@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from compact.core.lint_types import Provider, Report, ViolationCode, is_chat_call, is_reference
+from compact.core.lint.types import Provider, Report, ViolationCode, is_chat_call, is_reference
 from compact.model.message import Message, Role, StepStart, ToolCall, ToolResult
 
 Place = tuple[int, int]

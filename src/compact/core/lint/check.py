@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compact.core.lint_content import (
+from compact.core.lint.content import (
     INSTRUCTIONS,
     check_content,
     check_reasoning_items,
     check_roles_for_anthropic,
     check_thinking,
 )
-from compact.core.lint_pairs import Pairing, pair_calls
-from compact.core.lint_rules import check_sources
-from compact.core.lint_types import Finding, Provider, Report, Target, ViolationCode, claude_version
+from compact.core.lint.pairs import Pairing, pair_calls
+from compact.core.lint.rules import check_sources
+from compact.core.lint.types import Finding, Provider, Report, Target, ViolationCode, claude_version
 from compact.errors import ConfigError, shown
 from compact.model.message import Message
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from compact.core.lint_chat import wrong_image_url
-from compact.core.lint_raw import (
+from compact.core.lint.chat import wrong_image_url
+from compact.core.lint.raw import (
     NAME,
     Found,
     fields_of,
@@ -16,7 +16,7 @@ from compact.core.lint_raw import (
     unknown_fields,
     wrong_name,
 )
-from compact.core.lint_types import ViolationCode as Code
+from compact.core.lint.types import ViolationCode as Code
 
 _LONGEST_ID = 64
 _LONGEST_NAME = 128

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from compact.core.lint_check import inspect_messages, provider_named
-from compact.core.lint_pairs import Pairing, Place
-from compact.core.lint_types import Finding, Provider, Target, Violation, ViolationCode
+from compact.core.lint.check import inspect_messages, provider_named
+from compact.core.lint.pairs import Pairing, Place
+from compact.core.lint.types import Finding, Provider, Target, Violation, ViolationCode
 from compact.model.message import (
     Message,
     MessageKind,

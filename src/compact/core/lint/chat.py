@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from compact.core.lint_raw import IMAGE_TYPES, Found, fields_of, kind_of, parts_of, wrong_name
-from compact.core.lint_types import ViolationCode as Code
+from compact.core.lint.raw import IMAGE_TYPES, Found, fields_of, kind_of, parts_of, wrong_name
+from compact.core.lint.types import ViolationCode as Code
 
 MOST_MESSAGES = 2_048
 _MOST_CALLS = 128

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compact.core.lint_check import inspect_messages, provider_named
-from compact.core.lint_fix import fix_messages
-from compact.core.lint_rules import RULES, Rule
-from compact.core.lint_types import Provider, Target, Violation, ViolationCode
+from compact.core.lint.check import inspect_messages, provider_named
+from compact.core.lint.fix import fix_messages
+from compact.core.lint.rules import RULES, Rule
+from compact.core.lint.types import Provider, Target, Violation, ViolationCode
 from compact.model.message import Message
 
 __all__ = [

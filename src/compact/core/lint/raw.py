@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from compact.core.lint_types import ViolationCode
+from compact.core.lint.types import ViolationCode
 
 Found = tuple[ViolationCode, str]
 """A broken rule of one object: which one, and what to do."""
