@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compact import CompactConfig, CompactManager
-from compact.core import checks
+from compact.core.summary_checks import check
 from compact.model.outcome import Compacted
 
 EIGHT_MB = "The tide tables go on. " * 350_000
@@ -14,13 +14,13 @@ EIGHT_MB = "The tide tables go on. " * 350_000
 @pytest.mark.parametrize("preset", ["budget", "chat", "agent", "rolling"])
 def test_eight_megabytes_do_not_hold_the_call(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    clean = checks.clean_summary
+    clean = check.clean_summary
 
     def watched(text: str) -> str:
         read.append(len(text))
         return clean(text)
 
-    monkeypatch.setattr(checks, "clean_summary", watched)
+    monkeypatch.setattr(check, "clean_summary", watched)
     config = CompactConfig(
         model="gpt-4o",
         preset=preset,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from compact.core.citations import cited_positions
+from compact.core.summary_checks.citations import cited_positions
 from compact.model.message import Message, arguments_text
 
 NEGATIONS = frozenset(

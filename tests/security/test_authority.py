@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from compact import CompactConfig, CompactManager
-from compact.core.addresses import addresses_in, commands_in
-from compact.core.negation import drops_negation, read_claims
-from compact.core.own import Voices, voices_in
+from compact.core.summary_checks.addresses import addresses_in, commands_in
+from compact.core.summary_checks.negation import drops_negation, read_claims
+from compact.core.summary_checks.voices import Voices, voices_in
 from compact.model.summary import Summary
 from compact.testing.scripted import ScriptedSummarizer
 

@@ -11,8 +11,8 @@ import pytest
 
 import compact
 from compact import CompactConfig, CompactManager
-from compact.core.citations import cited_positions
 from compact.core.render import FRAME_TAGS
+from compact.core.summary_checks.citations import cited_positions
 from compact.model.record import RecordKind
 from compact.model.summary import EvidenceKind, Summary, SummaryRequest
 from support.fresh_rules import FRESH_RULES, FRESH_TAKEN_BACK

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from compact.core.checks import check_summary
-from compact.core.citations import cited_positions
+from compact.core.summary_checks.check import check_summary
+from compact.core.summary_checks.citations import cited_positions
 from compact.summarizers.templates import instructions_for, load_template, template_names
 from support.conversations import asking, lighthouse, user
 

@@ -11,7 +11,7 @@ import pytest
 
 import compact
 from compact import CompactConfig, CompactManager, InsufficientBudget, lint
-from compact.core.cutting import cut_to
+from compact.core.summary_checks.cutting import cut_to
 from compact.model.record import RecordKind
 
 SAID = {
@@ -250,7 +250,7 @@ def test_an_answer_of_megabytes_is_not_looked_at_beyond_its_bound() -> None:
         return len(text) // 4
 
     assert cut_to("One. Two. Three.", 2, lambda text: len(text) // 4) == "One. Two."
-    from compact.core.cutting import look_at_most
+    from compact.core.summary_checks.cutting import look_at_most
 
     assert len(look_at_most("x" * 8_000_000, 500)) <= 20_000
     assert cut_to(look_at_most("Part done. " * 800_000, 500), 500, count) and max(looked_at) <= 20_000

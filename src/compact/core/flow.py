@@ -37,7 +37,7 @@ from compact.core.lint import lint_messages
 from compact.core.plan import plan_without_summary
 from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
 from compact.core.render import is_empty_failure
-from compact.core.untrusted import split_summary
+from compact.core.summary_checks.untrusted import split_summary
 from compact.core.view import Item, apply_entries, own_key
 from compact.errors import CompactError
 from compact.model.event import EventName, Fallback, Reason

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from compact.calling import run_sync
-from compact.core.citations import drop_false_citations
+from compact.core.summary_checks.citations import drop_false_citations
 from compact.errors import FormatError, SummarizerError, SummaryRefused
 from compact.formats.fields import as_mapping
 from compact.model.message import Usage

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from compact.calling import run_sync
 from compact.core.boundaries import groups
-from compact.core.checks import check_summary
 from compact.core.render import cut_middle, is_empty_failure, render_transcript, request_positions
+from compact.core.summary_checks.check import check_summary
 from compact.errors import ConfigError, SummarizerError
 from compact.model.message import (
     CompactionMarker,

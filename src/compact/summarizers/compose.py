@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from compact.core.checks import check_summary
-from compact.core.cutting import cut_to
 from compact.core.seeming import whole
-from compact.core.support import CITED
+from compact.core.summary_checks.check import check_summary
+from compact.core.summary_checks.cutting import cut_to
+from compact.core.summary_checks.support import CITED
 from compact.errors import SummaryRefused
 from compact.evidence.ledger import WORDS
 from compact.evidence.said import SHOWN

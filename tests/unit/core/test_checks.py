@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from compact.core.checks import check_summary, clean_summary, drop_false_citations, limit_sentences
+from compact.core.sentences import limit_sentences
+from compact.core.summary_checks.check import check_summary, clean_summary
+from compact.core.summary_checks.citations import drop_false_citations
 from compact.errors import SummaryRefused
 from compact.model.message import MessageKind, Role, make
 from compact.model.summary import Evidence, EvidenceKind, RefusalReason, SummaryRequest
@@ -60,7 +62,7 @@ def test_of_megabytes_only_thoughts_are_read(unit: str, monkeypatch: pytest.Monk
         looked_at.append(len(text))
         return 1
 
-    monkeypatch.setattr("compact.core.checks.clean_summary", clean)
+    monkeypatch.setattr("compact.core.summary_checks.check.clean_summary", clean)
     with contextlib.suppress(SummaryRefused):
         check_summary(unit * (8_000_000 // len(unit)), asking(*lighthouse()), count)
     assert looked_at and max(looked_at) <= 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compact.core.checks import check_summary
+from compact.core.summary_checks.check import check_summary
 from compact.errors import SummaryRefused
 from compact.model.summary import RefusalReason, SummaryRequest
 from support.conversations import asking, assistant, user

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from compact.core.citations import cited_positions
+from compact.core.summary_checks.citations import cited_positions
 from compact.errors import ConfigError, SummarizerError, SummaryRefused
 from compact.model.message import Message, Role, Text, ToolCall
 from compact.model.summary import SummaryRequest

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from compact import summarize
-from compact.core.citations import cited_positions
 from compact.core.render import UNTRUSTED_HEADING
+from compact.core.summary_checks.citations import cited_positions
 from compact.counters import counter_for
 from compact.counters.chars4 import CharsCounter
 from compact.model.message import Message, MessageKind, Role

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from compact.core.citations import cited_positions
+from compact.core.summary_checks.citations import cited_positions
 
 _MOST_CHARS = 500
 _SHORT_CHARS = 160

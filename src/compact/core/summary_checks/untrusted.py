@@ -14,15 +14,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
-from compact.core.addresses import addresses_in, command_words, commands_in, parent_addresses
-from compact.core.citations import cited_positions, cited_span
 from compact.core.layers import TAG, SummaryText
-from compact.core.listed import is_listed
-from compact.core.negation import drops_negation, read_claims
-from compact.core.own import voices_in
-from compact.core.quotes import APPROVES, NAMES_USER
 from compact.core.seeming import plain
-from compact.core.support import CITED, SOUTHEAST_ASIAN, share_spoken, vocabulary
+from compact.core.summary_checks.addresses import addresses_in, command_words, commands_in, parent_addresses
+from compact.core.summary_checks.citations import cited_positions, cited_span
+from compact.core.summary_checks.listed_languages import is_listed
+from compact.core.summary_checks.negation import drops_negation, read_claims
+from compact.core.summary_checks.quotes import APPROVES, NAMES_USER
+from compact.core.summary_checks.support import CITED, SOUTHEAST_ASIAN, share_spoken, vocabulary
+from compact.core.summary_checks.voices import voices_in
 from compact.core.view import Item
 from compact.evidence.words import is_about
 from compact.model.message import (

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from compact.core.listed import is_listed
 from compact.core.seeming import plain
-from compact.core.support import CITED, content_pieces, is_unspaced
+from compact.core.summary_checks.listed_languages import is_listed
+from compact.core.summary_checks.support import CITED, content_pieces, is_unspaced
 from compact.evidence.reading import sentences
 from compact.evidence.remembered import remembered
 from compact.evidence.words import tongues

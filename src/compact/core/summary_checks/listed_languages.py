@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import cache
 
-from compact.core.support import is_unspaced
+from compact.core.summary_checks.support import is_unspaced
 from compact.evidence.words import tongues
 
 _WORD = re.compile(r"[^\W\d_][^\d_/\\.@:=#<>|]*")

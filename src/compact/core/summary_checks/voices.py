@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from compact.core.listed import is_listed
+from compact.core.summary_checks.listed_languages import is_listed
 from compact.evidence.reading import Whose, pieces, sentences, take_quotations
 from compact.evidence.remembered import remembered
 from compact.evidence.words import is_about

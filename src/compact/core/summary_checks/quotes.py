@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from compact.core.citations import cited_positions
 from compact.core.seeming import plain
-from compact.core.support import share_spoken, vocabulary
+from compact.core.summary_checks.citations import cited_positions
+from compact.core.summary_checks.support import share_spoken, vocabulary
 
 _MIN_WORDS = 4
 _MIN_IDEOGRAPHS = 8

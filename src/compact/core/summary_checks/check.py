@@ -6,10 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from compact.core.citations import cited_positions, drop_false_citations, order_ledger
-from compact.core.cutting import look_at_most
-from compact.core.language import is_other_language
-from compact.core.quotes import (
+from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, request_positions
+from compact.core.seeming import whole
+from compact.core.sentences import limit_sentences
+from compact.core.summary_checks.citations import cited_positions, drop_false_citations, order_ledger
+from compact.core.summary_checks.cutting import look_at_most
+from compact.core.summary_checks.language import is_other_language
+from compact.core.summary_checks.quotes import (
     LookUp,
     Said,
     denied_approval,
@@ -19,16 +22,11 @@ from compact.core.quotes import (
     turns_down,
     user_lines,
 )
-from compact.core.refusals import is_refusal, is_tool_call, only_muses, says_nothing
-from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, neutralize, request_positions
-from compact.core.seeming import whole
-from compact.core.sentences import limit_sentences
+from compact.core.summary_checks.refusals import is_refusal, is_tool_call, only_muses, says_nothing
 from compact.errors import SummaryRefused
 from compact.evidence.ledger import WORDS
 from compact.model.message import MessageKind, Opaque, Role, arguments_text
 from compact.model.summary import RefusalReason, SummaryRequest
-
-__all__ = ["check_summary", "clean_summary", "drop_false_citations", "limit_sentences"]
 
 BRIEF_SENTENCES = 5
 _READ_CHARS = 500_000

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 
-from compact.core.citations import cited_positions
-from compact.core.declining import declines
+from compact.core.summary_checks.citations import cited_positions
+from compact.core.summary_checks.declining import declines
 
 _CANNOT = r"(?:can(?:no|['’]?)t|unable|not able|won['’]?t|must decline)"
 _HELP = r"(?:help|assist|comply|summari[sz]|fulfil|provid|do that|continu|creat|generat|process)"

@@ -1,0 +1,1 @@
+"""Whether a text may be used as a summary (`check`), and which of its lines carry authority (`untrusted`)."""
