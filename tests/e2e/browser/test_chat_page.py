@@ -176,6 +176,20 @@ def test_a_message_that_cannot_be_sent_stays_in_the_field(page: Page, stage: Sta
     expect(page.get_by_role("log")).to_contain_text("You said: The ferry leaves at seven.")
 
 
+def test_not_connected_goes_once_the_server_answers_again(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    page.goto(f"/s/{session}")
+    # Only the send is lost: the event stream stays open and has nothing to report.
+    page.route("**/api/chat", lambda route: route.abort())
+    page.route(f"**/api/sessions/{session}", lambda route: route.abort())
+    send(page, "The ferry leaves at seven.")
+    expect(page.get_by_text("Not connected. Your text is kept.")).to_be_visible()
+    page.unroute_all()
+    expect(page.get_by_text("Not connected. Your text is kept.")).to_have_count(0)
+    expect(page.get_by_label("Message Compact")).to_have_value("The ferry leaves at seven.")
+    assert stage.get(session)["message_count"] == 0
+
+
 def test_a_page_that_could_not_read_its_session_reads_it_later(page: Page, stage: Stage) -> None:
     session = stage.session(talk(1))
     path = f"**/api/sessions/{session}/messages**"
@@ -222,3 +236,47 @@ def test_the_full_history_stays_and_a_reload_asks_no_summarizer(page: Page, stag
     send(page, "And after that?")
     replied(page, "You said: And after that?")
     assert stage.writer.asked == asked
+
+
+def test_a_new_page_sends_at_once_where_no_reply_runs(page: Page, stage: Stage) -> None:
+    """A late answer to "is a reply running?" once took the Stop button from the reply sent for meanwhile."""
+    session = stage.session()
+    stage.model.gate = threading.Event()
+    asked: list[Route] = []
+    page.route(f"**/api/chat/{session}/stream", lambda route: asked.append(route))
+    page.goto(f"/s/{session}")
+    field = page.get_by_label("Message Compact")
+    field.fill("The ferry leaves at seven.")
+    field.press("Enter")
+    until_half(page, stage.model)
+    expect(page.get_by_role("log")).to_contain_text("You said")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    assert asked == [], "the page asked for a reply though none was running"
+    stage.model.gate.set()
+    replied(page, "You said: The ferry leaves at seven.")
+    assert stage.get(session)["message_count"] == 2
+
+
+def test_enter_waits_while_a_page_asks_for_the_running_reply(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    stage.model.gate = threading.Event()
+    sender = threading.Thread(target=said, args=(stage.client, session, "Where is the harbor?"))
+    sender.start()
+    until_half(page, stage.model)
+    asked: list[Route] = []
+    page.route(f"**/api/chat/{session}/stream", lambda route: asked.append(route))
+    page.goto(f"/s/{session}")
+    until(page, lambda: bool(asked), "the question for the running reply")
+    field = page.get_by_label("Message Compact")
+    field.fill("The ferry leaves at seven.")
+    field.press("Enter")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(field).to_have_value("The ferry leaves at seven.")
+    asked.pop().continue_()
+    expect(page.get_by_role("log")).to_contain_text("You said")
+    stage.model.gate.set()
+    sender.join()
+    replied(page, "You said: Where is the harbor?")
+    field.press("Enter")
+    replied(page, "You said: The ferry leaves at seven.")
+    assert stage.get(session)["message_count"] == 4

@@ -13,7 +13,7 @@ import { useIsWide } from "../lib/screen";
 import type { CompactionRecord, Message, Session } from "../lib/types";
 import { UndoDialog } from "../records/undo-dialog";
 import { exportSession } from "../sessions/export";
-import { createSession, markSeen, patchSession, refreshSession, useSessions } from "../sessions/store";
+import { createSession, markSeen, patchSession, refreshSession, sessionById, useSessions } from "../sessions/store";
 import { Button } from "../ui/button";
 import { Dialog } from "../ui/dialog";
 import { ErrorBoundary } from "../ui/error-boundary";
@@ -65,13 +65,15 @@ export function ChatPage({ session, header }: Props) {
 
   useEffect(() => startSession(id), [id]);
   // The session is read when its stream is open, or cannot be opened; and again when the stream comes back.
+  const followRunning = () => sessionById(id)?.streaming && chat.follow();
   const onStream = (connected: boolean) => {
     const { loaded, problem } = useOpenSession.getState();
     if (connected) chat.reconnected();
     // It may have ended because the session was deleted.
     if (loaded && !connected) return void refreshSession(id);
-    if (loaded && !problem) return void refreshAll(id);
+    if (loaded && !problem) return void refreshAll(id).then(followRunning);
     void openSession(id).then(() => {
+      followRunning();
       const wanted = new URLSearchParams(window.location.search).get("m");
       if (wanted !== null && /^\d+$/.test(wanted)) jumpTo(Number(wanted), { focus: `[data-position="${Number(wanted)}"]` });
     });
@@ -101,7 +103,6 @@ export function ChatPage({ session, header }: Props) {
 
   const rolling = isRolling(id);
   const running = isRunning(open.compaction) || session.compacting;
-  const streaming = chat.status === "submitted" || chat.status === "streaming";
   const sendOff = running && !rolling;
 
   useCompactionEnd(id, running);
@@ -179,7 +180,7 @@ export function ChatPage({ session, header }: Props) {
     <ErrorBoundary><Panel session={session} tab={tab ?? "context"} onTab={setTab} onClose={closePanel} onUndo={setUndoing} onShow={showRecord} onJump={(position) => { jumpTo(position); if (!wide) setTab(null); }} /></ErrorBoundary>
   );
   // What the banner offers is refused until the exchange is over, and a message that did not go out is not back before.
-  const failed = open.compaction.phase === "failed" && !open.bannerClosed && !streaming && !chat.unsettled;
+  const failed = open.compaction.phase === "failed" && !open.bannerClosed && !chat.streaming && !chat.unsettled;
   const empty = open.loaded && open.history.total === 0 && chat.messages.length === 0;
   return (
     <div className="flex min-h-0 flex-1">
@@ -244,7 +245,7 @@ export function ChatPage({ session, header }: Props) {
               draftUsage={draftUsage}
               draftTokens={draftUsage?.draft ?? 0}
               compacting={sendOff}
-              streaming={streaming && !sendOff}
+              streaming={chat.streaming && !sendOff}
               problem={chat.problem === BUSY_TEXT && !running ? "" : chat.problem}
               onSend={send}
               onStop={() => void chat.stopReply()}

@@ -1,7 +1,7 @@
 /** The live exchange: useChat holds only what is being said now; everything older comes from the server. */
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, type UIMessage } from "ai";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api, OFFLINE_TEXT, problemText, sessionPath } from "../lib/api";
 import { authHeaders } from "../lib/token";
 import type { CompactionEvent, Notice, Usage } from "../lib/types";
@@ -19,6 +19,8 @@ const transport = new DefaultChatTransport<UIMessage>({
   }),
   prepareReconnectToStreamRequest: ({ id }) => ({ api: `/api/chat/${encodeURIComponent(id)}/stream` }),
 });
+
+const RECHECK_MS = 1000;
 
 /** What a failed send means: the server's own sentence, or that there is no server. */
 export function sendProblem(error: Error): string {
@@ -55,6 +57,8 @@ export function useChatSession(id: string, onUnsent: (text: string) => void, onA
   const [storedUpTo, setStoredUpTo] = useState<number | null>(null);
   /** From the send until what became of it is known: only then is the next message, or a retry, accepted. */
   const [unsettled, setUnsettled] = useState(false);
+  /** A reply that was begun elsewhere is asked for, or comes in. */
+  const [following, setFollowing] = useState(false);
   const exchange = useRef<Exchange>({ text: null, upTo: -1, failed: false, resumed: false });
 
   const onData = useCallback(
@@ -69,7 +73,6 @@ export function useChatSession(id: string, onUnsent: (text: string) => void, onA
   const chat = useChat<UIMessage>({
     id,
     transport,
-    resume: true,
     experimental_throttle: 32,
     onData: (part) => onData(part as { type: string; data: unknown }),
     onFinish: ({ isAbort, isError, isDisconnect }) => {
@@ -85,6 +88,12 @@ export function useChatSession(id: string, onUnsent: (text: string) => void, onA
     },
   });
   const { setMessages, sendMessage, regenerate, stop, resumeStream, status } = chat;
+  const streaming = following || status === "submitted" || status === "streaming";
+  const idle = status === "ready" && !following;
+  const idleNow = useRef(idle);
+  useEffect(() => {
+    idleNow.current = idle;
+  });
 
   /** The exchange is over: its messages come from the store from now on. */
   const settle = useCallback(async () => {
@@ -121,6 +130,13 @@ export function useChatSession(id: string, onUnsent: (text: string) => void, onA
     setProblem((shown) => (shown === OFFLINE_TEXT ? "" : shown));
     if (status === "error") void settle();
   }, [settle, status]);
+
+  // Where only the send was lost, the event stream stays open and nothing else would notice that the server answers.
+  useEffect(() => {
+    if (problem !== OFFLINE_TEXT) return;
+    const again = setInterval(() => void refreshSession(id).then((session) => session && reconnected()), RECHECK_MS);
+    return () => clearInterval(again);
+  }, [id, problem, reconnected]);
 
   const begin = useCallback((text: string | null, upTo: number | null) => {
     exchange.current = { text, upTo: upTo ?? -1, failed: false, resumed: false };
@@ -163,13 +179,16 @@ export function useChatSession(id: string, onUnsent: (text: string) => void, onA
     void stop();
   }, [id, stop]);
 
+  /** Only where the server says that a reply runs: asked in vain, the answer would end what was sent meanwhile. */
   const follow = useCallback(() => {
-    if (status === "ready") void resumeStream();
-  }, [resumeStream, status]);
+    if (!idleNow.current) return;
+    setFollowing(true);
+    void resumeStream().finally(() => setFollowing(false));
+  }, [resumeStream]);
 
   return useMemo(
-    () => ({ messages: chat.messages, status, unsettled, problem, storedUpTo, send, retry, edit, stopReply, follow, reconnected }),
-    [chat.messages, edit, follow, problem, reconnected, retry, send, status, stopReply, storedUpTo, unsettled],
+    () => ({ messages: chat.messages, status, streaming, unsettled, problem, storedUpTo, send, retry, edit, stopReply, follow, reconnected }),
+    [chat.messages, edit, follow, problem, reconnected, retry, send, status, stopReply, storedUpTo, streaming, unsettled],
   );
 }
 
