@@ -63,7 +63,7 @@ def draw(outcomes: Sequence[Outcome], subtitle: str = "") -> str:
         row, column = divmod(number, columns)
         body += _panel(panel, names, _LEFT + column * (room + _GAP), _TOP + row * row_height, room)
     if not panels:
-        body.append(_text(_LEFT, _TOP + 40, "No conversation with probes was compacted.", size=13))
+        body.append(_text(_LEFT, _TOP + 40, "Nothing that could be measured was compacted.", size=13))
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '

@@ -16,7 +16,7 @@ from compact.evaluation.loading import Identifier, Question
 from compact.evaluation.measuring import Measured
 from compact.evaluation.phrases import Phrase, said_again, score_phrases
 from compact.evaluation.results import Outcome
-from compact.evaluation.scoring import answerable, present, score_identifiers, score_questions
+from compact.evaluation.scoring import Score, answerable, present, score_identifiers, score_questions
 from compact.evaluation.windows import Window
 from compact.model.message import Role
 
@@ -36,9 +36,17 @@ class Subject:
     def questions(self) -> tuple[Question, ...]:
         return answerable(self.case.questions, self.measured.text(self.case.messages))
 
+    @cached_property
+    def phrase_cut(self) -> int:
+        """Where words and conclusions are measured: the cut, or without one the last call in the first three
+        quarters. There a prompt is made anyway, so that measuring it changes no other figure."""
+        if self.case.cut < len(self.case.messages):
+            return self.case.cut
+        return max((end for end in self.calls if end <= self.case.cut * 3 // 4), default=self.case.cut)
+
     def said_again(self, role: Role) -> frozenset[Phrase]:
         if role not in self._again:
-            decoded, cut = self.measured.decoded, self.case.cut
+            decoded, cut = self.measured.decoded, self.phrase_cut
             messages = [decoded(one, index) for index, one in enumerate(self.case.messages)]
             before, after = chain.from_iterable(messages[:cut]), chain.from_iterable(messages[cut:])
             self._again[role] = said_again(list(before), list(after), role)
@@ -87,10 +95,15 @@ def replay(
         if contestant.compactions != checked or end == case.horizon:
             checked = contestant.compactions
             violations += new_violations(measured, prompt, given)
-        if end in scored:
+        if end in scored or end == subject.phrase_cut:
             texts[end] = measured.text(prompt)
             after = measured.body_size(prompt)
     at_cut = texts.get(case.cut, "")
+    spoken = {
+        role: score_phrases(subject.said_again(role), texts.get(subject.phrase_cut, ""))
+        for role in (Role.USER, Role.ASSISTANT)
+        if subject.phrase_cut in ends
+    }
     return Outcome(
         case=case.id,
         source=case.source,
@@ -102,8 +115,8 @@ def replay(
         identifiers=score_identifiers(subject.identifiers, at_cut),
         hard=score_identifiers([probe for probe in subject.identifiers if probe.hard], at_cut),
         questions=score_questions(subject.questions, texts.get(case.horizon, "")),
-        words=score_phrases(subject.said_again(Role.USER), at_cut),
-        conclusions=score_phrases(subject.said_again(Role.ASSISTANT), at_cut),
+        words=spoken.get(Role.USER, Score()),
+        conclusions=spoken.get(Role.ASSISTANT, Score()),
         prompts=len(ends),
         prompt_tokens=cache.tokens,
         cached_tokens=cache.cached,

@@ -44,7 +44,7 @@ def test_a_table_of_every_preset_and_the_baseline(compact: Compact, runs: Path) 
     assert set(rows) == {*PRESETS, "tail"}
     assert rows["tail"][4] == "0.0%", "the newest messages do not have it"
     assert rows["budget"][4] == "100.0%", "the summary does"
-    assert lines[-1] == "2 conversations · extractive summaries · chars4"
+    assert "2 conversations · extractive summaries · tokens by chars4" in lines
 
 
 def test_json_is_one_document_and_repeats(compact: Compact, runs: Path) -> None:
@@ -98,7 +98,7 @@ def test_what_fits_is_left_out_and_said(compact: Compact, runs: Path) -> None:
     ended = compact("eval", runs, "--presets", "budget", "--windows", "64k", "--limit", "1")
     assert ended.code == ExitCode.OK
     assert "1 conversation " in ended.out
-    assert "left out because they fit: 1 at 64,000" in ended.out
+    assert "64,000: 1 conversation skipped, because the whole of it fits this window." in ended.out
 
 
 def test_the_picture_is_drawn(compact: Compact, runs: Path, tmp_path: Path) -> None:
@@ -123,13 +123,36 @@ def test_a_picture_without_probes_is_said_to_be_empty(compact: Compact, tmp_path
     bare = {"id": "bare", "messages": conversation("bare")["messages"]}
     (tmp_path / "bare.jsonl").write_text(json.dumps(bare) + "\n")
     ended = compact("eval", "bare.jsonl", "--presets", "tail", "--windows", "30%", "--picture", "out.svg")
-    assert "drawn: out.svg, but empty: no conversation with probes" in ended.err
+    assert "drawn: out.svg, but empty: nothing that could be measured" in ended.err
 
 
 def test_conversations_too_short_for_a_smaller_window_are_said(compact: Compact, runs: Path) -> None:
     ended = compact("eval", runs, "--presets", "tail", "--windows", "10%,20%,80%", "--counter", "chars4")
-    assert "2 too short for a smaller window at 10% than at 20%" in ended.out
-    assert "than at 80%" not in ended.out
+    assert "10%: for 2 short conversations the window is the same as at 20%" in ended.out
+    assert "the same as at 80%" not in ended.out
+
+
+def test_words_and_conclusions_are_measured_without_probes_and_without_a_cut(
+    compact: Compact, tmp_path: Path
+) -> None:
+    filler = "The harbor master walks along the quay and notes which boats came in with the tide. " * 4
+    messages = []
+    for turn in range(24):
+        asked = f"Report number {turn}, please."
+        if turn in (2, 22):
+            asked = "The copper lantern hangs in the north tower."
+        messages.append({"role": "user", "content": f"{asked} {filler}"})
+        messages.append({"role": "assistant", "content": f"All is well. {filler}"})
+    (tmp_path / "harbor.json").write_text(json.dumps(messages))
+    options = ("harbor.json", "--presets", "budget,tail", "--windows", "30%", "--counter", "chars4")
+    budget, tail = compact("eval", *options, "--json").json["rows"]
+    assert budget["words"]["share"] == 1.0, "the summary has what was said at the start"
+    assert (tail["words"]["kept"], tail["words"]["of"]) == (0, budget["words"]["of"])
+    shown = compact("eval", *options).out
+    assert "all, hard, quest are empty: they need probes" in shown
+    assert f"words, concl: {budget['words']['of']} of the user's and 0 of the assistant's phrases" in shown
+    once = compact("eval", *options, "--once")
+    assert "words, concl: 0 of the user's" in once.out and "with --once there is no other" in once.out
 
 
 def test_an_unknown_preset_is_told_with_the_baseline_among_the_known(compact: Compact, runs: Path) -> None:

@@ -127,7 +127,7 @@ def test_the_picture_has_a_line_a_preset_and_a_point_a_window() -> None:
 
 def test_a_picture_without_probes_says_so() -> None:
     drawn = draw([outcome(hard=Score(), identifiers=Score())])
-    assert re.search("No conversation with probes", drawn)
+    assert re.search("Nothing that could be measured", drawn)
     assert ElementTree.fromstring(drawn) is not None
 
 

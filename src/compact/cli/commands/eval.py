@@ -18,7 +18,11 @@ from compact.errors import ConfigError, FormatError, StoreError
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
-    from compact.evaluation import Case, Outcome, Problem, Trial
+    from compact.evaluation import Case, Outcome, Problem, Row, Trial
+
+
+_CUT = "probe_cut_index, else three quarters of the conversation"
+_CUT_ONCE = "probe_cut_index; with --once there is no other"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,8 +30,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="JSONL files (one conversation a line, with probes or without) or folders of them, or a JSON "
-        "file with a conversation; also gzipped",
+        help="JSONL files (one conversation a line) or folders of them, or a JSON file with a conversation; "
+        "also gzipped. Without probes, `all`, `hard` and `quest` stay empty",
     )
     group = parser.add_argument_group("eval")
     group.add_argument(
@@ -192,7 +196,8 @@ def _report(found: Found, trial: Trial, context: Context) -> None:
         context.out.line(context.out.styled(line, "bold") if heading else line)
     if rows:
         context.out.line()
-    context.out.line(context.out.styled(_scope(found, trial, context.out.dot), "dim"))
+    for line in (_scope(found, trial, context.out.dot), *_remarks(found), *_measured_on(rows, trial)):
+        context.out.line(context.out.styled(line, "dim"))
 
 
 def _facts(trial: Trial) -> dict[str, Any]:
@@ -212,16 +217,34 @@ def _scope(found: Found, trial: Trial, dot: str) -> str:
     said = [
         plural(found.conversations, "conversation"),
         f"{facts['summarizer']} summaries",
-        facts["counter"],
+        f"tokens by {facts['counter']}",
     ]
-    if found.fitting:
-        fitting = ", ".join(f"{count:,} at {window}" for window, count in found.fitting.items())
-        said.append(f"left out because they fit: {fitting}")
+    return dot.join([*said, "interrupted"] if found.interrupted else said)
+
+
+def _remarks(found: Found) -> Iterator[str]:
+    """Why a window counts fewer conversations, or the same as another."""
+    for window, count in found.fitting.items():
+        yield f"{window}: {plural(count, 'conversation')} skipped, because the whole of it fits this window."
     for (smaller, larger), count in _alike(found.outcomes).items():
-        said.append(f"{count:,} too short for a smaller window at {smaller} than at {larger}")
-    if found.interrupted:
-        said.append("interrupted")
-    return dot.join(said)
+        yield (
+            f"{smaller}: for {plural(count, 'short conversation')} the window is the same as at {larger}; "
+            "no window is smaller than 2,000 tokens or twice the largest message."
+        )
+
+
+def _measured_on(rows: Sequence[Row], trial: Trial) -> Iterator[str]:
+    """How much stands behind the shares: a share of one phrase, or an empty column, says little."""
+    if not rows:
+        return
+    if not any(row.identifiers.of or row.questions.of for row in rows):
+        yield "all, hard, quest are empty: they need probes (docs/EVALUATION.md)."
+    words = max(row.words.of for row in rows)
+    conclusions = max(row.conclusions.of for row in rows)
+    yield (
+        f"words, concl: {words:,} of the user's and {conclusions:,} of the assistant's phrases come up again "
+        f"after the cut ({_CUT_ONCE if trial.once else _CUT})."
+    )
 
 
 def _alike(outcomes: Sequence[Outcome]) -> Counter[tuple[str, str]]:
@@ -275,7 +298,7 @@ def _draw(path: Path, found: Found, trial: Trial, context: Context) -> None:
         path.write_text(draw(found.outcomes, f"{subtitle} · windows {windows}"), encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{path} could not be written: {error.strerror}.") from None
-    empty = "" if panels_of(found.outcomes) else ", but empty: no conversation with probes was compacted"
+    empty = "" if panels_of(found.outcomes) else ", but empty: nothing that could be measured was compacted"
     context.note(f"drawn: {path}{empty}")
 
 
