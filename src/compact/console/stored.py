@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compact.console.context import Context
+from compact.console.folders import STUDIO_DATABASE, data_folder
 from compact.console.options import add_settings
 from compact.errors import ConfigError, NotFound, StoreError
 
@@ -20,24 +22,62 @@ if TYPE_CHECKING:
 DEFAULT_URL = "sqlite:///.compact/sessions.db"
 
 
-def add_store(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--store", metavar="URL", help=f"session database (default: storage.url, else {DEFAULT_URL})"
-    )
+def add_store(parser: ArgumentParser, creates: bool = False) -> None:
+    """`creates`: the command writes to one database, instead of looking for the session in two."""
+    default = f"storage.url, else {DEFAULT_URL}" + ("" if creates else " and the studio's")
+    parser.add_argument("--store", metavar="URL", help=f"session database (default: {default})")
     add_settings(parser)
 
 
 @contextmanager
-def opened(context: Context, create: bool = False) -> Iterator[DoorStore]:
-    """The store; a missing one is created only by commands that write to it."""
+def created(context: Context) -> Iterator[DoorStore]:
+    """The store that a command writes to; a missing one is created."""
     from compact.stores import open_store
 
     config = context.config()
-    url = store_url(context, config)
-    if not create:
-        _there(url)
-    with closing(open_store(url, config.tenant)) as store:
+    with closing(open_store(store_url(context, config), config.tenant)) as store:
         yield store
+
+
+@contextmanager
+def holding(context: Context, session_id: str) -> Iterator[DoorStore]:
+    """The store that has this session: of those that exist, the first one."""
+    with ExitStack() as open_ones:
+        places = existing(context)
+        stores = [(url, open_ones.enter_context(opened(context, url))) for url in places]
+        for _, store in stores:
+            if store.session(session_id) is not None:
+                yield store
+                return
+        newest = [thread.session_id for _, store in stores for thread in store.sessions(5)]
+        looked = " and ".join(shown_url(url) for url in places)
+        raise NotFound(
+            f"There is no session {session_id!r} in {looked}. The newest are: {', '.join(newest) or 'none'}."
+        )
+
+
+@contextmanager
+def opened(context: Context, url: str) -> Iterator[DoorStore]:
+    from compact.stores import open_store
+
+    with closing(open_store(url, context.config().tenant)) as store:
+        yield store
+
+
+def existing(context: Context) -> list[str]:
+    """Where sessions are looked for: the database that was named, else the terminal's and the studio's."""
+    config = context.config()
+    first = store_url(context, config)
+    named = context.args.store is not None or config.storage.url is not None
+    looked = [first] if named else [first, f"sqlite:///{data_folder(context.environ) / STUDIO_DATABASE}"]
+    found = [url for url in looked if _is_there(url)]
+    if not found:
+        places = " or ".join(url.removeprefix("sqlite:///") for url in looked)
+        raise StoreError(
+            f"There is no session store at {places}. `compact chat`, `compact studio`, `compact import` or a "
+            "program with storage.url creates one; --store names one elsewhere."
+        )
+    return found
 
 
 def store_url(context: Context, config: CompactConfig) -> str:
@@ -81,21 +121,5 @@ def redactor_of(context: Context) -> Redactor:
     return redactor
 
 
-def known(context: Context, store: DoorStore, session_id: str) -> str:
-    """The id, if the store has this session."""
-    if store.session(session_id) is None:
-        names = ", ".join(thread.session_id for thread in store.sessions(5)) or "none"
-        place = shown_url(store_url(context, context.config()))
-        raise NotFound(f"There is no session {session_id!r} in {place}. The newest are: {names}.")
-    return session_id
-
-
-def _there(url: str) -> None:
-    from pathlib import Path
-
-    path = url.removeprefix("sqlite:///")
-    if url.startswith("sqlite:///") and not Path(path).exists():
-        raise StoreError(
-            f"There is no session store at {path}. `compact chat`, `compact import` or a program with "
-            "storage.url creates one; --store names one elsewhere."
-        )
+def _is_there(url: str) -> bool:
+    return not url.startswith("sqlite:///") or Path(url.removeprefix("sqlite:///")).exists()

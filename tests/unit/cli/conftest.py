@@ -16,6 +16,7 @@ SAMPLE = Path(__file__).parents[3] / "examples" / "sample_session.json"
 @pytest.fixture
 def compact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compact:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # The studio keeps its sessions there.
     monkeypatch.setenv("COLUMNS", "80")
 
     def call(*argv: str | Path, stdin: str = "", environ: dict[str, str] | None = None) -> Ended:

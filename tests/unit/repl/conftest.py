@@ -31,6 +31,7 @@ def server() -> Iterator[ChatServer]:
 def chat(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
     """`compact chat` with these options and this input, not on a terminal."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # The studio keeps its sessions there.
 
     def run(*options: str, given: str = "", model: str = "gpt-4o") -> Ended:
         out, err = io.StringIO(), io.StringIO()

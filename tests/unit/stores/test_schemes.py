@@ -53,6 +53,7 @@ class EntryPoint:
 @pytest.fixture
 def compact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compact:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # The studio keeps its sessions there.
 
     def run(*argv: str) -> Ended:
         out, err = io.StringIO(), io.StringIO()

@@ -14,6 +14,7 @@ import pytest
 from compact.cli import main
 from compact.cli.commands import export
 from compact.console.exits import ExitCode
+from compact.console.folders import data_folder
 from compact.stores import open_store
 from support.cli import Compact, Ended
 from support.raw import LONG_ENOUGH, Desk, assistant, pairs, system, user
@@ -29,6 +30,7 @@ def url(tmp_path: Path) -> str:
 @pytest.fixture
 def compact(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compact:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # The studio keeps its sessions there.
 
     def run(*argv: str, store: str | None = url) -> Ended:
         out, err = io.StringIO(), io.StringIO()
@@ -282,7 +284,33 @@ def test_a_store_or_a_session_that_is_not_there(compact: Compact, session: list[
     assert unknown.code == ExitCode.USAGE and "The newest are: talk" in unknown.err
     no_step = compact("restore", "talk", "77")
     assert no_step.code == ExitCode.USAGE and "has no compaction 77" in no_step.err
-    assert "`compact chat`, `compact import` or a program" in compact("history", store=None).err
+    nowhere = compact("history", store=None).err
+    assert "`compact chat`, `compact studio`, `compact import` or a program" in nowhere
+    assert ".compact/sessions.db or " in nowhere and "studio.db" in nowhere
+
+
+def test_sessions_of_the_studio_are_found_without_a_store(compact: Compact, tmp_path: Path) -> None:
+    studio = data_folder({}) / "studio.db"
+    studio.parent.mkdir(parents=True)
+    with open_store(f"sqlite:///{studio}") as store:
+        Desk("chat", 2_000, store=store).preflight(LONG, "in-studio")
+    assert "in-studio  33 messages, 1 compaction" in compact("history", store=None).out
+    assert "26 messages replaced" in compact("history", "in-studio", store=None).out
+    assert "conf/keys.toml" in compact("recall", "in-studio", "keys.toml", store=None).out
+    assert not (tmp_path / ".compact").exists(), "looking creates nothing"
+
+    (tmp_path / ".compact").mkdir()
+    with open_store("sqlite:///.compact/sessions.db") as store:
+        Desk("chat", 2_000, store=store).preflight(LONG[:3], "in-terminal")
+    both = compact("history", store=None)
+    assert [line.split()[2] for line in both.out.splitlines()] == ["in-terminal", "in-studio"]
+    assert f"sessions in sqlite:///{studio}" in both.err
+    places = [each["store"] for each in compact("history", "--json", store=None).json["sessions"]]
+    assert places == ["sqlite:///.compact/sessions.db", f"sqlite:///{studio}"]
+    assert compact("restore", "in-studio", "1", store=None).code == ExitCode.OK
+    unknown = compact("recall", "nobody", "keys", store=None).err
+    assert f"in sqlite:///.compact/sessions.db and sqlite:///{studio}" in unknown
+    assert "in-terminal, in-studio" in unknown
 
 
 @pytest.mark.parametrize(

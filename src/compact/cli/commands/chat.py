@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     group.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds its API key")
     group.add_argument("--text", action="store_true", help="plain text even if the output is not a terminal")
-    add_store(parser)
+    add_store(parser, creates=True)
 
 
 def run(context: Context) -> ExitCode:

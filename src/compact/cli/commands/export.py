@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from compact.console.context import Context, to_json
 from compact.console.exits import ExitCode
-from compact.console.stored import add_store, known, opened, redactor_of
+from compact.console.stored import add_store, holding, redactor_of
 from compact.console.terminal import plural
 from compact.errors import StoreError
 from compact.model.message import Message
@@ -31,9 +31,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(context: Context) -> ExitCode:
-    redactor = redactor_of(context)
-    with opened(context) as store:
-        session = known(context, store, context.args.session)
+    redactor, session = redactor_of(context), context.args.session
+    with holding(context, session) as store:
         objects = (redactor.value(as_plain(item)) for item in objects_of(store.originals(session)))
         if context.args.output is None:
             count = _write(objects, context.out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from compact.console.context import Context
 from compact.console.exits import ExitCode
 from compact.console.options import at_least_one
-from compact.console.stored import add_store, known, opened, redactor_of
+from compact.console.stored import add_store, existing, holding, opened, redactor_of, shown_url
 from compact.console.terminal import one_line, plural
 from compact.model.record import Record, RecordKind
 
 if TYPE_CHECKING:
-    from compact.ports import DoorStore
+    from compact.ports import DoorStore, Thread
 
 Redact = Callable[[str], str]
 
@@ -33,28 +33,48 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> ExitCode:
     redact = redactor_of(context).text
-    with opened(context) as store:
-        if context.args.session is None:
-            _sessions(context, store, redact)
-        else:
-            _compactions(context, store, known(context, store, context.args.session), redact)
+    session = context.args.session
+    if session is None:
+        _sessions(context, redact)
+        return ExitCode.OK
+    with holding(context, session) as store:
+        _compactions(context, store, session, redact)
     return ExitCode.OK
 
 
-def _sessions(context: Context, store: DoorStore, redact: Redact) -> None:
-    threads = [
-        replace(thread, title=redact(thread.title), summary=thread.summary and redact(thread.summary))
-        for thread in store.sessions(context.args.limit)
-    ]
+def _sessions(context: Context, redact: Redact) -> None:
+    """The sessions of every store that is looked at, each under its place."""
+    found = {url: _threads(context, url, redact) for url in existing(context)}
     if context.args.json:
-        context.print_json({"sessions": [asdict(thread) for thread in threads]})
+        context.print_json(
+            {
+                "sessions": [
+                    {**asdict(thread), "store": shown_url(url)}
+                    for url, threads in found.items()
+                    for thread in threads
+                ]
+            }
+        )
         return
+    for url, threads in found.items():
+        if len(found) > 1 or not threads:
+            context.note(f"{'sessions' if threads else 'no sessions yet'} in {shown_url(url)}")
+        _list(context, threads)
+
+
+def _threads(context: Context, url: str, redact: Redact) -> list[Thread]:
+    with opened(context, url) as store:
+        return [
+            replace(thread, title=redact(thread.title), summary=thread.summary and redact(thread.summary))
+            for thread in store.sessions(context.args.limit)
+        ]
+
+
+def _list(context: Context, threads: Sequence[Thread]) -> None:
     for thread in threads:
         counts = f"{plural(thread.message_count, 'message')}, {plural(thread.compaction_count, 'compaction')}"
         title = f"  {one_line(thread.title)}" if thread.title else ""
         context.out.line(f"{_when(thread.updated_at)}  {one_line(thread.session_id)}  {counts}{title}")
-    if not threads:
-        context.note("no sessions yet")
 
 
 def _compactions(context: Context, store: DoorStore, session_id: str, redact: Redact) -> None:

@@ -15,7 +15,7 @@ from compact.console.context import Context
 from compact.console.exits import ExitCode
 from compact.console.files import MAX_BYTES, Shape, read
 from compact.console.options import load_config
-from compact.console.stored import add_store, opened
+from compact.console.stored import add_store, created
 from compact.console.terminal import plural
 from compact.core.view import chain
 from compact.errors import FormatError
@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--again", action="store_true", help="also append what the session already begins or ends with"
     )
-    add_store(parser)
+    add_store(parser, creates=True)
 
 
 def run(context: Context) -> ExitCode:
@@ -60,7 +60,7 @@ def run(context: Context) -> ExitCode:
         with path.open("rb") as stream:
             messages = messages_of(stream, path)
             format = checked(messages, path, context.args.format)
-            with opened(context, create=True) as store, store.exclusively(session):
+            with created(context) as store, store.exclusively(session):
                 meter = Meter(load_config(context)[0], context)
                 held = [] if context.args.again else [message.digest for message in store.originals(session)]
                 given = _stored(store, session, messages, format, meter.size)

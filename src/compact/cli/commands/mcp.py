@@ -8,7 +8,7 @@ from typing import Any
 
 from compact.console.context import Context
 from compact.console.exits import ExitCode
-from compact.console.stored import add_store, opened
+from compact.console.stored import add_store, created
 from compact.errors import ConfigError
 from compact.server.http.settings import TENANT, GuardSettings
 
@@ -30,16 +30,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--token-env", metavar="NAME", help="with --http: environment variable that holds the token"
     )
-    add_store(parser)
+    add_store(parser, creates=True)
 
 
 def run(context: Context) -> ExitCode:
-    # Checked before anything is opened.
+    # Checked before anything is created.
     guard = GuardSettings(host=context.args.host, tokens=_tokens(context), can_allow_origins=False)
     from compact.integrations.mcp import server_for
     from compact.manager import CompactManager
 
-    with opened(context, create=True) as store, CompactManager(context.config(), store=store) as manager:
+    with created(context) as store, CompactManager(context.config(), store=store) as manager:
         server = server_for(manager)
         if context.args.http:
             _serve(context, server, guard)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from compact.console.context import Context
 from compact.console.exits import ExitCode
 from compact.console.options import at_least_one
-from compact.console.stored import add_store, known, manager_on, opened
+from compact.console.stored import add_store, holding, manager_on
 from compact.errors import FormatError
 from compact.recall import MARK, handle_recall
 
@@ -36,9 +36,9 @@ def run(context: Context) -> ExitCode:
     args = context.args
     if not args.query.strip():
         raise FormatError("QUERY is empty: give a recall handle (r-… or s-…), or words to look for.")
-    with opened(context) as store:
+    session = args.session
+    with holding(context, session) as store:
         manager = manager_on(context, store)
-        session = known(context, store, args.session)
         if args.json:
             hits = manager.recall(session, args.query, args.limit, after=args.after)
             found = [asdict(hit) for hit in hits]

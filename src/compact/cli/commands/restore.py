@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from compact.console.context import Context
 from compact.console.exits import ExitCode
-from compact.console.stored import add_store, known, manager_on, opened
+from compact.console.stored import add_store, holding, manager_on
 from compact.console.terminal import plural
 from compact.errors import NotFound
 from compact.model.record import Record, standing
@@ -22,9 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(context: Context) -> ExitCode:
-    step = context.args.step
-    with opened(context) as store:
-        session, manager = known(context, store, context.args.session), manager_on(context, store)
+    session, step = context.args.session, context.args.step
+    with holding(context, session) as store:
+        manager = manager_on(context, store)
         records = manager.records(session)
         stands = standing(records)
         if step in {record.step for record in records} - {record.step for record in stands}:

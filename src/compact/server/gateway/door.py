@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 
 from compact.console.context import Context, to_json
 from compact.console.exits import ExitCode
+from compact.console.folders import made_data_folder
 from compact.console.options import add_settings, amount, at_least_one
 from compact.console.stored import shown_url, store_url
 from compact.errors import ConfigError
 from compact.server.gateway.settings import DAYS, MEMORY_BYTES, PORT, RATE, GatewaySettings
-from compact.server.http.folders import made_data_folder
 from compact.server.http.settings import MEGABYTE, is_loopback
 
 if TYPE_CHECKING:

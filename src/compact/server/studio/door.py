@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 from compact.console.context import Context, to_json
 from compact.console.exits import ExitCode
+from compact.console.folders import STUDIO_DATABASE, data_folder, made_data_folder
 from compact.console.options import add_settings, at_least_one
 from compact.console.stored import shown_url, store_url
 from compact.errors import ConfigError, MissingExtra
-from compact.server.http.folders import data_folder, made_data_folder
 from compact.server.http.settings import TENANT
-from compact.server.studio.settings import DATABASE, PORT, StudioSettings
+from compact.server.studio.settings import PORT, StudioSettings
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -121,7 +121,7 @@ def _store(context: Context) -> str:
     config = context.config()
     if context.args.store is not None or config.storage.url is not None:
         return store_url(context, config)
-    return f"sqlite:///{made_data_folder(context.environ) / DATABASE}"
+    return f"sqlite:///{made_data_folder(context.environ) / STUDIO_DATABASE}"
 
 
 def _tokens(context: Context) -> dict[str, str]:

@@ -10,7 +10,6 @@ from compact.config import CompactConfig
 from compact.server.http.settings import JSON, MEGABYTE, GuardSettings
 
 PORT = 5180
-DATABASE = "studio.db"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from compact.errors import StoreError
 
+STUDIO_DATABASE = "studio.db"
+
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """The user's own folder for Compact on this system; it may not exist yet."""
