@@ -8,7 +8,7 @@ from typing import Any
 from compact.core.lint import Provider, Target, Violation, ViolationCode, lint_messages, provider_named
 from compact.core.measure import PRIMING
 from compact.counters import counter_for
-from compact.engine.size_cache import SizeCache
+from compact.engine.state.size_cache import SizeCache
 from compact.engine.validation import check_asked
 from compact.errors import FormatError, MalformedMessage
 from compact.formats import by_name, decode_all, recognize

@@ -16,8 +16,8 @@ from compact.counters import counter_for
 from compact.counters.families import provider_of
 from compact.counters.margin import Margined
 from compact.engine.drivers import Ports
-from compact.engine.prepare import Engine
-from compact.engine.size_cache import SizeCache
+from compact.engine.engine import Engine
+from compact.engine.state.size_cache import SizeCache
 from compact.engine.validation import check_ports
 from compact.formats import by_name, register
 from compact.model.event import EventName

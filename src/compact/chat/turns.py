@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from compact.engine.caller_list import objects_of
+from compact.engine.state.caller_list import objects_of
 from compact.errors import FormatError
 from compact.formats import recognize
 from compact.model.message import (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from compact.core.view import Item, handle, handles_of
-from compact.engine.caller_list import Originals
+from compact.engine.state.caller_list import Originals
 from compact.errors import StoreError
 from compact.model.message import Message
 from compact.model.record import Cleared

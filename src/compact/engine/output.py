@@ -9,8 +9,8 @@ from typing import Any
 from compact.core.event_data import SUMMARY_NOT_UPDATED
 from compact.core.job import SentPrompt
 from compact.core.view import Item
-from compact.engine.history import History, HistoryState
 from compact.engine.reader import Call, Situation
+from compact.engine.state.history import History, HistoryState
 from compact.engine.tools import active_tools
 from compact.formats import strip_meta
 from compact.formats.base import grouped

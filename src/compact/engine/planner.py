@@ -9,7 +9,7 @@ from compact.core.plan import limits_for, make_plan
 from compact.core.shorten import Sizes
 from compact.core.trigger import Facts, decide
 from compact.core.view import Item
-from compact.engine.history import History
+from compact.engine.state.history import History
 from compact.model.event import Reason
 from compact.model.message import Role
 from compact.model.plan import Action, Limits, Mode, Plan, Step

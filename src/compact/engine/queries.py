@@ -9,7 +9,7 @@ from typing import Any
 
 from compact.core.measure import PRIMING
 from compact.core.view import handle, kept_positions, without_hint
-from compact.engine.prepare import Engine
+from compact.engine.engine import Engine
 from compact.engine.reader import Call
 from compact.engine.validation import check_limit, check_query, check_session
 from compact.model.message import Message, Usage, arguments_text

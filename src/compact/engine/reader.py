@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from compact.core.measure import PRIMING
-from compact.engine.history import History
 from compact.engine.planner import Planner
-from compact.engine.session import Session
-from compact.engine.size_cache import SizeCache
-from compact.engine.system_prompt import Head
+from compact.engine.state.history import History
+from compact.engine.state.session import Session
+from compact.engine.state.size_cache import SizeCache
+from compact.engine.state.system_prompt import Head
 from compact.engine.tools import active_tools, unreferred
 from compact.engine.validation import check_asked, check_session
 from compact.errors import FormatError, HistoryGone

@@ -9,10 +9,10 @@ from typing import Any
 
 from compact.core.recording import transcript_since
 from compact.core.view import START, chain, clear_key, undo_key
-from compact.engine.caller_list import objects_of
 from compact.engine.drivers import LEASE_SECONDS
-from compact.engine.prepare import Engine
+from compact.engine.engine import Engine
 from compact.engine.reader import Call
+from compact.engine.state.caller_list import objects_of
 from compact.engine.validation import check_session, check_step
 from compact.errors import CompactError, NotFound, SessionBusy, shown
 from compact.model.event import EventName, Reason

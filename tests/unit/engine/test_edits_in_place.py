@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compact.engine.caller_list import CallerList
+from compact.engine.state.caller_list import CallerList
 from compact.formats import by_name
 from support.raw import Desk, pairs, step, steps, system, user
 

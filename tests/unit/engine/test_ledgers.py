@@ -6,7 +6,7 @@ import pytest
 
 from compact import CompactConfig, CompactManager
 from compact.archives.memory import MemoryArchive
-from compact.engine.ledgers import Ledgers
+from compact.engine.state.ledgers import Ledgers
 from compact.evidence import ledger
 from compact.stores.memory import MemoryStore
 

@@ -15,7 +15,7 @@ OUTSIDE = {"StrEnum", "Exception"}
 
 
 def test_no_module_inherits_from_another() -> None:
-    for path in ROOM.glob("*.py"):
+    for path in ROOM.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
                 bases = {ast.unparse(base) for base in node.bases}
@@ -25,7 +25,7 @@ def test_no_module_inherits_from_another() -> None:
 def test_only_a_history_writes_its_state() -> None:
     """Its attributes are set in its own module, except the two marks that the session keeps on it."""
     written = {"stored", "possible", "has_originals"}
-    for path in ROOM.glob("*.py"):
+    for path in ROOM.rglob("*.py"):
         if path.name == "history.py":
             continue
         for node in ast.walk(ast.parse(path.read_text())):
@@ -38,7 +38,7 @@ def test_only_a_history_writes_its_state() -> None:
 def test_no_two_modules_write_the_same_mark_of_a_session() -> None:
     """What a module keeps on the session between calls is its own."""
     writers: dict[str, set[str]] = {}
-    for path in ROOM.glob("*.py"):
+    for path in ROOM.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             for target in node.targets if isinstance(node, ast.Assign) else []:
                 for one in target.elts if isinstance(target, ast.Tuple) else [target]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compact.engine import size_cache
-from compact.engine.size_cache import SizeCache
+from compact.engine.state import size_cache
+from compact.engine.state.size_cache import SizeCache
 from support.conversations import user
 
 

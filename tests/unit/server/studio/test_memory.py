@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compact.engine import ledgers
-from compact.engine.session import Session
+from compact.engine.state import ledgers
+from compact.engine.state.session import Session
 from compact.evidence import remembered
 from compact.model.event import Event, EventName
 from compact.server.http.settings import TENANT

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from compact.engine.session import Session
+from compact.engine.state.session import Session
 from compact.server.studio import message_lists
 from support.studio import config, studio
 

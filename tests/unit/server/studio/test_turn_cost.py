@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from compact.engine.session import Session
+from compact.engine.state.session import Session
 from support.studio import RuleModel, new_session, said, studio
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compact.core.layers import TAG
-from compact.engine.caller_list import container_copy, same
-from compact.engine.size_cache import SizeCache
+from compact.engine.state.caller_list import container_copy, same
+from compact.engine.state.size_cache import SizeCache
 from compact.errors import MalformedMessage
 from compact.model.message import Message, Role
 from compact.model.record import Injected, Record

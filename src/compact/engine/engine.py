@@ -12,17 +12,17 @@ from typing import Any
 from compact.core.flow import compaction, draft
 from compact.core.job import Job
 from compact.core.recording import system_messages
+from compact.core.staging import Staged, with_staged
 from compact.core.view import Item
 from compact.engine.cleared_originals import ClearedOriginals
 from compact.engine.drivers import NeedLease
-from compact.engine.history import History
-from compact.engine.ledgers import Ledgers
 from compact.engine.output import Output, sent_prompt
 from compact.engine.planner import Planner
 from compact.engine.reader import Call, Reader, Situation
 from compact.engine.reporter import Reporter
-from compact.engine.size_cache import SizeCache
-from compact.engine.staging import Staged, with_staged
+from compact.engine.state.history import History
+from compact.engine.state.ledgers import Ledgers
+from compact.engine.state.size_cache import SizeCache
 from compact.engine.taking_over import take_over
 from compact.engine.tools import discovered_names, unreferred
 from compact.engine.validation import check_asked, check_session

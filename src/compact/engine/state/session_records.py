@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from compact.core.view import START, links, own_id, own_key
-from compact.engine.caller_list import Originals
+from compact.engine.state.caller_list import Originals
 from compact.model.message import Message
 from compact.model.record import ArchivedStep, Record, RecordKind, archived_step
 from compact.model.summary import Evidence

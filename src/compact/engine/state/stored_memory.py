@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from compact.engine.caller_list import same
-from compact.engine.working_memory import WorkingMemory
+from compact.engine.state.caller_list import same
+from compact.engine.state.working_memory import WorkingMemory
 from compact.ports import Remembers, SessionMemory, Store
 
 

@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Any
 
 from compact.core.view import START, Item, apply_entries, links, undo_key
-from compact.engine.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Originals, Remembered
-from compact.engine.prompt_view import PromptView
-from compact.engine.record_matcher import Found, RecordMatcher, may_apply
-from compact.engine.working_memory import NOTE_TAG, WorkingMemory
+from compact.engine.state.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Originals, Remembered
+from compact.engine.state.prompt_view import PromptView
+from compact.engine.state.record_matcher import Found, RecordMatcher, may_apply
+from compact.engine.state.working_memory import NOTE_TAG, WorkingMemory
 from compact.model.message import Message, Role
 from compact.model.record import Injected, Kept, Record
 from compact.ports import Format, Store

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from compact.core.boundaries import is_finished
 from compact.core.view import chain, clear_key, original_id, own_key, undo_key
-from compact.engine.caller_list import Originals
+from compact.engine.state.caller_list import Originals
 from compact.model.message import Message
 from compact.model.record import Injected, Kept, Record, RecordKind
 from compact.ports import Store

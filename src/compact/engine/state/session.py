@@ -12,17 +12,17 @@ from itertools import islice
 from threading import Lock
 from typing import Any
 
+from compact.core.staging import Staged
 from compact.core.view import START, links
-from compact.engine.caller_list import Remembered, container_copy, objects_of, same
-from compact.engine.history import History
-from compact.engine.prompt_view import PromptView
-from compact.engine.record_matcher import RecordMatcher
-from compact.engine.session_records import SessionRecords
-from compact.engine.size_cache import SizeCache
-from compact.engine.staging import Staged
-from compact.engine.stored_memory import StoredMemory
-from compact.engine.system_prompt import Head, SystemPrompt
-from compact.engine.working_memory import originals_before_note
+from compact.engine.state.caller_list import Remembered, container_copy, objects_of, same
+from compact.engine.state.history import History
+from compact.engine.state.prompt_view import PromptView
+from compact.engine.state.record_matcher import RecordMatcher
+from compact.engine.state.session_records import SessionRecords
+from compact.engine.state.size_cache import SizeCache
+from compact.engine.state.stored_memory import StoredMemory
+from compact.engine.state.system_prompt import Head, SystemPrompt
+from compact.engine.state.working_memory import originals_before_note
 from compact.errors import MalformedMessage, StoreError
 from compact.formats import recognized, still_in
 from compact.formats.recognition import ANY, narrow

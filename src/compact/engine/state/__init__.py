@@ -1,0 +1,1 @@
+"""What the engine remembers between calls: sessions, their histories, sizes and ledgers."""
