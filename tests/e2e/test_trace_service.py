@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ import pytest
 
 from compact import CompactConfig, CompactManager
 from support.agents_runs import traced_by
+from support.cable import cable
 from support.raw import pairs, user
-from support.trace_service import span, trace_service
+from support.trace_service import address, span, trace_service
 
 COMMAND = [sys.executable, "-m", "compact.cli", "traces"]
 
@@ -144,7 +145,7 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     lines = list(iter(process.stdout.readline, "Ctrl-C stops it.\n"))
     greeting = "".join(lines)
     assert all(len(line) <= 81 or str(tmp_path) in line for line in lines)
-    httpx2.post(f"{url}/ingest", json=span()).raise_for_status()
+    httpx2.post(f"{url}/ingest", json=span(), timeout=30).raise_for_status()
     taken = start("--port", url.rpartition(":")[2], cwd=tmp_path)
     _, problem = taken.communicate(timeout=60)
     assert taken.returncode == 2 and "cannot be used" in problem and "--port" in problem
@@ -164,23 +165,23 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
 
 def test_the_tail_goes_on_when_the_service_comes_back(tmp_path: Path) -> None:
     database = tmp_path / "traces.db"
-    with trace_service(database) as client:
-        url = str(client.base_url).rstrip("/")
-        tail = start("--tail", "--url", url, cwd=tmp_path)
-        assert tail.stdout is not None and tail.stderr is not None
-        assert f"following {url}" in tail.stderr.readline()
-        client.post("/ingest", json=span("t", "a", name="first", started_at=1, ended_at=3))
-        assert "ok          2.00 s  first > first" in tail.stdout.readline()
-        port = client.base_url.port
-    assert "gone" in tail.stderr.readline()
-    with trace_service(database, port=port) as client:
-        # Also what came before the tail was back.
-        client.post("/ingest", json=span("t", "b", parent_id="a", name="second", started_at=3))
-        assert f"following {url} again" in tail.stderr.readline()
-        line = tail.stdout.readline().split()
-        assert line[1:] == ["running", "first", ">", "second"]
-        tail.send_signal(signal.SIGINT)
-        out, err = tail.communicate(timeout=30)
+    with ExitStack() as stack:
+        with trace_service(database) as client:
+            line = stack.enter_context(cable(*address(client)))
+            tail = start("--tail", "--url", line.url, cwd=tmp_path)
+            assert tail.stdout is not None and tail.stderr is not None
+            assert f"following {line.url}" in tail.stderr.readline()
+            client.post("/ingest", json=span("t", "a", name="first", started_at=1, ended_at=3))
+            assert "ok          2.00 s  first > first" in tail.stdout.readline()
+        assert "gone" in tail.stderr.readline()
+        with trace_service(database) as client:
+            line.lead_to(*address(client))
+            # Also what came before the tail was back.
+            client.post("/ingest", json=span("t", "b", parent_id="a", name="second", started_at=3))
+            assert f"following {line.url} again" in tail.stderr.readline()
+            assert tail.stdout.readline().split()[1:] == ["running", "first", ">", "second"]
+            tail.send_signal(signal.SIGINT)
+            out, err = tail.communicate(timeout=30)
     assert (tail.returncode, out) == (0, "") and "Traceback" not in err
 
 

@@ -22,7 +22,8 @@ from compact.archives.verify import verify
 from compact.errors import ArchiveError
 from compact.redaction import Redactor
 from compact.testing.archives import SUMMARY, TRANSCRIPT, transcript
-from support.s3_server import aws_environment, free_ports
+from support.closed_port import closed_port
+from support.s3_server import aws_environment
 
 __all__ = ["aws_environment"]
 
@@ -156,12 +157,10 @@ def test_an_s3_time_out_is_an_archive_error(silent_server: str, aws_environment:
 
 
 def test_an_unreachable_endpoint_is_an_archive_error(aws_environment: None) -> None:
-    (port,) = free_ports(1)
-    archive = S3Archive(
-        "bucket", redactor=Redactor(), endpoint_url=f"http://127.0.0.1:{port}", max_attempts=1
-    )
-    with pytest.raises(ArchiveError, match="Could not connect"):
-        archive.write(transcript())
+    with closed_port() as port, pytest.raises(ArchiveError, match="Could not connect"):
+        S3Archive(
+            "bucket", redactor=Redactor(), endpoint_url=f"http://127.0.0.1:{port}", max_attempts=1
+        ).write(transcript())
 
 
 def test_missing_credentials_are_an_archive_error(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -17,6 +16,8 @@ from compact.models._client import ChatClient
 from compact.models.anthropic_chat import AnthropicChatModel
 from compact.models.openai_chat import OpenAIChatModel
 from compact.models.streaming import astream_of
+from support.ariadne import wait_for
+from support.closed_port import closed_port
 from support.wire_servers import (
     AnthropicWire,
     Behavior,
@@ -72,6 +73,8 @@ def failed(make: Make, *script: Behavior, **options: Any) -> tuple[ChatError, li
     with serving(*script) as server, pytest.raises(ChatError) as caught:
         for piece in make(server, **options).stream(ASK):
             got.append(piece)
+    # A client with little patience may give up before the server has read the request.
+    wait_for(lambda: server.received)
     said = str(caught.value)
     assert KEY not in said
     assert "\n" not in said
@@ -146,14 +149,13 @@ def test_an_account_without_quota_is_told_at_once() -> None:
 
 @both
 def test_a_dead_server_is_told(make: Make, wire: Any) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        dead = f"http://user:{KEY}@127.0.0.1:{free.getsockname()[1]}"
     cls = AnthropicChatModel if named(wire) else OpenAIChatModel
-    with pytest.raises(
-        ChatError, match=r"tiny at 127\.0\.0\.1:\d+ could not be reached \(ConnectError\)"
-    ) as caught:
-        list(cls("tiny", dead, KEY, retries=0).stream(ASK))
+    with closed_port() as port:
+        dead = f"http://user:{KEY}@127.0.0.1:{port}"
+        with pytest.raises(
+            ChatError, match=r"tiny at 127\.0\.0\.1:\d+ could not be reached \(ConnectError\)"
+        ) as caught:
+            list(cls("tiny", dead, KEY, retries=0).stream(ASK))
     assert KEY not in str(caught.value)
 
 
@@ -221,7 +223,7 @@ def test_silence_between_pieces_ends(make: Make, wire: Any) -> None:
 
 @both
 def test_a_reader_may_take_its_time(make: Make, wire: Any) -> None:
-    read_on = threading.Event()
+    read_on, written = threading.Event(), threading.Event()
 
     def waiting_for_the_reader(handler: Any) -> None:
         begin_stream(handler, chunked=False)
@@ -233,12 +235,14 @@ def test_a_reader_may_take_its_time(make: Make, wire: Any) -> None:
         for event in _ending(wire):
             rest.write(as_event(event, named(wire)))
         handler.close_connection = True
+        written.set()
 
     with serving(waiting_for_the_reader) as server:
         reply = make(server, between_seconds=0.3).stream(ASK)
         got = [next(reply), next(reply)]
         threading.Event().wait(0.8)
         read_on.set()
+        assert written.wait(60)
         got += reply
     assert isinstance(got[-1], ReplyEnd)
 

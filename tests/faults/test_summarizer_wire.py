@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ from compact.models._http import retry_after
 from compact.summarizers._model import ModelSummarizer
 from compact.summarizers.anthropic import AnthropicSummarizer
 from compact.summarizers.openai import OpenAISummarizer
+from support.closed_port import closed_port
 from support.conversations import asking, lighthouse
 from support.wire_servers import (
     AnthropicWire,
@@ -202,9 +202,8 @@ def test_an_upstream_failure_reported_with_status_200() -> None:
 @pytest.mark.parametrize("client", [OpenAISummarizer, AnthropicSummarizer])
 def test_nobody_listens(client: type[ModelSummarizer]) -> None:
     waits = Waits()
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound, so that nobody else gets it, but not listening
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with closed_port() as port:
+        url = f"http://127.0.0.1:{port}"
         with pytest.raises(SummarizerError, match="could not be reached") as caught:
             client("tiny", url, KEY, timeout=20.0, retries=1, sleep=waits).summarize(asking(*lighthouse()))
     assert caught.value.retryable

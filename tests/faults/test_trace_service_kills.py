@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import threading
 import time
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ import httpx2
 import pytest
 
 from compact.server.traces.tail.client import TraceClient
+from support.cable import cable
 from support.trace_load import event, send, service_process
-from support.trace_service import followed, messages, span, trace_service
+from support.trace_service import address, followed, messages, span, trace_service
 
 READERS = 10
 EVENTS = 5_000
@@ -31,7 +33,7 @@ def test_killed_while_it_takes_events_it_has_all_it_acknowledged(tmp_path: Path,
     enough = threading.Event()
 
     def post(url: str, first: int) -> None:
-        with httpx2.Client(base_url=url, trust_env=False) as client:
+        with httpx2.Client(base_url=url, trust_env=False, timeout=60) as client:
             for start in range(first, first + 100_000, 20):
                 try:
                     answer = client.post(
@@ -83,15 +85,17 @@ def test_a_restart_keeps_everything_and_readers_go_on(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_comes_back_to_another_database_sees_it_whole(tmp_path: Path) -> None:
-    with trace_service(tmp_path / "one.db") as client:
-        client.post("/ingest", json={"batch": [span(id=str(number)) for number in range(10)]})
-        port = client.base_url.port
-        follow = TraceClient(str(client.base_url), None).follow({"after": "0"}, pauses=(0.05,))
-        assert [told.sequence for told in islice(follow, 11)] == list(range(11))
-    with trace_service(tmp_path / "two.db", port=port) as client:
-        client.post("/ingest", json=span(id="new"))
-        told = next(told for told in follow if told.event is not None)
-        assert told.event is not None and (told.sequence, told.event["span_id"]) == (1, "new")
+    with ExitStack() as stack:
+        with trace_service(tmp_path / "one.db") as client:
+            line = stack.enter_context(cable(*address(client)))
+            client.post("/ingest", json={"batch": [span(id=str(number)) for number in range(10)]})
+            follow = TraceClient(line.url, None).follow({"after": "0"}, pauses=(0.05,))
+            assert [told.sequence for told in islice(follow, 11)] == list(range(11))
+        with trace_service(tmp_path / "two.db") as client:
+            line.lead_to(*address(client))
+            client.post("/ingest", json=span(id="new"))
+            told = next(told for told in follow if told.event is not None)
+            assert told.event is not None and (told.sequence, told.event["span_id"]) == (1, "new")
 
 
 def test_a_stop_lets_followers_go_at_once(tmp_path: Path) -> None:
@@ -104,7 +108,7 @@ def test_a_stop_lets_followers_go_at_once(tmp_path: Path) -> None:
         lines.append(response.readline().decode())
         reader = threading.Thread(target=lambda: lines.append(response.read().decode()))
         reader.start()
-    reader.join(20)
+    reader.join(60)
     connection.close()
     assert not reader.is_alive() and lines[0] == "retry: 1000\n"
 

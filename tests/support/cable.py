@@ -31,6 +31,10 @@ class Cable:
     def mend(self) -> None:
         self._cut = False
 
+    def lead_to(self, host: str, port: int) -> None:
+        """New connections go to this server from now on: one that was restarted has another port."""
+        self._server = host, port
+
     def close(self) -> None:
         self.cut()
         _hang_up(self._listener)
@@ -43,7 +47,11 @@ class Cable:
                     if self._cut:
                         _hang_up(near)
                         continue
-                    far = socket.create_connection(self._server)
+                    try:
+                        far = socket.create_connection(self._server)
+                    except OSError:
+                        _hang_up(near)
+                        continue
                     self._open += [near, far]
                 for one, other in ((near, far), (far, near)):
                     threading.Thread(target=_carry, args=(one, other), daemon=True).start()

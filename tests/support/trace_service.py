@@ -21,6 +21,10 @@ def trace_service(database: Path, **changes: Any) -> Iterator[httpx2.Client]:
         yield client
 
 
+def address(client: httpx2.Client) -> tuple[str, int]:
+    return client.base_url.host, int(client.base_url.port or 80)
+
+
 def span(trace: str = "t1", id: str = "s1", **fields: Any) -> dict[str, Any]:
     return {"type": "span", "trace_id": trace, "span_id": id, **fields}
 

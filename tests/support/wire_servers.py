@@ -169,10 +169,9 @@ def then(*data: Any, silence: bytes | None = b"", named: bool = False) -> Behavi
 
     def answer(handler: Handler) -> None:
         begin_stream(handler, chunked=True)
-        for item in data:
-            piece = as_event(item, named)
-            handler.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-        handler.wfile.flush()
+        pieces = [as_event(item, named) for item in data]
+        # In one go: a client that waits for each piece must not meet a pause of this process between them.
+        handler.wfile.write(b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces))
         handler.close_connection = True
         if silence is None:
             handler.wfile.write(b"ff\r\ndata: {")

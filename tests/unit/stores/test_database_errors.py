@@ -17,6 +17,7 @@ from compact.errors import ConfigError, StoreError
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
 from compact.testing.stores import talk
+from support.closed_port import closed_port
 
 
 def _text(path: Path) -> None:
@@ -135,12 +136,11 @@ def test_a_host_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_port_where_nobody_answers() -> None:
-    with socket.socket() as reserved:
-        # Bound, so that no other process takes the port, but it does not listen.
-        reserved.bind(("127.0.0.1", 0))
-        port = reserved.getsockname()[1]
-        with pytest.raises(StoreError, match=r"Start the database, or check the host and port in its URL\.$"):
-            open_store(f"postgresql://ines@127.0.0.1:{port}/cottages")
+    with (
+        closed_port() as port,
+        pytest.raises(StoreError, match=r"Start the database, or check the host and port in its URL\.$"),
+    ):
+        open_store(f"postgresql://ines@127.0.0.1:{port}/cottages")
 
 
 @pytest.mark.parametrize(
