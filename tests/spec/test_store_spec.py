@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import event, inspect, select, update
+from sqlalchemy import event, inspect
 
 from compact.errors import SessionBusy
 from compact.formats import by_name, decode_all
 from compact.model.summary import SummaryRequest
 from compact.stores import open_store
-from compact.stores.schema import sessions
 from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer, ScriptedSummarizer
 from compact.testing.stores import begun
-from support.lease_holder import held_elsewhere
+from support.lease_holder import ends_at, held_elsewhere, let_pass, wait_for_renewal
 from support.raw import LONG_ENOUGH, Desk, Raw, assistant, pairs, step, summaries, user
 
 LONG_CHAT = [*pairs(16), user("the newest")]
@@ -199,9 +197,9 @@ def test_a_lock_left_by_a_dead_process_expires(store: SqlStore, store_url: str) 
         holder.kill()
         holder.wait()
         # Nobody gives it back, so only its end can grant it to another.
-        _pass(store, 300)
+        let_pass(store, 300)
         assert not _is_granted(store)
-        _pass(store, 300)
+        let_pass(store, 300)
         assert _is_granted(store)
     desk = Desk("chat", window=2_000, store=store)
     assert len(summaries(desk.preflight([*pairs(40), user("the newest")]))) == 1
@@ -211,30 +209,14 @@ def test_a_lock_left_by_a_dead_process_expires(store: SqlStore, store_url: str) 
 def test_a_lease_is_renewed_while_its_holder_lives(store: SqlStore) -> None:
     begun(store)
     with store.lease("s", 0.3) as granted:
-        first, patience = _ends_at(store), time.monotonic() + 30
-        while _ends_at(store) == first:
-            assert granted and time.monotonic() < patience
-            time.sleep(0.01)
-        assert _ends_at(store) > first
+        first = ends_at(store)
+        wait_for_renewal(store)
+        assert granted and ends_at(store) > first
 
 
 def _is_granted(store: SqlStore) -> bool:
     with store.lease("s", 600) as granted:
         return granted
-
-
-def _pass(store: SqlStore, seconds: float) -> None:
-    """Let this time pass for the lease, whatever the clock of the store shows."""
-    begun, ends = sessions.c.compacting_since, sessions.c.compacting_until
-    with store.database.writing() as connection:
-        connection.execute(
-            update(sessions).values(compacting_since=begun - seconds, compacting_until=ends - seconds)
-        )
-
-
-def _ends_at(store: SqlStore) -> float:
-    with store.database.reading() as connection:
-        return float(connection.execute(select(sessions.c.compacting_until)).scalar_one())
 
 
 @pytest.mark.spec("S2.16", part="store")
@@ -248,10 +230,8 @@ def test_a_summary_that_takes_longer_than_the_lease_is_asked_for_once(
     def slow(request: SummaryRequest) -> str:
         asked.append(request)
         for _ in range(3):
-            _pass(one, 10)
-            left = _ends_at(one)
-            while _ends_at(one) == left:
-                time.sleep(0.01)
+            let_pass(one, 10)
+            wait_for_renewal(one)
         return LONG_ENOUGH
 
     with open_store(store_url) as one, open_store(store_url) as other:
