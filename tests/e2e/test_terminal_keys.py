@@ -27,7 +27,7 @@ def server() -> Iterator[ChatServer]:
         if asked == "play tricks":
             return Answer("\x1b]0;tricked\x07\x1b", "[31mRED", " and <http://a.b/%1b%5b41mBACK%1b%5b2J>")
         if asked == "fail slowly":
-            slow.wait(30)
+            slow.wait(120)
             return Answer("no such model", status=404)
         if asked == "wrong key":
             return Answer("Incorrect API key provided", status=401)

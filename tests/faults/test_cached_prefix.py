@@ -50,7 +50,7 @@ class Provider:
         body = {"model": "tiny", "messages": prepared.messages, "tools": prepared.tools}
         if self.system:
             body["system"] = self.system
-        httpx2.post(server.url + self.wire.path, json=body)
+        httpx2.post(server.url + self.wire.path, json=body, timeout=60)
 
 
 ANTHROPIC_TOOL = {"name": "read_file", "description": "reads", "input_schema": {"type": "object"}}

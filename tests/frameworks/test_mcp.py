@@ -76,15 +76,19 @@ def served(folder: Path, *options: str, **environ: str) -> Iterator[str]:
     environ = {**os.environ, **environ}
     process = subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
+        deadline = time.monotonic() + 60
+        while not is_open(port):
+            assert process.poll() is None and time.monotonic() < deadline, "the server did not start"
             time.sleep(0.1)
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.mark.spec("S5.16")
@@ -103,7 +107,10 @@ def test_over_http_only_its_own_callers_are_answered(tmp_path: Path, token: str)
     if token:
         good["authorization"] = f"Bearer {token}"
     bad = {"authorization": "Bearer wrong"} if token else {"host": "evil.example"}
-    with served(tmp_path, *options, MCP_TOKEN=token) as url, httpx2.Client(trust_env=False) as client:
+    with (
+        served(tmp_path, *options, MCP_TOKEN=token) as url,
+        httpx2.Client(trust_env=False, timeout=60) as client,
+    ):
         assert client.post(url, json=asked, headers=good).status_code == 200
         assert client.post(url, json=asked, headers=good | bad).status_code == (401 if token else 421)
         foreign = {"origin": "https://evil.example"}

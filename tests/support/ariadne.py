@@ -27,7 +27,7 @@ def spans(server: Server) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def wait_for(condition: Any, seconds: float = 20.0) -> None:
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

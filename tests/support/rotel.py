@@ -6,7 +6,7 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -34,9 +34,9 @@ class Receiver:
     def metrics(self) -> set[str]:
         return set(re.findall(r"-> Name: (\S+)", self.text()))
 
-    def wait_for(self, *words: str, seconds: float = 30.0) -> None:
+    def wait_for(self, arrived: Callable[[], bool], seconds: float = 60.0) -> None:
         deadline = time.monotonic() + seconds
-        while not all(word in self.text() for word in words):
+        while not arrived():
             assert time.monotonic() < deadline, self.text()[-3_000:]
             time.sleep(0.05)
 
@@ -58,11 +58,11 @@ def receiving(folder: Path) -> Iterator[Receiver]:
         yield Receiver(f"http://127.0.0.1:{http}", log)
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(60)
 
 
 def _listening(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while True:
         assert server.poll() is None and time.monotonic() < deadline, log.read_text()
         with socket.socket() as probe:

@@ -48,7 +48,7 @@ def service_process(database: Path, *options: str) -> Iterator[Service]:
         yield Service(started["url"], process)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
         if process.stdout is not None:
             process.stdout.close()
 

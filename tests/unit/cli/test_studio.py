@@ -85,6 +85,6 @@ def test_it_serves_the_sample_from_the_data_folder_and_stops(tmp_path: Path) -> 
             reply = client.post("/api/chat", json={"id": "sample", "message": message}).text
             assert "compaction-complete" in reply and "recall_history" in reply and "Helsinki" in reply
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) in (0, -signal.SIGTERM)
+        assert process.wait(60) in (0, -signal.SIGTERM)
     assert list(here.iterdir()) == []
     assert (tmp_path / "data/compact/studio.db").stat().st_mode & 0o777 == 0o600

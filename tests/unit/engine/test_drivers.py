@@ -143,7 +143,7 @@ async def test_a_cancelled_summary_leaves_everything_as_it_was() -> None:
 
     desk = Desk(summarizer=never)
     task = asyncio.create_task(desk.manager.apreflight("s", HISTORY))
-    await asyncio.wait_for(started.wait(), 10)
+    await asyncio.wait_for(started.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -211,7 +211,7 @@ async def test_a_call_cancelled_while_it_commits_ends_its_commit_and_then_gives_
     store.commit = held_up  # type: ignore[method-assign]
     desk = Desk(store=store, summarizer=coroutine)
     task = asyncio.create_task(desk.manager.apreflight("s", HISTORY))
-    await asyncio.to_thread(started.wait, 20)
+    assert await asyncio.to_thread(started.wait, 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -107,7 +107,7 @@ def test_a_canceled_call_gives_its_lease_back_off_the_event_loop(monkeypatch: py
 
     def held_up() -> float:
         starting.set()
-        go_on.wait(30)
+        go_on.wait(60)
         return clock()
 
     monkeypatch.setattr(slow._engine, "clock", held_up)

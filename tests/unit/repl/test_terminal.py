@@ -84,14 +84,14 @@ def test_a_message_that_is_stopped_while_the_chat_still_loads_stands_in_the_prom
     open_chat, result = opening.open_chat, Opening.result
 
     def slowly(context: Context) -> Any:
-        assert stopped.wait(30)
+        assert stopped.wait(60)
         return open_chat(context)
 
     def interrupted(self: Opening) -> Any:
         if stopped.is_set():
             return result(self)
-        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
             return result(self)
         finally:
             stopped.set()
