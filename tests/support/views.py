@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compact.core.plan import limits_for
 from compact.core.select import Layout
 from compact.core.shorten import Sizes
+from compact.core.trigger import policy_limits
 from compact.core.view import Item
 from compact.model.message import Message, MessageKind, Role, arguments_text, make
 from compact.model.plan import Limits
@@ -52,7 +52,7 @@ def layout(messages: Sequence[Message], name: str = "budget", **changes: Any) ->
 
 
 def limits(window: int, name: str = "budget", fixed: int = 0, **changes: Any) -> Limits:
-    return limits_for(policy(name, **{"hard_cap_buffer": 0, "output_reserve": 0} | changes), window, fixed)
+    return policy_limits(policy(name, **{"hard_cap_buffer": 0, "output_reserve": 0} | changes), window, fixed)
 
 
 def summary(text: str = "<COMPACT-SUMMARY v1>\nearlier work\n</COMPACT-SUMMARY>") -> Message:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from math import ceil, floor
 from types import MappingProxyType
 
 from compact.core.boundaries import GroupKind
@@ -34,22 +33,6 @@ _MARKER = marker_message(100_000, span_handle(()))
 """The number of turns it will cover is not known yet, so there is room for any number."""
 
 _LINE = make(MessageKind.BRIDGE, Role.USER, RESUME_LINE)
-
-
-def limits_for(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
-    """The limits of a window in our tokens, if the provider counts `scale` of its own for one of ours."""
-    room = window - policy.reserve(window)
-    ours, budget, trigger = int(window / scale), int(room / scale), _trigger(policy, window, room, scale)
-    marks = ((ours, window), (budget, room), (trigger, _trigger(policy, window, room)))
-    summary = policy.summary_tokens(ours)
-    return Limits(ours, budget, trigger, fixed, summary, scale, marks, policy.trigger_above)
-
-
-def _trigger(policy: Policy, window: int, room: int, scale: float = 1.0) -> int:
-    # "At" the share begins with the first whole token that reaches it, "above" after the last that does not
-    # exceed it. Rounded, because 0.29 * 100 is slightly below 29.
-    share = round(window * policy.trigger_pct / scale, 6)
-    return min(floor(share) if policy.trigger_above else ceil(share), int(room / scale))
 
 
 def make_plan(

@@ -1,6 +1,12 @@
-"""Decide whether to compact now. The effective trigger is never above the budget."""
+"""When to compact: the limits that a policy sets in a window, and whether a prompt is due.
+
+Everything about "when" is here. What a compaction then does is planned in `plan`.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, floor
 
 from compact.model.event import Reason
 from compact.model.plan import Limits
@@ -20,9 +26,37 @@ class Facts:
     """Tokens of an unanswered newest user message."""
     after_last: int | None = None
     """What the last compaction left, if there was one."""
+    fold_failed: bool = False
+    """Whether the summary of these very turns failed before."""
+
+
+def policy_limits(policy: Policy, window: int, fixed: int, scale: float = 1.0) -> Limits:
+    """The limits of a window in our tokens, if the provider counts `scale` of its own for one of ours."""
+    room = window - policy.reserve(window)
+    ours, budget, trigger = int(window / scale), int(room / scale), _trigger(policy, window, room, scale)
+    marks = ((ours, window), (budget, room), (trigger, _trigger(policy, window, room)))
+    summary = policy.summary_tokens(ours)
+    return Limits(ours, budget, trigger, fixed, summary, scale, marks, policy.trigger_above)
+
+
+def _trigger(policy: Policy, window: int, room: int, scale: float = 1.0) -> int:
+    """Never above the budget."""
+    # "At" the share begins with the first whole token that reaches it, "above" after the last that does not
+    # exceed it. Rounded, because 0.29 * 100 is slightly below 29.
+    share = round(window * policy.trigger_pct / scale, 6)
+    return min(floor(share) if policy.trigger_above else ceil(share), int(room / scale))
+
+
+def raised_above(floor: int, limits: Limits) -> Limits:
+    """With the trigger at the budget if what can never be removed, the floor, reaches it.
+
+    Otherwise every call would compact and none would get below.
+    """
+    return replace(limits, trigger=limits.budget) if floor >= limits.trigger else limits
 
 
 def decide(facts: Facts, limits: Limits, policy: Policy) -> tuple[bool, Reason]:
+    """Whether to compact, and why, or why not."""
     over_budget = facts.total > limits.budget
     reason = _reason(facts, limits, policy)
     if reason is None and not over_budget:
@@ -32,6 +66,9 @@ def decide(facts: Facts, limits: Limits, policy: Policy) -> tuple[bool, Reason]:
     if facts.newest_user_tokens > policy.long_message_pct * limits.window:
         return False, Reason.LONG_MESSAGE
     if reason is Reason.OVERFLOW and not _has_grown(facts, limits, policy):
+        return False, Reason.NO_GROWTH
+    if reason is Reason.TURNS and facts.fold_failed:
+        # A summarizer that just failed is called again with the user's next message, not at every step.
         return False, Reason.NO_GROWTH
     return True, reason or Reason.OVERFLOW
 

@@ -155,11 +155,10 @@ class Engine:
         """Whether this call compacts, and why, or why not."""
         if now.call.reason is not None:
             return True, now.call.reason
-        triggered, reason = self.planner.decide(now.history, now.limits)
-        if reason is Reason.TURNS and now.session.failed_fold == _fold(now.history):
-            # A summarizer that just failed is called again with the user's next message, not at every step.
-            return False, Reason.NO_GROWTH
-        return triggered, reason
+        failed = now.session.failed_fold
+        return self.planner.decide(
+            now.history, now.limits, failed is not None and failed == _fold(now.history)
+        )
 
     def _plan(self, now: Situation, items: Sequence[Item], reason: Reason) -> Plan:
         return self.planner.plan(items, now.limits, reason, now.history.alternates)
@@ -336,4 +335,5 @@ def _is_exact(now: Situation) -> bool:
 
 
 def _fold(history: History) -> tuple[str, int]:
+    """What identifies the turns that are due: the record they follow, and how many they are."""
     return history.base.id if history.base is not None else "", history.view.user_turns

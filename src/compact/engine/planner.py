@@ -1,13 +1,16 @@
-"""Decide whether to compact, within which limits, and how, by this manager's policy."""
+"""Asks core, with this manager's policy and window: is it due, within which limits, and what is to be done?
+
+The rules themselves are in `core/trigger.py` (when) and `core/plan.py` (what).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compact.core.plan import limits_for, make_plan
+from compact.core.plan import make_plan
 from compact.core.shorten import Sizes
-from compact.core.trigger import Facts, decide
+from compact.core.trigger import Facts, decide, policy_limits, raised_above
 from compact.core.view import Item
 from compact.engine.state.history import History
 from compact.model.event import Reason
@@ -24,18 +27,15 @@ class Planner:
         self.sizes = sizes
 
     def limits(self, fixed: int, protected: int, scale: float) -> Limits:
-        limits = self.configured_limits(fixed, scale)
-        if fixed + protected >= limits.trigger:
-            # Otherwise every call would compact and none would get below.
-            limits = replace(limits, trigger=limits.budget)
-        return limits
+        return raised_above(fixed + protected, self.configured_limits(fixed, scale))
 
     def configured_limits(self, fixed: int, scale: float) -> Limits:
-        return limits_for(self.policy, self.window, fixed, scale)
+        return policy_limits(self.policy, self.window, fixed, scale)
 
-    def decide(self, history: History, limits: Limits) -> tuple[bool, Reason]:
+    def decide(self, history: History, limits: Limits, fold_failed: bool) -> tuple[bool, Reason]:
         view = history.view
         total = limits.fixed + view.total
+        # Most calls end here, so their facts are not gathered: a trigger is never above the budget.
         if total < limits.trigger and not self.policy.fold_on_turns:
             return False, Reason.BELOW_TRIGGER
         last = view.items[-1] if view.items else None
@@ -48,6 +48,7 @@ class Planner:
             summary_version=_summaries(base) if view.has_summary and base is not None else 0,
             newest_user_tokens=last.tokens if last is not None and waiting else 0,
             after_last=limits.ours(base.tokens_after) if base is not None else None,
+            fold_failed=fold_failed,
         )
         return decide(facts, limits, self.policy)
 

@@ -9,7 +9,8 @@ import pytest
 from compact import CompactConfig, CompactManager
 from compact.core.event_data import insufficient_budget
 from compact.core.layers import FIRST_LINE
-from compact.core.plan import limits_for, make_plan, plan_without_summary
+from compact.core.plan import make_plan, plan_without_summary
+from compact.core.trigger import policy_limits
 from compact.model.event import Reason
 from compact.model.message import Message, Role
 from compact.model.plan import Action, Mode, Plan
@@ -100,7 +101,7 @@ def test_first_turns_that_always_stay_are_told_apart() -> None:
 
 
 def test_the_error_that_nothing_fits_names_the_parts_in_words() -> None:
-    numbers = limits_for(policy(hard_cap_buffer=300), 2_500, fixed=1_200)
+    numbers = policy_limits(policy(hard_cap_buffer=300), 2_500, fixed=1_200)
     parts = {
         "system_and_tools": 1_200,
         "protected": 600,
@@ -119,7 +120,7 @@ def test_the_error_that_nothing_fits_names_the_parts_in_words() -> None:
 
 @pytest.mark.parametrize("scale", [0.5, 0.8, 1.0, 1.1, 2.7])
 def test_a_sum_over_the_budget_is_so_too_as_the_provider_counts(scale: float) -> None:
-    numbers = limits_for(policy(hard_cap_buffer=300), 2_500, fixed=3, scale=scale)
+    numbers = policy_limits(policy(hard_cap_buffer=300), 2_500, fixed=3, scale=scale)
     for protected in range(numbers.budget - 2, numbers.budget + 60):
         error = insufficient_budget({"system_and_tools": 3, "protected": protected}, numbers)
         assert error.needed == sum(error.arithmetic.values()) > error.budget

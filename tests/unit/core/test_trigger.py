@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from compact.core.plan import limits_for
-from compact.core.trigger import Facts, decide, live_turns
+from compact.core.trigger import Facts, decide, live_turns, policy_limits
 from compact.model.event import Reason
 from compact.model.plan import Limits
 from compact.policies import preset
@@ -34,28 +33,28 @@ def test_the_trigger_is_the_first_whole_token_that_counts(
     window: int, share: float, above: bool, trigger: int
 ) -> None:
     numbers = policy(trigger_pct=share, trigger_above=above, hard_cap_buffer=0)
-    assert limits_for(numbers, window, fixed=0).trigger == trigger
+    assert policy_limits(numbers, window, fixed=0).trigger == trigger
 
 
 def test_the_trigger_never_lies_above_the_budget() -> None:
-    assert limits_for(policy(output_reserve=1_500), 4_000, fixed=0).trigger == 2_500  # not 3,400
+    assert policy_limits(policy(output_reserve=1_500), 4_000, fixed=0).trigger == 2_500  # not 3,400
 
 
 def test_the_buffer_takes_at_most_15_percent_of_a_small_window() -> None:
-    assert limits_for(policy(), 128_000, fixed=0).budget == 126_500
-    assert limits_for(policy(), 10_000, fixed=0).budget == 8_500
-    assert limits_for(policy(), 2_000, fixed=0).budget == 1_700
-    assert limits_for(policy(hard_cap_buffer=100), 2_000, fixed=0).budget == 1_900
-    window = limits_for(preset("window"), 2_000, fixed=0)
+    assert policy_limits(policy(), 128_000, fixed=0).budget == 126_500
+    assert policy_limits(policy(), 10_000, fixed=0).budget == 8_500
+    assert policy_limits(policy(), 2_000, fixed=0).budget == 1_700
+    assert policy_limits(policy(hard_cap_buffer=100), 2_000, fixed=0).budget == 1_900
+    window = policy_limits(preset("window"), 2_000, fixed=0)
     assert (window.budget, window.trigger) == (2_000, 1_600)
 
 
 def test_the_reserve_takes_at_most_40_percent_of_a_small_window() -> None:
     agent = preset("agent")
-    assert limits_for(agent, 128_000, fixed=0).budget == 128_000 - 4_096
-    assert limits_for(agent, 16_000, fixed=0).budget == 16_000 - 4_096
-    assert limits_for(agent, 4_000, fixed=0).budget == 2_400
-    assert limits_for(agent, 1_000, fixed=0).budget == 600
+    assert policy_limits(agent, 128_000, fixed=0).budget == 128_000 - 4_096
+    assert policy_limits(agent, 16_000, fixed=0).budget == 16_000 - 4_096
+    assert policy_limits(agent, 4_000, fixed=0).budget == 2_400
+    assert policy_limits(agent, 1_000, fixed=0).budget == 600
 
 
 def test_a_prompt_that_fills_the_budget_still_fits() -> None:
@@ -71,7 +70,7 @@ def test_at_or_strictly_above() -> None:
     assert decide(facts(851), above, policy()) == (True, Reason.OVERFLOW)
     assert (above.below_trigger, LIMITS.below_trigger) == (850, 849)
     numbers = policy(trigger_above=True)
-    assert limits_for(numbers, 1_000, fixed=0).trigger_above
+    assert policy_limits(numbers, 1_000, fixed=0).trigger_above
 
 
 def test_after_a_compaction_the_next_needs_growth() -> None:
@@ -117,7 +116,16 @@ def test_how_many_turns_may_live() -> None:
 
 def test_the_marks_are_shown_as_they_were_set() -> None:
     for scale in (0.83, 1.0, 1.37, 2.9, 3.3):
-        limits = limits_for(policy(hard_cap_buffer=200), 20_000, 300, scale)
+        limits = policy_limits(policy(hard_cap_buffer=200), 20_000, 300, scale)
         shown = [limits.real(mark) for mark in (limits.window, limits.budget, limits.trigger)]
         assert shown == [20_000, 19_800, 17_000]
         assert limits.real(limits.budget - 1) <= 19_800 <= limits.real(limits.budget + 1)
+
+
+def test_a_fold_that_failed_waits_for_another_turn() -> None:
+    rolling = preset("rolling")
+    assert decide(facts(100, finished_turns=7), LIMITS, rolling) == (True, Reason.TURNS)
+    failed = replace(facts(100, finished_turns=7), fold_failed=True)
+    assert decide(failed, LIMITS, rolling) == (False, Reason.NO_GROWTH)
+    # It does not stop a compaction that the size demands.
+    assert decide(replace(failed, total=960), LIMITS, rolling) == (True, Reason.OVERFLOW)

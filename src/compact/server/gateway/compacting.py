@@ -7,12 +7,12 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from compact.core.plan import limits_for
+from compact.core.trigger import policy_limits
 from compact.errors import CompactError, ConfigError, InsufficientBudget
 from compact.functions import count_tokens
 from compact.manager import CompactManager
 from compact.model.outcome import Prepared
-from compact.models.limits import limits_for as limits_for_model
+from compact.models.limits import limits_for
 from compact.policies import preset as preset_named
 from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.held_sessions import HeldSessions
@@ -84,7 +84,7 @@ class Compaction:
             return 0
         if policy.fold_on_turns:
             return 0
-        return min(_SMALL, limits_for(policy, config.max_context_tokens or _SMALLEST_WINDOW, 0).trigger)
+        return min(_SMALL, policy_limits(policy, config.max_context_tokens or _SMALLEST_WINDOW, 0).trigger)
 
     def manager_for(self, request: Request, preset: str) -> CompactManager:
         return self._siblings.of(request.model, preset, request.api.format)
@@ -249,6 +249,4 @@ class Compaction:
 
 def _assumed_window(manager: CompactManager) -> str:
     config = manager.config
-    return (
-        (limits_for_model(config.model, config.models).warning or "") if not config.max_context_tokens else ""
-    )
+    return (limits_for(config.model, config.models).warning or "") if not config.max_context_tokens else ""
