@@ -59,10 +59,10 @@ const item = (value, positions, label) => ({ text: value, positions, label: labe
 export function records() {
   const base = { reason: "overflow", note: "", fallback: null, warnings: [], handle: null, outputs_cleared: 0 };
   return [
-    { ...base, step: 1, version: 1, kind: "summary", created_at: now - 8000, duration: 5.2, tokens_before: 110869, tokens_after: 34800, messages_replaced: 44, first_position: 1, last_position: 43, summary: "v1", sections: [], survival: null, summarizer: "gpt-4o-mini", cost: 0.01, in_force: false, folded_into: 2, undone: false },
+    { ...base, step: 1, version: 1, kind: "summary", created_at: now - 8000, duration: 5.2, tokens_before: 110869, tokens_after: 34800, messages_replaced: 44, first_position: 1, last_position: 43, summary: "v1", sections: [], survival: null, summarizer: "gpt-4o-mini", cost: 0.01, in_force: false, folded_into: 2, undone: false, undoable: true },
     {
       ...base, step: 2, version: 2, kind: "summary", created_at: now - 3000, duration: 6.4, tokens_before: 109412, tokens_after: 41205, messages_replaced: 61, first_position: 1, last_position: 67,
-      summary: "## Goals\nCheckout tests fail about 1 in 6 runs on CI. [m0]", summarizer: "gpt-4o-mini", cost: 0.011, in_force: true, folded_into: null, undone: false,
+      summary: "## Goals\nCheckout tests fail about 1 in 6 runs on CI. [m0]", summarizer: "gpt-4o-mini", cost: 0.011, in_force: true, folded_into: null, undone: false, undoable: true,
       survival: { words: { kept: 9, total: 9 }, conclusions: { kept: 4, total: 4 }, values: { kept: 46, total: 52 } },
       sections: [
         { title: "Your words", kind: "words", items: [item("Checkout tests fail about 1 in 6 runs on CI. Find out why and fix it. No new dependencies.", [0]), ...Array.from({ length: 7 }, (_, index) => item(`Go on, part ${index + 1}.`, [2 + index * 2])), item("Retrying hides it. I want the cause, not a decorator. And please leave the payment client alone, Dana owns it.", [66])] },
@@ -71,7 +71,7 @@ export function records() {
         { title: "Values", kind: "values", items: [["stock/reserve.py:88", 41], ["deadlock_timeout = 1s", 37], ["ord_8f31c2", 39], ["SQLSTATE 40P01", 37], ["pytest -x --count 40", 18], ...Array.from({ length: 41 }, (_, index) => [`value_${index}`, 20 + index])].map(([value, position]) => item(value, [position])) },
       ],
     },
-    { ...base, step: 3, version: 2, kind: "prune", created_at: now - 1000, duration: 0.1, tokens_before: 91206, tokens_after: 72966, messages_replaced: 0, outputs_cleared: 1, first_position: 69, last_position: 69, summary: "", sections: [], survival: null, summarizer: null, cost: null, in_force: true, folded_into: null, undone: false },
+    { ...base, step: 3, version: 2, kind: "prune", created_at: now - 1000, duration: 0.1, tokens_before: 91206, tokens_after: 72966, messages_replaced: 0, outputs_cleared: 1, first_position: 69, last_position: 69, summary: "", sections: [], survival: null, summarizer: null, cost: null, in_force: true, folded_into: null, undone: false, undoable: true, undoable: true },
   ];
 }
 

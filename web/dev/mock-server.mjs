@@ -158,7 +158,7 @@ const routes = [
   }],
   ["GET", /^\/api\/sessions\/([^/]+)\/records$/, (id) => ({ records: data.get(id).records })],
   ["GET", /^\/api\/sessions\/([^/]+)\/records\/\d+\/restore$/, () => ({ messages_back: 86, outputs_back: 0, tokens_now: 48640, tokens_after: 112640, compacts_again: true })],
-  ["POST", /^\/api\/sessions\/([^/]+)\/records\/(\d+)\/restore$/, (id, _b, _q, step) => { data.get(id).records.forEach((record) => { if (record.step === Number(step)) Object.assign(record, { undone: true, in_force: false }); }); return { usage: usage(0.88) }; }],
+  ["POST", /^\/api\/sessions\/([^/]+)\/records\/(\d+)\/restore$/, (id, _b, _q, step) => { data.get(id).records.forEach((record) => { if (record.step === Number(step)) Object.assign(record, { undone: true, undoable: false, in_force: false }); }); return { usage: usage(0.88) }; }],
   ["POST", /^\/api\/sessions\/([^/]+)\/plan$/, plan],
   ["POST", /^\/api\/sessions\/([^/]+)\/usage$/, (id, body) => ({ ...usage(0.56), draft: Math.ceil(body.draft.length / 4) })],
   ["POST", /^\/api\/sessions\/([^/]+)\/compact$/, async (id) => { await compact(id); return { outcome: "compacted", record: data.get(id).records.at(-1), usage: usage(0.31), reason: "" }; }],

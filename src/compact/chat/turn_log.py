@@ -9,6 +9,7 @@ from typing import Any
 
 from compact.chat.session_row import ChatStore, SessionRow
 from compact.chat.session_settings import SessionSettings
+from compact.chat.stored_line import StoredLine
 from compact.chat.turns import (
     Turn,
     as_turns,
@@ -50,6 +51,7 @@ class TurnLog:
         self.draft = ""
         """A message that was sent and never answered; it is not a turn."""
         self.row = SessionRow(store, session_id, redactor_for(manager.config).text)
+        self._line = StoredLine(store, session_id)
         self.remembered = SessionSettings(store, session_id)
         """Settings, pins, the last import: see `settings`."""
         self._compactions: tuple[int, float | None] = (0, None)
@@ -193,7 +195,8 @@ class TurnLog:
         return self.turns[self.start :]
 
     def standing_records(self) -> list[Record]:
-        return standing(self.manager.records(self.id))
+        """The compactions that were not undone, without those of messages that were edited away."""
+        return [record for record in standing(self.manager.records(self.id)) if self._line.holds(record)]
 
     def usage(self, tools: Sequence[Any] | None = None) -> ContextUsage:
         """What would be sent now. This stores turns that the store does not have yet."""

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.browser import Stage, talk, watched
-from support.studio import said
+from support.studio import body_of, said
 
 
 @pytest.mark.spec("S5.10", part="page")
@@ -41,6 +41,23 @@ def test_a_compaction_is_undone_from_the_records_after_later_turns(page: Page, s
     expect(page.get_by_role("button", name="Undo Summary v2")).to_be_visible()
     expect(row).to_contain_text("1 compaction")
     expect(page.get_by_role("tabpanel").get_by_text("Summary v1")).to_have_count(1)
+
+
+def test_a_compaction_whose_messages_were_edited_away_offers_no_undo(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(12), title="The lake house")
+    stage.post(session, "/compact", {})
+    edited = {**body_of(session, "Another question entirely."), "messageId": "m2"}
+    assert stage.client.post("/api/chat", json=edited).status_code == 200
+    stage.post(session, "/import", {"messages": talk(12)})
+    stage.post(session, "/compact", {})
+    page.goto(f"/s/{session}?panel=records")
+    panel = page.get_by_role("tabpanel")
+    expect(panel.get_by_text("its messages were edited or removed")).to_have_count(1)
+    expect(panel.get_by_role("button", name="Undo Summary v1")).to_have_count(1)
+    gone, _ = stage.get(session, "/records")["records"]
+    page.goto(f"/s/{session}?m={gone['last_position']}")
+    expect(page.locator(f"article[data-position='{gone['last_position']}']")).to_be_visible()
+    expect(page.locator(f"[data-record='{gone['step']}']")).to_have_count(0)
 
 
 @pytest.mark.spec("S5.9", part="page")

@@ -141,9 +141,9 @@ export function ChatPage({ session, header }: Props) {
     jumpTo(record.last_position, { focus: `[data-record="${record.step}"] button[aria-expanded]` });
     if (!wide) setTab(null);
   };
-  const newestSummary = [...open.records].reverse().find((record) => record.kind === "summary" && !record.undone);
+  const newestSummary = [...open.records].reverse().find((record) => record.kind === "summary" && record.undoable);
   const requested = useRequest((state) => state.open);
-  const lastUndoable = [...open.records].reverse().find((record) => !record.undone && record.kind !== "restore");
+  const lastUndoable = [...open.records].reverse().find((record) => record.undoable);
   const undoShown = undoing ?? (requested === "undo-last" ? (lastUndoable ?? null) : null);
   const closeUndo = () => {
     setUndoing(null);

@@ -90,9 +90,26 @@ function merged(known: CompactionEvent[], added: CompactionEvent[]): CompactionE
   return [...byKey.values()].sort((a, b) => a.at - b.at);
 }
 
+/** Without the summaries' texts, which are most of it: a card reads its own when it is opened. */
 export async function loadRecords(id: string) {
-  const { records } = await api.get<{ records: CompactionRecord[] }>(sessionPath(id, "/records"));
-  if (isOpen(id)) setState({ records, recordsLoaded: true });
+  const { records } = await api.get<{ records: CompactionRecord[] }>(sessionPath(id, "/records?texts=false"));
+  if (!isOpen(id)) return;
+  const known = new Map(getState().records.map((record) => [record.step, record]));
+  const withText = (record: CompactionRecord) => {
+    const before = known.get(record.step);
+    return before?.created_at === record.created_at ? { ...record, summary: before.summary, sections: before.sections } : record;
+  };
+  setState({ records: records.map((record) => (record.summary ? record : withText(record))), recordsLoaded: true });
+}
+
+export async function loadRecord(step: number) {
+  const { id } = getState();
+  try {
+    const whole = await api.get<CompactionRecord>(sessionPath(id, `/records/${step}`));
+    if (isOpen(id)) setState((state) => ({ records: state.records.map((record) => (record.step === step ? whole : record)) }));
+  } catch (error) {
+    showToast("warning", "Summary not loaded", errorText(error));
+  }
 }
 
 /** Fetches what is not known between two positions, one page at a time. */

@@ -20,11 +20,19 @@ export function keptBelow(history: History, position: number): number {
   return kept;
 }
 
+function isShown(record: CompactionRecord, records: CompactionRecord[]): boolean {
+  if (record.kind !== "summary" && record.kind !== "trim") return false;
+  // What it replaced was edited or removed: nothing of it is in this thread.
+  if (!record.undone && !record.undoable) return false;
+  // Compacted again since it was undone: its messages are not back in the prompt any more.
+  return !record.undone || !records.some((other) => other.undoable && other.step > record.step && (other.last_position ?? -1) >= (record.last_position ?? 0));
+}
+
 /** The cards and lines that belong after this message: where a compaction drew its line. */
 export function RecordsAfter({ records, history, position, openCards, onToggle, onUndo, onCompactAgain }: Props) {
   const here = records.filter(
     (record) =>
-      (record.kind === "summary" || record.kind === "trim") &&
+      isShown(record, records) &&
       record.last_position !== null &&
       (record.last_position === position || holder(history, record.last_position) === position),
   );

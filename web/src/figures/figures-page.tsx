@@ -57,7 +57,7 @@ export default function FiguresPage({ session }: { session: Session }) {
     try {
       const [found, list, stored] = await Promise.all([
         api.get<Figures>(sessionPath(session.id, "/figures")),
-        api.get<{ records: CompactionRecord[] }>(sessionPath(session.id, "/records")),
+        api.get<{ records: CompactionRecord[] }>(sessionPath(session.id, "/records?texts=false")),
         storedCompactions(session.id),
       ]);
       setFigures(found);

@@ -3,7 +3,7 @@ import type { Figures, FigureTurn } from "../lib/types";
 import { axis, csv, marks, runningCost, runningCostWithout, sizeSentence, spread, stopLabel, wouldStop } from "./series";
 
 const turn = (index: number, tokens: number, without: number, more: Partial<FigureTurn> = {}): FigureTurn => ({
-  turn: index, position: index * 2, at: index, tokens, tokens_without: without, cost: 0.1, cached_tokens: 0, compaction: null, ...more,
+  turn: index, position: index * 2, at: index, tokens, tokens_without: without, cost: 0.1, cached_tokens: 0, compaction: null, sent: true, ...more,
 });
 const turns = [turn(0, 50, 50), turn(1, 90, 90), turn(2, 40, 130, { compaction: 1 })];
 const figures = { turns, totals: { turns: 3, compactions: 1 } } as unknown as Figures;
@@ -13,6 +13,13 @@ describe("figures", () => {
     expect(wouldStop(turns, 100)).toBe(2);
     expect(wouldStop(turns, 1000)).toBeNull();
     expect(sizeSentence(figures, 100)).toBe("1 compaction kept a session of 3 replies inside its window, which it would have left at reply 3.");
+  });
+  it("counts only what was sent from here", () => {
+    const came = turn(0, 0, 500, { sent: false });
+    expect(wouldStop([came, ...turns], 100)).toBe(3);
+    const both = { ...figures, turns: [came, ...turns] } as Figures;
+    expect(sizeSentence(both, 1000)).toMatch(/inside its window\. 1 reply was imported, so nothing was sent for it here\.$/);
+    expect(csv([came]).split("\n")[1]).toMatch(/,false$/);
   });
   it("puts words at that point where they cover no others", () => {
     expect(stopLabel(1150, 342, 1330)).toEqual({ side: "left", above: false });

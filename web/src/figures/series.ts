@@ -55,7 +55,7 @@ export function stopLabel(x: number, left: number, right: number): { side: "left
 }
 
 export function wouldStop(turns: FigureTurn[], window: number): number | null {
-  const index = turns.findIndex((turn) => turn.tokens_without > window);
+  const index = turns.findIndex((turn) => turn.sent && turn.tokens_without > window);
   return index < 0 ? null : index;
 }
 
@@ -74,9 +74,11 @@ export function runningCostWithout(turns: FigureTurn[]): number[] {
 export function sizeSentence(figures: Figures, window: number): string {
   const stop = wouldStop(figures.turns, window);
   const { compactions, turns } = figures.totals;
-  if (compactions === 0) return `${plural(turns, "reply", "replies")} so far, no compaction yet.`;
+  const elsewhere = figures.turns.filter((turn) => !turn.sent).length;
+  const note = elsewhere > 0 ? ` ${plural(elsewhere, "reply was", "replies were")} imported, so nothing was sent for ${elsewhere === 1 ? "it" : "them"} here.` : "";
+  if (compactions === 0) return `${plural(turns, "reply", "replies")} so far, no compaction yet.${note}`;
   const kept = `${plural(compactions, "compaction")} kept a session of ${plural(turns, "reply", "replies")} inside its window`;
-  return stop === null ? `${kept}.` : `${kept}, which it would have left at reply ${stop + 1}.`;
+  return (stop === null ? `${kept}.` : `${kept}, which it would have left at reply ${stop + 1}.`) + note;
 }
 
 export function cacheShare(figures: Figures): number | null {
@@ -107,8 +109,8 @@ export function axis(top: number, steps = 4): number[] {
 }
 
 export function csv(turns: FigureTurn[]): string {
-  const head = "turn,position,tokens,tokens_without,cached_tokens,cost,compaction";
-  const rows = turns.map((turn) => [turn.turn, turn.position, turn.tokens, turn.tokens_without, turn.cached_tokens, turn.cost ?? "", turn.compaction ?? ""].join(","));
+  const head = "turn,position,tokens,tokens_without,cached_tokens,cost,compaction,sent";
+  const rows = turns.map((turn) => [turn.turn, turn.position, turn.tokens, turn.tokens_without, turn.cached_tokens, turn.cost ?? "", turn.compaction ?? "", turn.sent].join(","));
   return [head, ...rows].join("\n");
 }
 

@@ -32,17 +32,19 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
           <span className="inline-flex items-center gap-1.5"><i aria-hidden className="inline-block size-2.5 rounded-full border-2 border-amber-fill" />Compaction</span>
         </>
       }
-      table={{ head: ["Reply", "Sent", "Without Compact", "Compaction"], rows: turns.map((turn, index) => [String(index + 1), tokenWords(turn.tokens), tokenWords(turn.tokens_without), turn.compaction === null ? "" : `step ${turn.compaction}`]) }}
+      table={{ head: ["Reply", "Sent", "Without Compact", "Compaction"], rows: turns.map((turn, index) => [String(index + 1), turn.sent ? tokenWords(turn.tokens) : "imported", tokenWords(turn.tokens_without), turn.compaction === null ? "" : `step ${turn.compaction}`]) }}
     >
       {({ width, height, x, y }) => {
         const line = turns.flatMap((turn, index): [number, number][] => {
           const record = turn.compaction === null ? undefined : records.find((entry) => entry.step === turn.compaction);
+          if (!turn.sent) return [];
           const point: [number, number] = [x(index), y(turn.tokens)];
           return record && index > 0 ? [[x(index), y(Math.min(top, record.tokens_before))], point] : [point];
         });
         const floor = y(0);
         const clipped = turns.map((turn, index): [number, number] => [x(index), y(Math.min(top, turn.tokens_without))]);
         const left = x(0);
+        const begins = line[0]?.[0] ?? left;
         const words = stop === null ? null : stopLabel(x(stop), left, width - 14);
         return (
           <>
@@ -55,9 +57,10 @@ export function SizePlot({ figures, records, usage }: { figures: Figures; record
             {trigger > 0 && trigger < top && (
               <line x1={left} x2={width - 14} y1={y(trigger)} y2={y(trigger)} className="stroke-text-2" strokeDasharray="2 3" />
             )}
-            <path d={`${path(line)}L${line.at(-1)?.[0] ?? 0} ${floor}L${left} ${floor}Z`} className="fill-accent/13" />
+            {line.length > 0 && <path d={`${path(line)}L${line.at(-1)?.[0] ?? 0} ${floor}L${begins} ${floor}Z`} className="fill-accent/13" />}
             <path d={path(clipped)} fill="none" className="stroke-line-2" strokeWidth={1.5} strokeDasharray="4 4" />
             <path d={path(line)} fill="none" className="stroke-accent" strokeWidth={2} strokeLinejoin="round" />
+            {line.length === 1 && <circle cx={line[0]?.[0]} cy={line[0]?.[1]} r={3} className="fill-accent" />}
             {top > window && <text x={left + 4} y={y(window) - 5} className={`fill-red text-[11px] ${RIM}`}>Window {tokenWords(window).replace(" tokens", "")}</text>}
             {trigger > 0 && trigger < top && (
               <text x={left + 4} y={y(trigger) + 13} className={`fill-text-2 text-[11px] ${RIM}`}>Compacts at {tokenWords(trigger).replace(" tokens", "")}</text>

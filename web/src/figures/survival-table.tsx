@@ -93,7 +93,7 @@ export function CompactionTable({ session, figures, records, failures, onUndo }:
   };
   const path = `/s/${encodeURIComponent(session.id)}`;
   return (
-    <Card title="Compactions" sentence="Any of them can be undone.">
+    <Card title="Compactions" sentence="In force or part of a later one: each can be undone.">
       {shown.length + failures.length === 0 ? (
         <p className="mt-3 text-dense text-text-2">None yet.</p>
       ) : (
@@ -116,7 +116,7 @@ export function CompactionTable({ session, figures, records, failures, onUndo }:
                   <td className="px-2 font-semibold">{reduction(record.tokens_before, record.tokens_after)}%</td>
                   <td className="px-2">{count(record.messages_replaced)}</td>
                   <td className="px-2 whitespace-nowrap">{record.duration == null ? "–" : seconds(record.duration)}</td>
-                  <td className="pl-2">{record.undone ? <span className="text-text-3">undone</span> : <LinkButton aria-label={`Undo ${recordName(record)}`} onClick={() => onUndo(record)}>Undo</LinkButton>}</td>
+                  <td className="pl-2">{!record.undoable ? <span className="text-text-3">{record.undone ? "undone" : "edited away"}</span> : <LinkButton aria-label={`Undo ${recordName(record)}`} onClick={() => onUndo(record)}>Undo</LinkButton>}</td>
                 </tr>
               ))}
               {failures.map((failure) => (

@@ -435,6 +435,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sessions/{session_id}/records/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Record
+         * @description One compaction, with its texts.
+         */
+        get: operations["record_api_sessions__session_id__records__step__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions/{session_id}/records/{step}/restore": {
         parameters: {
             query?: never;
@@ -839,6 +859,8 @@ export interface components {
             cost: number | null;
             /** Position */
             position: number;
+            /** Sent */
+            sent: boolean;
             /** Tokens */
             tokens: number;
             /** Tokens Without */
@@ -1333,6 +1355,8 @@ export interface components {
             tokens_after: number;
             /** Tokens Before */
             tokens_before: number;
+            /** Undoable */
+            undoable: boolean;
             /** Undone */
             undone: boolean;
             /** Version */
@@ -3507,7 +3531,10 @@ export interface operations {
     };
     records_api_sessions__session_id__records_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description False leaves out the summaries' texts. */
+                texts?: boolean;
+            };
             header?: never;
             path: {
                 /** @description The session. */
@@ -3524,6 +3551,81 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecordList"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description There is no such session, compaction, message or space. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+            /** @description The store cannot be used now, or the server is full. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemDetail"];
+                    "application/problem+json": unknown;
+                };
+            };
+        };
+    };
+    record_api_sessions__session_id__records__step__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session. */
+                session_id: string;
+                /** @description The number of a compaction. */
+                step: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Record"];
                 };
             };
             /** @description The token is missing or wrong. */

@@ -13,7 +13,7 @@ function Mark({ record }: { record: CompactionRecord }) {
 }
 
 export function recordDetail(record: CompactionRecord): string {
-  const state = record.undone ? "undone" : record.in_force ? "" : record.folded_into != null ? `now part of v${record.folded_into}` : "no longer in force";
+  const state = record.undone ? "undone" : record.in_force ? "" : record.folded_into != null ? `now part of v${record.folded_into}` : record.undoable ? "no longer in force" : "its messages were edited or removed";
   const size = `${count(record.tokens_before)} → ${count(record.tokens_after)} tokens`;
   const what = record.kind === "prune"
     ? `${count(record.tokens_before - record.tokens_after)} tokens saved`
@@ -35,7 +35,7 @@ export function RecordList({ records, onUndo, onShow }: { records: CompactionRec
               <span className="truncate">{recordName(record)}</span>
             )}
             <span className="text-meta font-normal text-text-3">{clock(record.created_at)}</span>
-            {!record.undone && record.kind !== "restore" && (
+            {record.undoable && (
               <LinkButton className="ml-auto" aria-label={`Undo ${recordName(record)}`} onClick={() => onUndo(record)}>
                 Undo
               </LinkButton>

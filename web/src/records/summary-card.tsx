@@ -1,5 +1,6 @@
 import { Check, ChevronDown, ChevronUp, FoldVertical, Undo2 } from "lucide-react";
-import { useId, useState, type ReactNode } from "react";
+import { useEffect, useId, useState, type ReactNode } from "react";
+import { loadRecord } from "../chat/open-session";
 import { clock, count, money, plural, reduction, seconds } from "../lib/format";
 import type { CompactionRecord, Count, SummaryItem, SummarySection } from "../lib/types";
 import { Button, LinkButton, Tag } from "../ui/button";
@@ -34,10 +35,11 @@ export function pick(items: SummaryItem[], kind: SummarySection["kind"], all: bo
   return [...items.slice(0, 1), ...items.slice(-(most - 1))];
 }
 
-function survivalText(section: SummarySection, total: Count | null | undefined): string {
-  if (!total) return String(section.items.length);
+/** Values that only a tool named are listed, not counted: a listing of a thousand files would outweigh everything else. */
+export function survivalText(section: SummarySection, total: Count | null | undefined): string {
+  if (!total || (section.kind !== "words" && section.kind !== "values")) return String(section.items.length);
   const share = `${count(total.kept)} of ${count(total.total)}`;
-  return section.kind === "words" ? `${share}, verbatim` : section.kind === "values" ? share : String(section.items.length);
+  return section.kind === "words" ? `${share}, verbatim` : `${share} that you or the assistant named`;
 }
 
 function Items({ section, items }: { section: SummarySection; items: SummaryItem[] }) {
@@ -129,6 +131,10 @@ export function SummaryCard({ record, open, onToggle, onUndo, onCompactAgain }: 
   const [exact, setExact] = useState(false);
   const heading = useId();
   const version = record.version ?? record.step;
+  const unread = open && !record.summary;
+  useEffect(() => {
+    if (unread) void loadRecord(record.step);
+  }, [record.step, unread]);
   if (record.undone) {
     return (
       <Line icon={<Undo2 size={16} aria-hidden />} text={`Summary v${version} undone`}>
@@ -168,7 +174,7 @@ export function SummaryCard({ record, open, onToggle, onUndo, onCompactAgain }: 
       {open && (
         <>
           <div className="border-t border-amber-line px-3.5 py-1">
-            {structured && !exact
+            {unread ? <p role="status" className="py-2.5 text-dense text-text-2">Loading…</p> : structured && !exact
               ? sections.map((section, index) => <Section key={index} section={section} total={survivalOf(record, section.kind)} />)
               : <pre tabIndex={0} role="region" aria-label="Exact summary text" className="max-h-[480px] overflow-auto py-2.5 text-[12.5px] leading-[19px] whitespace-pre-wrap">{record.summary}</pre>}
           </div>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from compact.chat.conversation import Conversation
-from compact.chat.turns import number_in, usage_of
+from compact.chat.turns import Turn, number_in, usage_of
 from compact.functions import count_tokens
 from compact.model.message import Usage
 from compact.model.record import Record, RecordKind
@@ -56,7 +56,7 @@ def figures_of(conversation: Conversation) -> schemas.Figures:
     reported = map(usage_of, conversation.turns)
     known = [usage for usage in reported if usage is not None]
     prices = cost(conversation.agent, Usage(input=1_000)) is not None
-    saved = sum(max(0, one.tokens_without - one.tokens) for one in turns)
+    saved = sum(max(0, one.tokens_without - one.tokens) for one in turns if one.sent)
     paid = [one.cost for one in turns if one.cost is not None]
     return schemas.Figures(
         turns=turns,
@@ -102,8 +102,9 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
         if turn.get("role") == "assistant":
             compactions = _compactions_before(records, seconds_of(turn.get("timestamp")), figures)
             missing += sum(record.tokens_before - record.tokens_after for record in compactions)
-            # What was sent for this reply: by the provider's count, else everything but what was compacted.
-            sent = usage.input if usage is not None else max(0, whole - missing)
+            was_sent = _was_sent(turn)
+            # By the provider's count, else everything but what was compacted.
+            sent = usage.input if usage is not None else max(0, whole - missing) if was_sent else 0
             figures.append(
                 schemas.Figure(
                     turn=group.number,
@@ -111,6 +112,7 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
                     at=seconds_of(turn.get("timestamp")),
                     tokens=sent,
                     tokens_without=max(whole, sent),
+                    sent=was_sent,
                     cost=number_in(turn, "cost"),
                     cached_tokens=usage.cache_read if usage is not None else 0,
                     compaction=compactions[-1].step if compactions else None,
@@ -118,6 +120,11 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
             )
         whole += count_tokens(group.turns, config.model, counter=config.counter, format="openai-chat")
     return figures
+
+
+def _was_sent(turn: Turn) -> bool:
+    """Whether a model was asked for this reply here: one from elsewhere does not say how it ended."""
+    return any(turn.get(name) for name in ("usage", "finish_reason", "error"))
 
 
 def _fixed(conversation: Conversation) -> int:

@@ -61,13 +61,25 @@ def restored(conversation: Conversation, step: int) -> schemas.Usage:
 
 
 def _standing(conversation: Conversation, step: int) -> Record:
-    found = [one for one in conversation.manager.records(conversation.id) if one.step == step]
-    standing = {one.id for one in conversation.log.standing_records()}
+    known = conversation.manager.records(conversation.id)
+    found = [one for one in known if one.step == step and one.kind is not RecordKind.RESTORE]
+    here = {one.id for one in conversation.log.standing_records()}
     for record in found:
-        if record.id in standing:
+        if record.id in here:
             return record
-    if any(record.kind is not RecordKind.RESTORE for record in found):
-        raise Problem(409, "already-undone", f"Compaction {step} was already undone. Nothing was changed.")
-    raise Problem(
+    if not found:
+        raise no_compaction(step)
+    if any(record in found for record in standing(known)):
+        raise Problem(
+            409,
+            "left-behind",
+            f"Compaction {step} cannot be undone: the messages that it replaced were edited or removed "
+            "since. Nothing was changed.",
+        )
+    raise Problem(409, "already-undone", f"Compaction {step} was already undone. Nothing was changed.")
+
+
+def no_compaction(step: int) -> Problem:
+    return Problem(
         404, "no-compaction", f"There is no compaction {step} in this session. Nothing was changed."
     )

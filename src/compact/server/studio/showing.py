@@ -96,20 +96,24 @@ def shown_session(
     )
 
 
-def shown_records(conversation: Conversation) -> list[schemas.Record]:
+def shown_records(conversation: Conversation, texts: bool = True) -> list[schemas.Record]:
+    """`texts`: with their summaries, which are most of it."""
     found = list(conversation.manager.records(conversation.id))
     standing = {record.id for record in records.standing(found)}
-    in_force = conversation.log.standing_records()
-    newest = in_force[-1].id if in_force else None
+    here = conversation.log.standing_records()
+    newest = here[-1].id if here else None
+    undoable = {record.id for record in here}
     details = details_of(conversation.log.store, conversation.id)
-    children = {record.parent: record.step for record in found if record.id in standing and record.parent}
+    children = {record.parent: record.version for record in here if record.parent}
     return [
         shown_record(
             record,
             in_force=record.id == newest,
             undone=record.kind is not RecordKind.RESTORE and record.id not in standing,
+            undoable=record.id in undoable,
             folded_into=children.get(record.id),
             detail=details.get(record.step),
+            texts=texts or record.kind is not RecordKind.COMPACTION,
         )
         for record in found
     ]
@@ -120,8 +124,10 @@ def shown_record(
     *,
     in_force: bool,
     undone: bool,
+    undoable: bool,
     folded_into: int | None,
     detail: Detail | None = None,
+    texts: bool = True,
 ) -> schemas.Record:
     detail = detail or Detail()
     replaced = replaced_positions(record)
@@ -139,8 +145,8 @@ def shown_record(
         outputs_cleared=record.outputs_cleared,
         first_position=replaced[0] if replaced else None,
         last_position=replaced[-1] if replaced else None,
-        summary=record.summary,
-        sections=shown_sections(record.sections),
+        summary=record.summary if texts else "",
+        sections=shown_sections(record.sections) if texts else [],
         survival=shown_survival(record.kept),
         summarizer=detail.summarizer,
         fallback=detail.fallback,
@@ -148,6 +154,7 @@ def shown_record(
         in_force=in_force,
         folded_into=folded_into,
         undone=undone,
+        undoable=undoable,
         warnings=detail.warnings,
         handle=record.handle or None,
     )

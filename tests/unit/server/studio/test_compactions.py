@@ -189,3 +189,54 @@ def test_undoing_the_second_summary_brings_back_what_the_first_did_not_hold(clie
     assert preview["messages_back"] == second["last_position"] - first["last_position"] > 0
     assert (preview["tokens_now"], preview["tokens_after"]) == (before["tokens"], usage["tokens"])
     assert preview["summary_after"] == usage["parts"]["summary"] > 0
+
+
+def test_a_compaction_of_messages_that_were_edited_away_is_not_in_force_and_not_undoable(
+    client: httpx2.Client,
+) -> None:
+    session = talked(client)
+    path = f"/api/sessions/{session}"
+    assert client.post(f"{path}/compact", json={}).json()["record"]["undoable"]
+    edit = body_of(session, "Another question entirely.")
+    answer = client.post("/api/chat", json={**edit, "messageId": "m2"})
+    assert answer.status_code == 200, answer.text
+    (record,) = client.get(f"{path}/records").json()["records"]
+    assert (record["undone"], record["in_force"], record["undoable"]) == (False, False, False)
+    assert client.get(f"{path}/figures").json()["totals"]["compactions"] == 0
+    refused = client.post(f"{path}/records/{record['step']}/restore")
+    assert refused.status_code == 409 and "were edited or removed since" in refused.json()["detail"]
+    for number in range(8):
+        said(client, session, f"message {number} after the edit. {FILLER}")
+    assert client.post(f"{path}/compact", json={}).json()["record"]["undoable"]
+    undoable = [one["undoable"] for one in client.get(f"{path}/records").json()["records"]]
+    assert undoable == [False, True]
+
+
+def test_a_list_of_records_without_their_texts_and_one_with_them(client: httpx2.Client) -> None:
+    session = talked(client)
+    path = f"/api/sessions/{session}"
+    made = client.post(f"{path}/compact", json={}).json()["record"]
+    (whole,) = client.get(f"{path}/records").json()["records"]
+    (brief,) = client.get(f"{path}/records?texts=false").json()["records"]
+    assert whole["summary"] and whole["sections"]
+    assert (brief["summary"], brief["sections"]) == ("", [])
+    assert {**brief, "summary": whole["summary"], "sections": whole["sections"]} == whole
+    assert client.get(f"{path}/records/{made['step']}").json() == whole
+    missing = client.get(f"{path}/records/77")
+    assert missing.status_code == 404 and missing.json()["code"] == "no-compaction"
+
+
+def test_nothing_counts_as_sent_for_imported_replies(client: httpx2.Client) -> None:
+    session = new_session(client, preset="chat")
+    turns = [
+        {"role": role, "content": f"{role} {number}. {FILLER}"}
+        for number in range(40)
+        for role in ("user", "assistant")
+    ]
+    client.post(f"/api/sessions/{session}/import", json={"messages": turns})
+    said(client, session, "And now?")
+    figures = client.get(f"/api/sessions/{session}/figures").json()
+    *imported, last = figures["turns"]
+    assert len(imported) == 40 and last["sent"] and last["tokens"] > 0
+    assert {(one["sent"], one["tokens"]) for one in imported} == {(False, 0)}
+    assert figures["totals"]["tokens_saved"] == last["tokens_without"] - last["tokens"]

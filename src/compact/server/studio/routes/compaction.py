@@ -13,7 +13,7 @@ from compact.model.record import RecordKind
 from compact.server.http.problems import Problem
 from compact.server.studio import schemas
 from compact.server.studio.compaction import compact_now, plan_of
-from compact.server.studio.restoring import previewed, restored
+from compact.server.studio.restoring import no_compaction, previewed, restored
 from compact.server.studio.routes.common import Here, SessionId, Step, TheStudio, problems
 from compact.server.studio.showing import shown_records, shown_usage
 from compact.server.studio.transfer import exported, imported
@@ -93,10 +93,26 @@ async def apply(
 
 
 @router.get("/api/sessions/{session_id}/records", responses=problems(404))
-async def records(here: Here, session_id: SessionId) -> schemas.RecordList:
+async def records(
+    here: Here,
+    session_id: SessionId,
+    texts: Annotated[bool, Query(description="False leaves out the summaries' texts.")] = True,
+) -> schemas.RecordList:
     """All compactions, oldest first, undone ones too."""
-    found = await here.look(session_id, shown_records)
-    return schemas.RecordList(records=[one for one in found if one.kind != RecordKind.RESTORE.value])
+    return schemas.RecordList(records=await here.look(session_id, lambda found: _compactions(found, texts)))
+
+
+@router.get("/api/sessions/{session_id}/records/{step}", responses=problems(404))
+async def record(here: Here, session_id: SessionId, step: Step) -> schemas.Record:
+    """One compaction, with its texts."""
+    found = [one for one in await here.look(session_id, _compactions) if one.step == step]
+    if not found:
+        raise no_compaction(step)
+    return found[-1]
+
+
+def _compactions(conversation: Conversation, texts: bool = True) -> list[schemas.Record]:
+    return [one for one in shown_records(conversation, texts) if one.kind != RecordKind.RESTORE.value]
 
 
 @router.get("/api/sessions/{session_id}/records/{step}/restore", responses=problems(404))

@@ -79,7 +79,10 @@ class Record(Answer):
     cost: float | None
     in_force: bool
     folded_into: int | None
+    """The version of the summary that it became part of."""
     undone: bool
+    undoable: bool
+    """False where it was undone, or where the messages that it replaced were edited or removed since."""
     warnings: list[str]
     handle: str | None
 

@@ -35,7 +35,11 @@ class Figure(Answer):
     position: int
     at: float | None
     tokens: int
+    """What was sent for this reply."""
     tokens_without: int
+    """What the whole history took there."""
+    sent: bool
+    """False for a reply that came from elsewhere, such as an imported one: nothing was sent for it here."""
     cost: float | None
     cached_tokens: int
     compaction: int | None
