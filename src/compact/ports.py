@@ -137,6 +137,15 @@ class RecordIndex(Protocol):
     def record_state(self, session_id: str) -> RecordState: ...
 
 
+@runtime_checkable
+class Branches(Protocol):
+    """A store that also reads lines other than the current one."""
+
+    def originals_up_to(self, session_id: str, key: bytes) -> Iterator[Message]:
+        """The originals up to the one with this chain hash, in order; nothing if the session has none."""
+        ...
+
+
 @value
 class Hit:
     """An original that a search found."""

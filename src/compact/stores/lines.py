@@ -110,11 +110,11 @@ def _new_line(connection: Connection, session_id: int, position: int, parent: in
     return line
 
 
-def on_current_line(*columns: Any) -> Select[Any]:
-    """Messages of a session's current line, in order; one query, however often the history forked."""
+def on_line(*columns: Any, line: Any = sessions.c.line) -> Select[Any]:
+    """Messages of a line of a session, by default the current one; one query, however often it forked."""
     joined = sessions.join(
         line_segments,
-        and_(line_segments.c.session_id == sessions.c.id, line_segments.c.line == sessions.c.line),
+        and_(line_segments.c.session_id == sessions.c.id, line_segments.c.line == line),
     ).join(
         messages,
         and_(

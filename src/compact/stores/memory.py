@@ -84,6 +84,11 @@ class MemoryStore:
         for original in line[max(0, start - first) : end]:
             yield original.message
 
+    def originals_up_to(self, session_id: str, key: bytes) -> Iterator[Message]:
+        session = self._sessions.get(session_id)
+        for original in session.walked(key) if session is not None else ():
+            yield original.message
+
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Record]]:
         return {key: self._by_key[key] for key in keys if key in self._by_key}
 

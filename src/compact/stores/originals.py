@@ -12,7 +12,7 @@ from compact.model.message import Message
 from compact.ports import Hit
 from compact.stores import fulltext
 from compact.stores.finding import find_messages
-from compact.stores.lines import on_current_line, place
+from compact.stores.lines import on_line, place
 from compact.stores.schema import line_segments, message_parts, messages, sessions
 from compact.stores.serialization import decode_rows, message_rows, part_rows
 from compact.stores.session_rows import SessionRows
@@ -25,7 +25,7 @@ _PAGE_BYTES = 4_000_000
 
 # Built once: a chat runs it several times per turn, and building it takes longer than running it.
 _END = (
-    on_current_line(messages.c.position, messages.c.chain)
+    on_line(messages.c.position, messages.c.chain)
     .where(sessions.c.tenant == bindparam("tenant"), sessions.c.name == bindparam("name"))
     .order_by(None)
     .order_by(line_segments.c.start.desc(), messages.c.position.desc())
@@ -107,10 +107,23 @@ class SqlOriginals:
 
     def originals(self, session_id: str, start: int, stop: int | None) -> Iterator[Message]:
         """The current line, in order; memory is bounded by a few megabytes and the largest message."""
-        wanted = on_current_line(*_COLUMNS).where(*self._rows.named(session_id))
+        wanted = on_line(*_COLUMNS).where(*self._rows.named(session_id))
         if stop is not None:
             wanted = wanted.where(messages.c.position < stop)
         return self._decoded(wanted, session_id, start)
+
+    def originals_up_to(self, session_id: str, key: bytes) -> Iterator[Message]:
+        """The line that holds the message with this chain hash, up to that message."""
+        held = select(messages.c.line, messages.c.position).join(sessions)
+        held = held.where(*self._rows.named(session_id), messages.c.chain == key)
+        with self._database.reading() as connection:
+            last = connection.execute(held).first()
+        if last is None:
+            return iter(())
+        wanted = on_line(*_COLUMNS, line=last.line).where(
+            *self._rows.named(session_id), messages.c.position <= last.position
+        )
+        return self._decoded(wanted, session_id, 0)
 
     def end(self, session_id: str) -> tuple[int, bytes]:
         """Where the current line ends: the position of the next message, and the chain hash so far."""
@@ -120,7 +133,7 @@ class SqlOriginals:
 
     def since_last_compaction(self, session_id: str) -> list[Message]:
         """The originals that the last compaction left unchanged, and everything after it (S2.15)."""
-        wanted = on_current_line(*_COLUMNS).where(
+        wanted = on_line(*_COLUMNS).where(
             *self._rows.named(session_id), messages.c.position >= sessions.c.compacted_length
         )
         return list(self._decoded(wanted, session_id, 0))
@@ -137,7 +150,7 @@ class SqlOriginals:
 
     def _part_at(self, session_id: str, position: int) -> int:
         """A message's offset in its object: the object's JSON is on an earlier row."""
-        wanted = on_current_line(messages.c.part).where(
+        wanted = on_line(messages.c.part).where(
             *self._rows.named(session_id), messages.c.position == position
         )
         with self._database.reading() as connection:

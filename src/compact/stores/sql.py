@@ -81,6 +81,9 @@ class SqlStore:
         """The current line, in order; memory is bounded by a few megabytes and the largest message."""
         return self._originals.originals(session_id, start, stop)
 
+    def originals_up_to(self, session_id: str, key: bytes) -> Iterator[Message]:
+        return self._originals.originals_up_to(session_id, key)
+
     def since_last_compaction(self, session_id: str) -> list[Message]:
         """The originals that the last compaction left unchanged, and everything after it (S2.15)."""
         return self._originals.since_last_compaction(session_id)

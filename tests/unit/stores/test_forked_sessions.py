@@ -9,6 +9,7 @@ import pytest
 
 from compact.errors import CompactError
 from compact.model.record import RecordKind
+from compact.stores.memory import MemoryStore
 from support.raw import Desk, Raw, assistant, pairs, summaries, user
 
 WINDOW = 2_000
@@ -106,14 +107,29 @@ def test_a_shortened_list_goes_on_elsewhere_and_can_be_undone(opened: Opener) ->
     assert desk.manager.restore("two", 1) == [*LONG, *later]
 
 
-def test_what_cannot_be_undone_in_whole_is_not_undone(opened: Opener) -> None:
-    desk = Desk("chat", WINDOW, store=opened())
-    adopted = list(desk.preflight(LONG, session="one"))
+def taken_over_from_an_abandoned_branch(store: Any) -> tuple[Desk, list[Raw]]:
+    """Session "two" goes on with what "one" was given; "one" went elsewhere. All that was said in "two"."""
+    desk = Desk("chat", WINDOW, store=store)
+    adopted, full = list(desk.preflight(LONG, session="one")), list(LONG)
     desk.preflight([*LONG[:3], user("The first session goes elsewhere.")], session="one")
     for number in range(70, 100):
-        adopted = list(
-            desk.preflight([*adopted, assistant(f"a {number}" * 9), user(f"q {number}")], session="two")
-        )
+        said = [assistant(f"a {number}" * 9), user(f"q {number}")]
+        adopted, full = list(desk.preflight([*adopted, *said], session="two")), [*full, *said]
+    return desk, full
+
+
+def test_a_compaction_of_an_abandoned_branch_is_undone_in_whole(opened: Opener) -> None:
+    desk, full = taken_over_from_an_abandoned_branch(opened())
+    assert desk.manager.restore("two", desk.manager.records("two")[-1].step) == full
+    assert desk.manager.restore("two", 1) == full
+
+
+class CurrentLineOnly(MemoryStore):
+    originals_up_to = None  # type: ignore[assignment]
+
+
+def test_what_cannot_be_undone_in_whole_is_not_undone() -> None:
+    desk, _ = taken_over_from_an_abandoned_branch(CurrentLineOnly())
     made = desk.manager.records("two")
     with pytest.raises(CompactError, match="Nothing was changed"):
         desk.manager.restore("two", made[-1].step)

@@ -133,3 +133,17 @@ def test_a_compaction_that_ends_as_the_undo_begins_is_undone_with_it(
     undone = [record.step for record in undoing.manager.records("s") if record.kind is RecordKind.RESTORE]
     assert undone == [2, 1] and len(longer) > len(history)
     assert summaries_in_view(Desk("chat", WINDOW, store=opened()), longer) == []
+
+
+def test_a_list_of_another_branch_continues_without_the_undone_summary(opened: Opener) -> None:
+    desk = Desk("chat", WINDOW, store=opened())
+    full, held = list(LONG), desk.preflight(LONG)
+    while len(desk.manager.records("s")) < 2:
+        said = [assistant(f"answer to {len(full)}"), user(f"question {len(full)}")]
+        full, held = [*full, *said], desk.preflight([*held, *said])
+    desk.preflight([*LONG, assistant("elsewhere"), user("another way")])
+    desk.manager.restore("s", 1)
+    said = [assistant("back again"), user("on the first way")]
+    other = Desk("chat", WINDOW * 10, store=opened())
+    assert other.preflight([*held, *said]) == [*full, *said]
+    assert other.manager.restore("s", 1) == [*full, *said]

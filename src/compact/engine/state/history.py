@@ -14,7 +14,7 @@ from typing import Any
 from compact.core.view import START, Item, apply_entries, links, undo_key
 from compact.engine.state.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Originals, Remembered
 from compact.engine.state.prompt_view import PromptView
-from compact.engine.state.record_matcher import Found, RecordMatcher, may_apply
+from compact.engine.state.record_matcher import Found, RecordMatcher, may_apply, originals_behind
 from compact.engine.state.working_memory import NOTE_TAG, WorkingMemory
 from compact.model.message import Message, Role
 from compact.model.record import Injected, Kept, Record
@@ -250,10 +250,10 @@ class History:
 
         False if the store no longer has them.
         """
-        originals = list(self._store.originals(self.matcher.session_id, 0, record.source_length))
-        keys = links(START, originals)
-        if keys[-1:] != [record.source]:
+        found = originals_behind(record, self._store, self.matcher.session_id)
+        if found is None:
             return False
+        originals, keys = found
         for message, entry in zip(self.caller.messages[:count], record.entries, strict=True):
             if isinstance(entry, Kept):
                 originals[entry.position] = message

@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 
 from compact.core.boundaries import is_finished
-from compact.core.view import chain, clear_key, original_id, own_key, undo_key
+from compact.core.view import START, chain, clear_key, links, original_id, own_key, undo_key
 from compact.engine.state.caller_list import Originals
 from compact.model.message import Message
 from compact.model.record import Injected, Kept, Record, RecordKind
-from compact.ports import Store
+from compact.ports import Branches, Store
 
 Found = Mapping[bytes, Sequence[Record]]
 
@@ -123,6 +123,21 @@ def may_apply(record: Record, originals: Originals) -> bool:
         return True
     # The task was dropped when a newer one followed it; that does no harm once it is answered.
     return is_finished(originals.messages)
+
+
+def originals_behind(
+    record: Record, store: Store, session_id: str
+) -> tuple[list[Message], list[bytes]] | None:
+    """What the record replaced and the chain hash after each, if this session of the store has it.
+
+    The session may have gone on elsewhere since: a store that can is asked for that line.
+    """
+    if isinstance(store, Branches):
+        found = list(store.originals_up_to(session_id, record.source))
+    else:
+        found = list(store.originals(session_id, 0, record.source_length))
+    keys = links(START, found)
+    return (found, keys) if keys[-1:] == [record.source] else None
 
 
 def _put(record: Record, key: bytes, rest: Sequence[Message]) -> bool:

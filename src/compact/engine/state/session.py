@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import islice
 from threading import Lock
 from typing import Any
 
 from compact.core.staging import Staged
-from compact.core.view import START, links
 from compact.engine.state.caller_list import Remembered, container_copy, objects_of, same
 from compact.engine.state.history import History
 from compact.engine.state.prompt_view import PromptView
-from compact.engine.state.record_matcher import RecordMatcher
+from compact.engine.state.record_matcher import RecordMatcher, originals_behind
 from compact.engine.state.session_records import SessionRecords
 from compact.engine.state.size_cache import SizeCache
 from compact.engine.state.stored_memory import StoredMemory
@@ -102,10 +100,10 @@ class Session:
         record = history.base
         if record is None or history.has_all:
             return True
-        originals = list(islice(self._store.originals(record.session_id), record.source_length))
-        keys = links(START, originals)
-        if keys[-1:] != [record.source]:
+        found = originals_behind(record, self._store, record.session_id)
+        if found is None:
             return False
+        originals, keys = found
         sizes = list(map(self._size_of, originals))
         self._store.append(self.id, 0, originals, format=history.format.name, sizes=sizes, keys=keys)
         return True
