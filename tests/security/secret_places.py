@@ -10,6 +10,7 @@ WORD = "horse" + "staple"
 TYPED = "Tr0ub" + "adour&3"
 MIXED = "k7Qp" + "2vXw9Lm4"
 SMALL = "otter" + "5521"
+HEX = "6231336539" + "666234306139"
 
 
 def _below() -> list[tuple[str, str, str]]:
@@ -17,6 +18,8 @@ def _below() -> list[tuple[str, str, str]]:
         ("block-scalar", f"db_password: |2-  # rotate in May\n    {WORD}\nuser: bob\n", WORD),
         ("block-scalar", f"clientSecret: >+\n  {WORD}\n\nnext: 1\n", WORD),
         ("block-scalar", f"passphrase: !!str |\n  purple {WORD} monkey\nx: y\n", f"purple {WORD} monkey"),
+        ("block-scalar", f"secret: &shared !!str |\n  {WORD}\nx: y\n", WORD),
+        ("encrypted-block", f"secret: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  {HEX}\n  {HEX}\nx: y\n", HEX),
         ("block-scalar", f"  password: >-\n    {WORD}\n    {WORD[::-1]}\n  user: bob\n", WORD[::-1]),
         ("line-below", f"The root password for the new box is:\n\n{TYPED}\n\nPlease change it.", TYPED),
         ("line-below", f"Das Passwort für die Datenbank lautet:\n{TYPED}\n", TYPED),
@@ -63,6 +66,11 @@ def _hidden() -> list[tuple[str, str, str]]:
         ("escaped-name", f'{{\\"client\\\\u005fsecret\\": \\"{WORD}\\"}}', WORD),
         ("json-in-json", json.dumps({"body": json.dumps({"db": {"password": WORD}})}), WORD),
         ("escaped-words", json.dumps(f"密码是{TYPED}"), TYPED),
+        ("percent-codes", f"grant_type%3Dx%26client_secret%3D{WORD}%26a%3D1", WORD),
+        ("percent-codes", f"next=https%3a%2f%2fh%2f%3faccess_token%3d{MIXED}{MIXED}", MIXED + MIXED),
+        ("percent-codes", f"body=%7B%22password%22%3A%22{WORD}%22%7D", WORD),
+        ("percent-codes", f"https://h/?u=%2Fcb%253Fapi_key%253D{WORD}%2526b", WORD),
+        ("percent-codes", f"mot%20de%20passe%3A%20{TYPED}", TYPED),
     ]
 
 
@@ -171,6 +179,13 @@ def _pins() -> list[tuple[str, str, str]]:
         ("pin", "Die PIN lautet 8264", "8264"),
         ("pin", "code PIN : 8264", "8264"),
         ("pin", "暗証番号は8264です", "8264"),
+        ("one-time", "otp code 482913", "482913"),
+        ("one-time", "the code for the login is 482913", "482913"),
+        ("one-time", "2FA: 482-913", "482-913"),
+        ("one-time", "Your one time passcode for Acme is 482 913", "482 913"),
+        ("one-time", '{"verification_code": "482913"}', "482913"),
+        ("one-time", "Ihr Bestätigungscode lautet 482913", "482913"),
+        ("one-time", "验证码：482913", "482913"),
     ]
 
 
@@ -191,6 +206,9 @@ def _weak_separators() -> list[tuple[str, str, str]]:
         ("blank", f"aws_secret_access_key {MIXED}{MIXED}", MIXED + MIXED),
         ("blank", f"ENV SECRET_KEY_BASE {MIXED.lower()}", MIXED.lower()),
         ("blank", f"api-key {MIXED} works", MIXED),
+        ("owner", f"wifi key: {SMALL}", SMALL),
+        ("owner", f"Wi-Fi key {MIXED}", MIXED),
+        ("owner", f"pre-shared key = {SMALL}", SMALL),
         ("pair", f"creds: bob/{SMALL}", SMALL),
         ("pair", f"credentials bob:{SMALL}", SMALL),
         ("pair", f"login bob / {SMALL}", SMALL),
@@ -245,7 +263,13 @@ PLACED_LOOK_ALIKES: tuple[str, ...] = (
     "api_key: <your-api-key>",
     "password = getpass.getpass('Password: ')",
     "secret: !vault |\n          $ANSIBLE_VAULT;1.1;AES256\n",
+    "secret: |\n  $DB_PASSWORD\n  $DB_USER\n",
     "description: |\n  The password is required.\nname: x\n",
+    "https://h/?redirect_uri=https%3A%2F%2Fapp.example.com%2Ftoken&state=open",
+    "printf('token%3d%22s', key)",
+    "mfa token lifetime: 3600, otp length is 6",
+    "2fa is required since 20240101",
+    "sort key: created_at_2024, network keys are cached",
     "| Field | Type |\n|---|---|\n| password | string |\n",
     "| User | Password set |\n|---|---|\n| bob | yes |\n",
     "user,password\nbob,\nal,\n",

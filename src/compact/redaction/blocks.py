@@ -49,7 +49,7 @@ class BlockScalars:
             position = end
             blanks = _BLANKS.match(data, end)
             first = blanks.end() if blanks is not None else end
-            if data[first : first + 1] in plausible.PLACEHOLDER_STARTS:
+            if _is_placeholder(data, first):
                 continue  # Whatever its name is.
             before = data[max(0, begin - _LONGEST_NAME) : begin].rstrip(b" \t\"'")
             named = _WORD.match(before[::-1])
@@ -80,11 +80,25 @@ class BlockScalars:
                 return begin
 
 
+def _is_placeholder(data: bytes, first: int) -> bool:
+    """Whether a template begins here. A dollar may also begin the header of an encrypted block."""
+    sign = data[first : first + 1]
+    if sign == b"$":
+        return plausible.is_reference(_first_line(data[first : first + _FIRST_LINES]))
+    return sign in plausible.PLACEHOLDER_STARTS
+
+
 def _is_secret_block(begins: bytes, level: int) -> bool:
     """Decides by how a block begins, so that a block without a secret costs no more than that."""
-    if not begins or plausible.is_placeholder(begins):
+    line = _first_line(begins)
+    is_header = line.startswith(b"$") and len(line) < len(begins)
+    if not begins or (plausible.is_placeholder(begins) and not is_header):
         return False
-    return level == 2 or plausible.is_random(begins.split(b"\n")[0].rstrip())
+    return level == 2 or plausible.is_random(line)
+
+
+def _first_line(block: bytes) -> bytes:
+    return block.partition(b"\n")[0].rstrip()
 
 
 def _indent(line: bytes) -> int:
@@ -333,7 +347,7 @@ def _trimmed(line: bytes, start: int, stop: int) -> Span:
     return start, start + len(text.rstrip())
 
 
-_BLOCK_MARK = r":[ \t]*(?:![\w!]{1,20}[ \t]+)?[|>][0-9+-]{0,2}[ \t]*(?:#[^\n]*)?\r?\n"
+_BLOCK_MARK = r":[ \t]*(?:[!&][\w!.-]{1,40}[ \t]+){0,2}[|>][0-9+-]{0,2}[ \t]*(?:#[^\n]*)?\r?\n"
 
 
 @functools.cache

@@ -1,8 +1,8 @@
 """A text as its reader sees it, without escapes and disguises, and a map back to the original.
 
-`pass\\u0077ord`, a full-width or Cyrillic letter, a color code or a zero-width space inside a name hide it
-from every pattern. So the rules also read a decoded copy, and their findings are mapped back to positions in
-the original text.
+`pass\\u0077ord`, `password%3D`, a full-width or Cyrillic letter, a color code or a zero-width space inside a
+name hide it from every pattern. So the rules also read a decoded copy, and their findings are mapped back to
+positions in the original text.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _ESCAPED = (
     r"\\{1,8}(?:x1[Bb]|033|e\[)"
 )
 _SIGNS = (b"\\u", b"\\x1", b"\\033", b"\\e[")
+# A form or a URL in a URL. As above, only runs of equal depth.
+_PERCENT_CODES = r"(?:%25(?:0[9AaDd]|[2-7][0-9A-Fa-f]))+|(?:%(?:0[9AaDd]|[2-7][0-9A-Fa-f]))+"
+# Encoded colons, equal signs and quotes: without them, other codes hide nothing.
+_PERCENT_SIGNS = (b"%3", b"%22", b"%253", b"%2522")
 _HIDDEN = (
     r"(?:\x1b(?:\[[0-9;:?]{0,24}[A-Za-z]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][0-9A-Z])|"
     r"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad|\xcd\x8f|\xe1\xa0\x8e|"
@@ -132,6 +136,8 @@ class Decoded:
         has_backslash = b"\\" in data
         if has_backslash and any(sign in data for sign in _SIGNS):
             data = self._edited(data, _Edits(data, _escapes(data), _unescaped))
+        if any(sign in data for sign in _PERCENT_SIGNS):
+            data = self._edited(data, _Edits(data, _every(_PERCENT_CODES, data), _unquoted))
         if b"\x1b" in data or not data.isascii():
             data = self._edited(data, _Edits(data, _hidden(data)))
         if not data.isascii():
@@ -213,6 +219,11 @@ def _unescaped_now(run: bytes) -> bytes:
     if b"u" not in run:
         return b"\x1b"
     return _DEPTH.sub(rb"\\u", run).decode("unicode_escape").encode("utf-8", "surrogatepass")
+
+
+def _unquoted(run: bytes) -> bytes:
+    is_nested = len(run) == 5 * run.count(b"%25")
+    return bytes.fromhex(run.replace(b"%25" if is_nested else b"%", b"").decode())
 
 
 def _laid_out(data: bytes) -> bytes:

@@ -61,6 +61,13 @@ _S = r"(?:s|(?-i:\xc5\xbf))"
 API_KEY = rf"ap{_I}[_-]?{_K}ey"
 PASSWORD = rf"pa{_S}{_S}word"
 
+# Whose key, token or secret it is: a "sort key" is none.
+KEY_OWNERS = (
+    r"(?:secret|access|private|signing|encryption|master|account|(?:pre-?)?shared|auth|storage|service|deploy|"
+    r"license|consumer|session|webhook|app|client|jwt|hmac|ssh|gpg|admin|bot|subscription|integration|api|bearer|"
+    r"refresh|wpa[23]?|wi-?fi|wlan|network|hotspot|router|vpn)"
+)
+
 COLON = r"(?:[:=]|(?-i:\xef\xbc[\x9a\x9d])|\\+uff1[ad])"  # Also the full-width forms.
 _QUOTED_AND_REST = (
     r"(?:\"(?:[^\"\\\n]|\\[^\n])*\"\S*|'(?:[^'\\\n]|\\[^\n])*'\S*|\\+\"[^\"\n]*\"\S*|\\+'[^'\n]*'\S*)"

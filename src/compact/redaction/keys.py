@@ -43,7 +43,7 @@ def strength(key: str) -> int:
         return 0
     if _STRONG.search(name) or _in_other_languages(name):
         return 2
-    if _PIN.search(name):
+    if _PIN.search(name) or name.replace("_", " ") in words("one_time", False):
         return PIN
     return 1 if _WEAK.search(name) else 0
 

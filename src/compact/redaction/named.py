@@ -9,6 +9,7 @@ from compact.redaction.grammar import (
     BARE,
     CLOSE,
     COLON,
+    KEY_OWNERS,
     LONG_BARE,
     PASSWORD,
     SAME_LINE_WS,
@@ -20,11 +21,6 @@ from compact.redaction.grammar import (
     value_only,
 )
 
-_KEY_NAMES = (
-    r"(?:secret|access|private|signing|encryption|master|account|shared|auth|storage|service|deploy|license|"
-    r"consumer|session|webhook|app|client|jwt|hmac|ssh|gpg|admin|bot|subscription|integration)[ _-]?key|"
-    r"api key"
-)
 _SUFFIX = (
     r"(?:s|[_-]?(?:value|string|str|data|b64|base64|plain|raw|prod|dev|test|live|staging|old|new|base|primary|"
     r"secondary|default)|[_-]?\d{1,3}|_id)?"
@@ -34,7 +30,7 @@ _STRONG = (
     rf"private[_-]?key|access[_-]?token|refresh[_-]?token|auth[_-]?token|bearer[_-]?token|"
     rf"connection[_-]?string){_SUFFIX}"
 )
-_WEAK = rf"(?:pass(?:wd|phrase|code)?|pwd|secret|token|credential|{_KEY_NAMES}){_SUFFIX}"
+_WEAK = rf"(?:pass(?:wd|phrase|code)?|pwd|secret|token|credential|{KEY_OWNERS}[ _-]?key){_SUFFIX}"
 
 _NEEDS_STRONG = r"pass|ap.{1,2}[_-]?.{1,3}ey|pa.{2,4}word|secret|private|token|connection"
 _NEEDS_WEAK = "pass|pwd|secret|token|credential|key"

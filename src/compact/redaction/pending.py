@@ -83,7 +83,6 @@ def _waiting(pii: frozenset[str]) -> Any:
         r"|(?:curl|mysql|openssl|htpasswd|ldap|redis-cli|convertto|define|unseal|mnemonic|seed phrase|"
         r"recovery phrase|https?\s|echo\s|printf\s|sudo\s)[^\n]*|"
         rf"{CODES}(?:{CODES_LIST})*[A-Za-z0-9-]*|"
-        r"(?:otp|one-time \w*|code)(?: is)?[ \t]*[:=]?[ \t]*[\"']?[0-9]*|"
         r"auth(?:\s*=\s*)?\([^)\n]*|\s--?[a-z-]+[ \t]*[\"']?"
     )
     key = rf"-{{4,5}} ?(?:BEGIN [A-Z0-9 ]*)?|{KEY_BEGIN}{KEY_BODY}*|{KEY_LINES}|Private-Lines:[^{{}}]*"

@@ -143,14 +143,6 @@ PLAIN: tuple[Rule, ...] = (
         _not_empty,
     ),
     Rule(
-        "one-time-code",
-        r"(?i)\b(?:otp|one-time (?:pass)?(?:code|word)|(?:verification|authentication|2fa|mfa) code)"
-        r"(?: is)?[ \t]*[:=]?[ \t]*[\"']?",
-        r"[0-9]{6,8}",
-        "otp|one-time|code",
-        lambda value, before, after: not after.isdigit(),
-    ),
-    Rule(
         "seed-phrase",
         r"(?i)(?:mnemonic|(?:seed|recovery) phrase)(?: is)?[\"']?[ \t]*[:=]?[ \t]*[\"']?",
         r"(?-i:(?:[a-z]{3,8} ){11,23}[a-z]{3,8})",

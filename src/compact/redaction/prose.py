@@ -1,4 +1,4 @@
-"""Secrets stated in a sentence, in the languages of `data/words.toml`, and PINs.
+"""Secrets stated in a sentence, in the languages of `data/words.toml`, PINs and one-time codes.
 
 These rules read the decoded text (`decode.py`), so they need not handle escapes.
 """
@@ -190,6 +190,32 @@ def _pins() -> tuple[Rule, ...]:
     )
 
 
+def _one_time_codes() -> tuple[Rule, ...]:
+    listed, joined = words("one_time", False), either(words("one_time", True))
+    sent_for = either(word.removesuffix(" code") for word in listed if word.endswith(" code"))
+    turned = rf"\bcode (?:for )?(?:(?:{either(words('article', False))}) )?\(?(?:{sent_for})"
+    name = rf"(?:{either(listed)}|{turned})s?\b\)?{CLOSE}"
+    says = rf"(?:(?:{_FILLER}){{0,3}}?(?:{BLANK}+(?:{either(words('is', False))})|{GAP}{COLON}))?"
+    digits = "[0-9]{3}[ -][0-9]{3}|[0-9]{6,8}"
+    return (
+        Rule(
+            "one-time-code",
+            rf"(?i){name}{says}{GAP}{COLON}?{GAP}{_OPENING}",
+            digits,
+            name,
+            _digits,
+            holds="[0-9]{3}",
+        ),
+        Rule(
+            "one-time-code",
+            rf"(?i)(?:{joined})[\x80-\xff]{{0,12}}[ \t:=\"'`]{{0,4}}",
+            digits,
+            joined,
+            _digits,
+        ),
+    )
+
+
 @functools.cache
 def rules() -> tuple[Rule, ...]:
-    return (*_sentences(), *_joined(), *_pins())
+    return (*_sentences(), *_joined(), *_pins(), *_one_time_codes())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 
 from compact.redaction import plausible
-from compact.redaction.grammar import COLON, Rule
+from compact.redaction.grammar import COLON, KEY_OWNERS, Rule
 from compact.redaction.words import either, words
 
 BLANK = r"(?:[ \t]|(?-i:\xc2\xa0))"
@@ -26,11 +26,7 @@ _NOTE = rf"(?:{BLANK}{{0,2}}[(\[][^()\[\]\n]{{1,32}}[)\]])?"
 _PART = r"[^\s\"'`,;|<>(){}\xe3\xef]"
 # No digit, and not long: a word of the sentence.
 _VALUE = rf"(?:{_PART}*[0-9]{_PART}*|{_PART}{{24,}})"
-_OWNERS = (
-    r"(?:api|secret|access|private|signing|encryption|master|account|auth|license|wpa2?|wifi|network|shared|"
-    r"webhook|session|service|storage|deploy|client|bearer|refresh|app|bot|consumer)"
-)
-_KEY = rf"{_OWNERS}[ _-]?(?:access[ _-]?)?(?:key|token|secret)(?:[_-]?base|s)?"
+_KEY = rf"{KEY_OWNERS}[ _-]?(?:access[ _-]?)?(?:key|token|secret)(?:[_-]?base|s)?"
 
 CODES = r"codes?(?: (?:is|are))?[ \t]*[:=]?\s*"
 _CODE = r"[A-Za-z]{0,8}[0-9][A-Za-z0-9]{2,11}(?:-[A-Za-z0-9]{2,10}){0,5}"
