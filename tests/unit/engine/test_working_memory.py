@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.raw import Desk, Raw, assistant, user
+from compact.stores.memory import MemoryStore
+from support.raw import Desk, Raw, assistant, pairs, user
 
 
 def notes(messages: list[Raw]) -> list[int]:
@@ -56,3 +57,15 @@ def test_the_newest_counts() -> None:
         out = desk.prepare(history, context=said).messages
         assert said in out[notes(out)[-1]]["content"]
     assert len(notes(out)) == 3
+
+
+def test_another_process_knows_it_in_what_a_compaction_returned() -> None:
+    store = MemoryStore()
+    desk = Desk("chat", 2_000, store=store)
+    held = [*pairs(16), user("the newest")]
+    desk.prepare(held[:5], context="port 8080")
+    out = desk.prepare(held, context="port 8080")
+    assert out.was_compacted and len(notes(out.messages)) == 1
+    for given in (list(out.messages), held):
+        later = Desk("chat", 2_000, store=store).prepare(given, context="port 8080")
+        assert later.messages == out.messages

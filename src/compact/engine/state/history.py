@@ -183,7 +183,7 @@ class History:
         taken = iter(keys)
         for message in fresh:
             if notes.by_digest and (note := notes.by_digest.get(message.digest)) is not None:
-                if not view.items or view.items[-1].message is not note:
+                if not view.items or view.items[-1].message.digest != note.digest:
                     view.push(Item(note, size_of(note), Injected(note)))
                 view.encoded = None  # It is in the caller's list now.
                 continue
@@ -197,7 +197,7 @@ class History:
 
     def _note_at(self, key: bytes) -> None:
         note = self._notes.by_key.get(key)
-        if note is not None and note is not self.view.note:
+        if note is not None and note.digest != self.view.note:
             self.view.push(Item(note, self._size_of(note), Injected(note)))
 
     # -- records -------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 from compact.core.boundaries import is_beside_results, is_pinned
 from compact.core.view import Item
-from compact.model.message import Message, MessageKind, Role
+from compact.model.message import MessageKind, Role
 
 
 class PromptView:
@@ -25,8 +25,8 @@ class PromptView:
         self.pinned_tokens = 0
         self.has_summary = False
         self.has_ours = False
-        self.note: Message | None = None
-        """The newest working memory."""
+        self.note: bytes | None = None
+        """The digest of the newest working memory; one from a record is another object."""
         self.encoded: tuple[list[Any], int] | None = None
         """The prefix of the output that records determine, and the caller's index where the rest begins."""
         before: Item | None = None
@@ -58,4 +58,4 @@ class PromptView:
         if message.kind is MessageKind.SUMMARY:
             self.has_summary = True
         elif message.kind is MessageKind.CONTEXT:
-            self.note = message
+            self.note = message.digest

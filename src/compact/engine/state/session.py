@@ -272,7 +272,8 @@ class Session:
         return self._read_again(history)
 
     def _is_newest_note(self, text: str, history: History) -> bool:
-        return history.view.note is not None and history.view.note is self.memory.notes.with_text(text)
+        note = self.memory.notes.with_text(text)
+        return note is not None and history.view.note == note.digest
 
     def _read_again(self, history: History) -> History:
         """The same list with the working memory known now."""
