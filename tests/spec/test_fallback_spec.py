@@ -11,7 +11,7 @@ from compact import CompactConfig, CompactManager
 from compact.errors import SummarizerError, SummaryRefused
 from compact.model.event import EventName
 from compact.policies import PRESETS
-from compact.wiring import address_of
+from compact.wiring.vendors import address_of
 from support.raw import Desk, pairs, summaries, user
 from support.wire_servers import OpenAIWire, serving
 

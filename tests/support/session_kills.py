@@ -24,7 +24,7 @@ from compact.integrations.openai_agents import CompactSession
 from compact.stores.database import Database
 from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 from support.store_kills import Boundaries, WatchedArchive, let_leases_end
 
 Item = dict[str, Any]

@@ -28,7 +28,7 @@ from compact.stores.database import Database
 from compact.stores.schema import sessions
 from compact.stores.sql import SqlStore
 from compact.testing.scripted import EchoSummarizer
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 from support.raw import Raw, assistant, pairs, user
 
 RESUMED = 3

@@ -16,7 +16,8 @@ from compact.archives.s3 import S3Archive
 from compact.errors import ConfigError
 from compact.model.event import EventName
 from compact.tracing.stream import Immediate
-from compact.wiring import archive_for, assemble, redactor_for, share
+from compact.wiring import assemble, share
+from compact.wiring.adapters import archive_for, redactor_for
 from support.raw import pairs
 
 ANTHROPIC = {"ANTHROPIC_API_KEY": "not-a-key"}

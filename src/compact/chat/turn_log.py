@@ -25,7 +25,7 @@ from compact.manager import CompactManager
 from compact.model.outcome import ContextUsage
 from compact.model.record import Record, RecordKind, standing
 from compact.ports import Thread
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 
 
 class TurnLog:

@@ -29,7 +29,7 @@ from compact.stores import check_url
 from compact.summarizers.api import refuse_template
 from compact.summarizers.chain import EMBEDDED
 from compact.summarizers.templates import check_strategy
-from compact.wiring import missing_key, summarizer_address, vendor_of
+from compact.wiring.vendors import missing_key, summarizer_address, vendor_of
 
 DISTRIBUTION = "compact-context"
 _PROBE_SECONDS = 4.0

@@ -113,7 +113,7 @@ def manager_on(context: Context, store: DoorStore) -> CompactManager:
 
 def redactor_of(context: Context) -> Redactor:
     """Redacts whatever leaves a store; if redaction is off, it warns first."""
-    from compact.wiring import redactor_for
+    from compact.wiring.adapters import redactor_for
 
     redactor = redactor_for(context.config())
     if warning := redactor.warning_when_disabled():

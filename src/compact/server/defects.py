@@ -6,7 +6,7 @@ import logging
 import traceback
 
 from compact.config import CompactConfig
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 
 _log = logging.getLogger("compact")
 

@@ -14,7 +14,7 @@ import pytest
 
 from compact.server.studio import running
 from compact.server.studio.settings import StudioSettings
-from compact.wiring import summarizing_model, vendor_of
+from compact.wiring.vendors import summarizing_model, vendor_of
 from support.cli import Compact
 
 

@@ -7,7 +7,7 @@ import pytest
 from compact.config import CompactConfig, RedactionSettings
 from compact.errors import ConfigError
 from compact.redaction import REDACTED, Redactor
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 
 SAMPLES = {"email": "jane.doe@example.org", "phone": "+49 30 1234567", "card": "4111 1111 1111 1111"}
 

@@ -339,7 +339,7 @@ def test_verify_finds_what_was_changed(compact: Compact, tmp_path: Path) -> None
     from compact.config import CompactConfig
     from compact.formats import by_name, decode_all
     from compact.model.record import Transcript
-    from compact.wiring import redactor_for
+    from compact.wiring.adapters import redactor_for
 
     archive = FsArchive(tmp_path / "archive", redactor=redactor_for(CompactConfig()))
     where = archive.write(Transcript("s", 1, decode_all([user("one")], by_name("openai-chat"))))

@@ -18,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> ExitCode:
     from compact.archives.queue import QueuedArchive
-    from compact.wiring import archive_for, redactor_for
+    from compact.wiring.adapters import archive_for, redactor_for
 
     config = context.config()
     # The queue is sent even if the setting has changed since.

@@ -68,7 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> ExitCode:
     from compact.counters import counter_for
-    from compact.wiring import model_summarizer
+    from compact.wiring.summarizer import model_summarizer
 
     transcript = context.transcript()
     conversations = transcript.conversations
@@ -124,7 +124,7 @@ def _config(context: Context, transcript: Transcript) -> CompactConfig:
 def _check_keys(config: CompactConfig, context: Context) -> None:
     """Report a missing key now; without it, the server's own error would be less helpful."""
     from compact.errors import ConfigError
-    from compact.wiring import missing_key
+    from compact.wiring.vendors import missing_key
 
     links = (config.summarizer, *config.summarizer.fallbacks)
     missing = [missing_key(link, config.preset, context.environ) for link in links]

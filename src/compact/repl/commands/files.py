@@ -11,7 +11,7 @@ from compact.errors import CompactError, FormatError
 from compact.repl.chat import Chat, failed, said
 from compact.repl.exporting import exported, imported, path_of, write
 from compact.repl.saying import Canvas, Happening, error, info
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 
 
 def run_export(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:

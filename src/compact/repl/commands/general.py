@@ -16,7 +16,7 @@ from compact.repl.chat import Chat, failed, said
 from compact.repl.commands import COMMANDS, unknown
 from compact.repl.saying import Canvas, Happening, Leave, info, result
 from compact.tracing.redacting import redacted_data
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 
 KEYS = (
     ("Enter", "send"),

@@ -109,7 +109,7 @@ def _config(context: Context) -> CompactConfig:
 
 def _summarizers(context: Context, config: CompactConfig, settings: GatewaySettings) -> list[str]:
     """Which summarizers are used, and where, in order; ConfigError if one is this gateway."""
-    from compact.wiring import summarizer_address, summarizing_model, vendor_of
+    from compact.wiring.vendors import summarizer_address, summarizing_model, vendor_of
 
     shown = []
     for one in (config.summarizer, *config.summarizer.fallbacks):

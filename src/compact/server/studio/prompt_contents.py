@@ -18,7 +18,7 @@ from compact.model.record import Kept, Record
 from compact.model.sections import SectionKind
 from compact.model.summary import Evidence, EvidenceKind
 from compact.server.studio import schemas
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 
 _TITLES = {
     "words": "Your words",

@@ -12,7 +12,7 @@ from compact.server.http.problems import Problem
 from compact.server.http.sound_text import sound_text
 from compact.server.studio import schemas
 from compact.server.studio.showing import shown_usage
-from compact.wiring import redactor_for
+from compact.wiring.adapters import redactor_for
 
 
 def exported(conversation: Conversation) -> str:

@@ -22,7 +22,7 @@ from compact.models.streaming import astream_of
 from compact.policies import PRESETS
 from compact.ports import ChatModel
 from compact.server.studio.settings import StudioSettings
-from compact.wiring import summarizer_address, summarizing_model, vendor_of
+from compact.wiring.vendors import summarizer_address, summarizing_model, vendor_of
 
 
 class GuardedModel:

@@ -22,7 +22,7 @@ from compact.server.studio.prompt_contents import SPOKEN, PromptContents, surviv
 from compact.server.studio.record_details import details_of
 from compact.server.studio.showing import shown_parts
 from compact.server.studio.trial import config_for, copied
-from compact.wiring import summarizing_model
+from compact.wiring.vendors import summarizing_model
 
 _EMBEDDED = "extractive"
 _MODES = {
