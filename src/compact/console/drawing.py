@@ -24,7 +24,7 @@ from compact.model.message import (
     arguments_text,
 )
 from compact.model.outcome import ContextUsage
-from compact.model.plan import Action, Limits, Mode, Plan, Step
+from compact.model.plan import Action, Limits, Mode, Plan, PlanStep
 
 _COLORS = {
     Action.KEEP: "green",
@@ -97,7 +97,7 @@ def as_provider_counts(plan: Plan, usage: ContextUsage) -> Plan:
     return replace(plan, limits=limits, steps=steps, before=real(plan.before), after=real(plan.after))
 
 
-def _injected(plan: Plan, step: Step) -> Row:
+def _injected(plan: Plan, step: PlanStep) -> Row:
     role, text = {
         "marker": ("user", "a marker in place of what was dropped"),
         "bridge line": ("user", "a line that says the conversation was shortened"),

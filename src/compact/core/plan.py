@@ -26,7 +26,7 @@ from compact.core.trigger import live_turns
 from compact.core.view import Item, span_handle
 from compact.model.event import Reason
 from compact.model.message import Message, MessageKind, Role, make
-from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, Step
+from compact.model.plan import Action, KeptCounts, Limits, Mode, Plan, PlanStep
 from compact.model.policy import LEAST_SUMMARY, Policy, Rest
 
 _MARKER = marker_message(100_000, span_handle(()))
@@ -204,7 +204,7 @@ def _trim_plan(layout: Layout, limits: Limits, before: int, sizes: Sizes, reason
     _, recent = split_layers(layout, kept)
     first = min(layout.policy.keep_first_turns, len(layout.turns))
     last = sum(1 for turn in layout.turns if turn.start in recent)
-    warning = Step(Action.WARN, None, 0, 0, trimmed_line(first, last))
+    warning = PlanStep(Action.WARN, None, 0, 0, trimmed_line(first, last))
     return replace(plan, steps=(*plan.steps, warning), carries_summary=False, marked=True)
 
 
@@ -328,14 +328,14 @@ def _steps(
     cleared: Mapping[int, int] = MappingProxyType({}),
     inject: int = 0,
     detail: str = "",
-) -> tuple[Step, ...]:
+) -> tuple[PlanStep, ...]:
     """A step for each message and each injection; savings minus injections are what the plan saves."""
     steps = []
     kept, gone = Action.KEEP, (Action.SUMMARIZE, Action.DROP)
     for index, item in enumerate(layout.items):
         action = actions.get(index, kept)
         saves = item.tokens if action is not kept and action in gone else cleared.get(index, 0)
-        steps.append(Step(action, index, item.tokens, saves))
+        steps.append(PlanStep(action, index, item.tokens, saves))
     if inject:
-        steps.append(Step(Action.INJECT, None, inject, 0, detail))
+        steps.append(PlanStep(Action.INJECT, None, inject, 0, detail))
     return tuple(steps)

@@ -9,7 +9,7 @@ from functools import partial
 from compact.core.select import Layout, initial_counts, select
 from compact.core.shorten import Sizes, cuttable, shorten_outputs
 from compact.core.view import Item
-from compact.model.plan import Action, Limits, Mode, Plan, Step
+from compact.model.plan import Action, Limits, Mode, Plan, PlanStep
 from compact.model.record import Cleared
 
 _LEAST_CAP = 8
@@ -100,8 +100,8 @@ def _planned_short(
 
 
 def _cut_step(
-    step: Step, items: Sequence[Item], kept: Mapping[int, Cleared], shorter: Sequence[Item]
-) -> Step:
+    step: PlanStep, items: Sequence[Item], kept: Mapping[int, Cleared], shorter: Sequence[Item]
+) -> PlanStep:
     if step.index is None:
         return step
     size = items[step.index].tokens

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from compact.core.job import Job
 from compact.core.view import Item
-from compact.model.plan import Action, Mode, Plan, Step
+from compact.model.plan import Action, Mode, Plan, PlanStep
 from compact.model.record import Record
 from compact.model.summary import Summary
 from compact.model.value import entity
@@ -59,7 +59,7 @@ def _staged_plan(staged: Staged, job: Job, due: Plan) -> Plan | None:
         return None
     injected = [step for step in plan.steps if step.index is None]
     steps = [step for step in plan.steps if step.index is not None]
-    steps += [Step(Action.KEEP, known + n, item.tokens) for n, item in enumerate(fresh)]
+    steps += [PlanStep(Action.KEEP, known + n, item.tokens) for n, item in enumerate(fresh)]
     return replace(
         plan,
         reason=due.reason,

@@ -15,7 +15,7 @@ from compact.core.view import Item
 from compact.engine.state.history import History
 from compact.model.event import Reason
 from compact.model.message import Role
-from compact.model.plan import Action, Limits, Mode, Plan, Step
+from compact.model.plan import Action, Limits, Mode, Plan, PlanStep
 from compact.model.policy import Policy
 from compact.model.record import Record
 
@@ -61,7 +61,7 @@ class Planner:
         shown = tuple(item.message for item in items)
         if triggered:
             return replace(self.plan(items, limits, reason, history.alternates), messages=shown)
-        steps = tuple(Step(Action.KEEP, n, item.tokens) for n, item in enumerate(items))
+        steps = tuple(PlanStep(Action.KEEP, n, item.tokens) for n, item in enumerate(items))
         total = limits.fixed + history.view.total
         return Plan(
             mode=Mode.NONE,

@@ -32,7 +32,7 @@ class Mode(StrEnum):
 
 
 @value
-class Step:
+class PlanStep:
     """One line of a plan: message `index` of the view, or None for an injection or a warning."""
 
     action: Action
@@ -105,7 +105,7 @@ class Plan:
     before: int
     after: int
     """What is expected to be sent; the summary counts with its maximum size."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     kept_counts: KeptCounts = KeptCounts(0, 0, 0)
     leading: tuple[int, ...] = ()
     """View indexes that come before the summary or marker, in order."""

@@ -86,7 +86,7 @@ def _previewed(conversation: Conversation, wanted: schemas.PlanRequest) -> str |
     return made[0].summary or None if made else None
 
 
-def _step(step: plans.Step, plan: plans.Plan, positions: Mapping[int, int]) -> schemas.PlanStep:
+def _step(step: plans.PlanStep, plan: plans.Plan, positions: Mapping[int, int]) -> schemas.PlanStep:
     message = plan.messages[step.index] if step.index is not None else None
     names = [call.name for call in message.calls] if message is not None else []
     origin = message.origin if message is not None else None
