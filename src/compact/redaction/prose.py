@@ -81,27 +81,28 @@ def foreign_passwords() -> str:
     return either([*_only_foreign("password"), *words("password", True)])
 
 
-def _sentences() -> tuple[Rule, ...]:
+def _says() -> str:
+    """Between a name and its value: "is", "is:"."""
+    return rf",?{BLANK}+(?:{either(words('is', False))}){BLANK}*(?:{COLON}|{BLANK})"
+
+
+# Needs are simple patterns, because the search for the rules that a text needs reads every text.
+_GOES_ON = r"[\"'`* ]*,?[ \t]+[a-z0-9([#\x80-\xff]"
+
+
+def _password_sentences() -> tuple[Rule, ...]:
     """Languages with spaces between words."""
-    password, key, foreign_key = (
-        either(words("password", False)),
-        either(words("key", False)),
-        either(_only_foreign("key")),
-    )
-    said = rf",?{BLANK}+(?:{either(words('is', False))}){BLANK}*(?:{COLON}|{BLANK})"
+    said = _says()
     says = rf"(?:{said}|{GAP}{COLON})"
     # At the end of a line "is" needs no colon.
     announced = rf"(?:(?:{said})?{GAP}{COLON}|,?{BLANK}+(?:{either(words('is', False))}))"
-    some, fillers = rf"(?:{_FILLER}){{0,6}}?", rf"(?:{_FILLER}){{1,4}}?"
-    named = rf"(?i)(?:{password}){SUFFIX}{CLOSE}"
-    # Simple patterns, because the search for the rules that a text needs reads every text.
-    goes_on = r"[\"'`* ]*,?[ \t]+[a-z0-9([#\x80-\xff]"
-    english, english_key = either(words("password", False, "en")), either(words("key", False, "en"))
-    needs = rf"(?:{english})s?(?:{goes_on}|[\"'`* ]*[:=\xef])|{either(_only_foreign('password'))}"
-    needs_key = rf"(?:{english_key})s?{goes_on}|{foreign_key}"
-    random = "[0-9]|[A-Za-z]{20}"
+    some = rf"(?:{_FILLER}){{0,6}}?"
+    named = rf"(?i)(?:{either(words('password', False))}){SUFFIX}{CLOSE}"
+    english = either(words("password", False, "en"))
+    needs = rf"(?:{english})s?(?:{_GOES_ON}|[\"'`* ]*[:=\xef])|{either(_only_foreign('password'))}"
     between = rf"(?:{BLANK}+(?:{either(words('between', False))}))*"
     reads = rf"{BLANK}+(?:{either(words('reads', False))}){between}"
+    to = rf"{BLANK}+(?:{either(words('to', False))}){BLANK}+"
     return (
         Rule(
             "prose",
@@ -118,29 +119,33 @@ def _sentences() -> tuple[Rule, ...]:
             foreign_passwords(),
             _given,
         ),
-        Rule(
-            "prose",
-            rf"{named}{BLANK}+(?:{either(words('to', False))}){BLANK}+{_OPENING}",
-            _VALUE,
-            needs,
-            _typed,
-            holds=_TYPED_HOLDS,
-        ),
+        Rule("prose", rf"{named}{to}{_OPENING}", _VALUE, needs, _typed, holds=_TYPED_HOLDS),
         Rule("prose", rf"{named}{some}{says}{GAP}{_OPENING}", _VALUE, needs, _typed, holds=_TYPED_HOLDS),
         Rule("prose", rf"{named}{some}{announced}{_BREAK}{_OPENING}", _VALUE, needs, _typed),
+    )
+
+
+def _key_sentences() -> tuple[Rule, ...]:
+    """The same for keys: what follows must look random, because "the key is …" may say anything."""
+    key, foreign = either(words("key", False)), either(_only_foreign("key"))
+    said = _says()
+    some = rf"(?:{_FILLER}){{1,4}}?(?:{said}|{GAP}{COLON})"
+    needs = rf"(?:{either(words('key', False, 'en'))})s?{_GOES_ON}|{foreign}"
+    random = "[0-9]|[A-Za-z]{20}"
+    return (
         Rule(
             "prose",
-            rf"(?i)(?:{key}){SUFFIX}{CLOSE}(?:{fillers}{says}|{said}){GAP}{_OPENING}",
+            rf"(?i)(?:{key}){SUFFIX}{CLOSE}(?:{some}|{said}){GAP}{_OPENING}",
             _VALUE,
-            needs_key,
+            needs,
             _random,
             holds=random,
         ),
         Rule(
             "prose",
-            rf"(?i)(?:{foreign_key}){SUFFIX}{CLOSE}{GAP}{COLON}{GAP}{_OPENING}",
+            rf"(?i)(?:{foreign}){SUFFIX}{CLOSE}{GAP}{COLON}{GAP}{_OPENING}",
             _VALUE,
-            foreign_key,
+            foreign,
             _random,
             holds=random,
         ),
@@ -218,4 +223,4 @@ def _one_time_codes() -> tuple[Rule, ...]:
 
 @functools.cache
 def rules() -> tuple[Rule, ...]:
-    return (*_sentences(), *_joined(), *_pins(), *_one_time_codes())
+    return (*_password_sentences(), *_key_sentences(), *_joined(), *_pins(), *_one_time_codes())

@@ -78,6 +78,7 @@ def api(
     # No page with scripts from elsewhere: the description itself is enough.
     app = FastAPI(title="Compact traces", lifespan=lifespan, docs_url=None, redoc_url=None)
     _add_ingest(app)
+    _add_status(app)
     _add_reading(app)
     _add_events(app, settings)
     app.get("/api/settings", include_in_schema=False)(_page_settings)
@@ -137,7 +138,7 @@ def _add_ingest(app: FastAPI) -> None:
     app.post("/v1/logs", include_in_schema=False)(not_kept)
 
 
-def _add_reading(app: FastAPI) -> None:
+def _add_status(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def index() -> Response:
         return Response(_INDEX, media_type="text/plain")
@@ -156,6 +157,8 @@ def _add_reading(app: FastAPI) -> None:
             "sequence": await service.read(service.reader.last_seq),
         }
 
+
+def _add_reading(app: FastAPI) -> None:
     @app.get("/traces")
     async def traces(
         request: Request,
