@@ -11,10 +11,12 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from functools import partial
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
+Owner = TypeVar("Owner")
 Translate = Callable[[Exception], Exception]
 
 
@@ -81,6 +83,18 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     context = copy_context()
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(context.run, lambda: asyncio.run(make())).result()
+
+
+def in_thread(
+    method: Callable[Concatenate[Owner, P], T],
+) -> Callable[Concatenate[Owner, P], Coroutine[Any, Any, T]]:
+    """The asynchronous twin of a method: it calls the method, or what a subclass made of it, in a thread."""
+
+    @wraps(method)
+    async def twin(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
+
+    return twin
 
 
 def _invoke(function: Callable[..., Any], arguments: tuple[Any, ...], translate: Translate) -> Any:

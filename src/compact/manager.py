@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Literal, Self
 
+from compact.calling import in_thread
 from compact.config import CompactConfig
 from compact.engine import queries, undo
 from compact.engine.drivers import arun, run
@@ -109,15 +110,9 @@ class CompactManager:
         else:
             self.flush(timeout)
 
-    async def aclose(self, timeout: float = 3.0) -> None:
-        await asyncio.to_thread(self.close, timeout)
-
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until exporters have every event emitted so far; returns whether they do."""
         return self._engine.events.flush(timeout)
-
-    async def aflush(self, timeout: float = 5.0) -> bool:
-        return await asyncio.to_thread(self.flush, timeout)
 
     @property
     def window(self) -> int:
@@ -355,63 +350,21 @@ class CompactManager:
         call = await self._with_known_fixed(Call(session_id, messages, tools, system))
         return await arun(self._engine.ahead(call), self._ports(session_id))
 
-    # Queries are quick, but a store may block: it is called in a thread.
-
-    async def aobserve(
-        self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None
-    ) -> float:
-        return await asyncio.to_thread(self.observe, session_id, messages, usage, tools, system)
-
-    async def aplan(
-        self,
-        session_id: str,
-        messages: Sequence[Any],
-        tools: Any = None,
-        system: Any = None,
-        *,
-        manual: bool = False,
-    ) -> Plan:
-        return await asyncio.to_thread(self.plan, session_id, messages, tools, system, manual=manual)
-
-    async def ausage(
-        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
-    ) -> ContextUsage:
-        return await asyncio.to_thread(self.usage, session_id, messages, tools, system)
-
-    async def aoverflow(
-        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
-    ) -> OverflowCheck:
-        return await asyncio.to_thread(self.overflow, session_id, messages, tools, system)
-
-    async def aview(
-        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
-    ) -> Prepared:
-        return await asyncio.to_thread(self.view, session_id, messages, tools, system)
-
-    async def aglance(
-        self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
-    ) -> Prepared | None:
-        return await asyncio.to_thread(self.glance, session_id, messages, tools, system)
-
-    async def aclear(self, session_id: str, messages: Sequence[Any]) -> Record:
-        return await asyncio.to_thread(self.clear, session_id, messages)
-
-    async def arestore(self, session_id: str, step: int) -> list[Any]:
-        return await asyncio.to_thread(self.restore, session_id, step)
-
-    async def arecall(
-        self, session_id: str, query_or_handle: str, limit: int = 5, *, after: int = -1
-    ) -> list[Recalled]:
-        return await asyncio.to_thread(self.recall, session_id, query_or_handle, limit, after=after)
-
-    async def aappend(self, session_id: str, messages: Sequence[Any]) -> None:
-        await asyncio.to_thread(self.append, session_id, messages)
-
-    async def adelete(self, session_id: str) -> bool:
-        return await asyncio.to_thread(self.delete, session_id)
-
-    async def arecords(self, session_id: str) -> Sequence[Record]:
-        return await asyncio.to_thread(self.records, session_id)
+    # Those that never ask a summarizer are quick, but a store may block.
+    aappend = in_thread(append)
+    aclear = in_thread(clear)
+    aclose = in_thread(close)
+    adelete = in_thread(delete)
+    aflush = in_thread(flush)
+    aglance = in_thread(glance)
+    aobserve = in_thread(observe)
+    aoverflow = in_thread(overflow)
+    aplan = in_thread(plan)
+    arecall = in_thread(recall)
+    arecords = in_thread(records)
+    arestore = in_thread(restore)
+    ausage = in_thread(usage)
+    aview = in_thread(view)
 
     def _run(self, call: Call) -> Prepared:
         done = self._engine.glance(call)
