@@ -172,8 +172,8 @@ class CompactManager:
         It holds no lease and stores nothing, so the conversation can continue. `prepare` uses it once a
         compaction is due, if the messages it was made from are unchanged.
         """
-        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
-        return run(self._engine.ahead(call), self._ports(session_id))
+        call = self._filled(Call(session_id, messages, tools, system))
+        return run(self._engine.prepare_ahead(call), self._ports(session_id))
 
     def view(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
@@ -189,14 +189,14 @@ class CompactManager:
 
         For callers that cannot wait for a database: they call `prepare` afterward.
         """
-        return self._engine.unchanged(Call(session_id, messages, tools, system))
+        return self._engine.glance(Call(session_id, messages, tools, system))
 
     def append(self, session_id: str, messages: Sequence[Any]) -> None:
         """Store the list, as `prepare` would; nothing is compacted and nothing is returned.
 
         Like every method, it takes the whole list, not only what is new; what is already stored stays.
         """
-        call = self._engine.reader.with_known_fixed(Call(session_id, messages))
+        call = self._filled(Call(session_id, messages))
         run(self._engine.append(call), self._ports(session_id))
 
     def clear(self, session_id: str, messages: Sequence[Any]) -> Record:
@@ -206,7 +206,7 @@ class CompactManager:
         continues from them begins another history, where the cleared messages can be neither recalled nor
         restored.
         """
-        call = self._engine.reader.with_known_fixed(Call(session_id, messages))
+        call = self._filled(Call(session_id, messages))
         return undo.clear(self._engine, call, self._ports(session_id).archive)
 
     def manual_compact(
@@ -217,21 +217,21 @@ class CompactManager:
         Raises SessionBusy if another compaction of the session is running.
         """
         check_note(note)
-        call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
-        return self._run(self._engine.reader.with_known_fixed(call)).messages
+        call = self._filled(Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL))
+        return self._run(call).messages
 
     def end_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
         """After a turn, even a failed one: clear old tool outputs if that saves enough (S2.9)."""
-        call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
-        return self._run(self._engine.reader.with_known_fixed(call)).messages
+        call = self._filled(Call(session_id, messages, tools, system, reason=Reason.END_TURN))
+        return self._run(call).messages
 
     def observe(
         self, session_id: str, messages: Sequence[Any], usage: Any, tools: Any = None, system: Any = None
     ) -> float:
         """Correct this session's estimate by the provider's reported usage for this prompt."""
-        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        call = self._filled(Call(session_id, messages, tools, system))
         return queries.observe(self._engine, call, usage)
 
     def plan(
@@ -245,21 +245,20 @@ class CompactManager:
     ) -> Plan:
         """What `prepare`, or `manual_compact`, would do now, without doing it."""
         reason = Reason.MANUAL if manual else None
-        call = Call(session_id, messages, tools, system, reason=reason)
-        return self._engine.plan(self._engine.reader.with_known_fixed(call))
+        return self._engine.plan(self._filled(Call(session_id, messages, tools, system, reason=reason)))
 
     def usage(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> ContextUsage:
         """Tokens, window, percent and breakdown of what would be sent now."""
-        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        call = self._filled(Call(session_id, messages, tools, system))
         return queries.usage(self._engine, call)
 
     def overflow(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> OverflowCheck:
         """Only the overflow check: whether it overflows, current, available, model limit, output reserve."""
-        call = self._engine.reader.with_known_fixed(Call(session_id, messages, tools, system))
+        call = self._filled(Call(session_id, messages, tools, system))
         return queries.overflow(self._engine, call)
 
     def records(self, session_id: str) -> Sequence[Record]:
@@ -335,20 +334,20 @@ class CompactManager:
         self, session_id: str, messages: Sequence[Any], note: str = "", tools: Any = None, system: Any = None
     ) -> Any:
         check_note(note)
-        call = Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL)
-        return (await self._arun(await self._with_known_fixed(call))).messages
+        call = await self._afilled(Call(session_id, messages, tools, system, note=note, reason=Reason.MANUAL))
+        return (await self._arun(call)).messages
 
     async def aend_turn(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> Any:
-        call = Call(session_id, messages, tools, system, reason=Reason.END_TURN)
-        return (await self._arun(await self._with_known_fixed(call))).messages
+        call = await self._afilled(Call(session_id, messages, tools, system, reason=Reason.END_TURN))
+        return (await self._arun(call)).messages
 
     async def aprepare_ahead(
         self, session_id: str, messages: Sequence[Any], tools: Any = None, system: Any = None
     ) -> bool:
-        call = await self._with_known_fixed(Call(session_id, messages, tools, system))
-        return await arun(self._engine.ahead(call), self._ports(session_id))
+        call = await self._afilled(Call(session_id, messages, tools, system))
+        return await arun(self._engine.prepare_ahead(call), self._ports(session_id))
 
     # Those that never ask a summarizer are quick, but a store may block.
     aappend = in_thread(append)
@@ -367,7 +366,7 @@ class CompactManager:
     aview = in_thread(view)
 
     def _run(self, call: Call) -> Prepared:
-        done = self._engine.glance(call)
+        done = self._engine.start(call)
         if isinstance(done, Prepared):
             return done
         return run(self._engine.compact(done), self._ports(call.session_id))
@@ -375,14 +374,18 @@ class CompactManager:
     async def _arun(self, call: Call) -> Prepared:
         if not self._engine.reader.is_quick(call):
             return await arun(self._engine.prepare(call), self._ports(call.session_id))
-        done = self._engine.glance(call)
+        done = self._engine.start(call)
         if isinstance(done, Prepared):
             return done
         return await arun(self._engine.compact(done), self._ports(call.session_id))
 
-    async def _with_known_fixed(self, call: Call) -> Call:
+    def _filled(self, call: Call) -> Call:
+        """With the system prompt and tools as last seen, if the caller does not repeat them."""
+        return self._engine.reader.with_last_system_and_tools(call)
+
+    async def _afilled(self, call: Call) -> Call:
         # A session that is opened is read from the store.
-        return await asyncio.to_thread(self._engine.reader.with_known_fixed, call)
+        return await asyncio.to_thread(self._filled, call)
 
 
 def _check(call: Call, on_error: str) -> None:

@@ -49,7 +49,7 @@ _TRIES = 5
 
 @entity
 class Due:
-    """A call that needs more than a glance, and what the glance found."""
+    """A call that `start` could not answer at once, and what it found."""
 
     now: Situation
     triggered: bool
@@ -97,8 +97,8 @@ class Engine:
         self._busy_wait = busy_wait
         self._embedded_fallback = embedded_fallback
 
-    def glance(self, call: Call) -> Prepared | Due:
-        """The result if nothing has to be compacted, the usual case; otherwise what a flow starts from."""
+    def start(self, call: Call) -> Prepared | Due:
+        """The result if nothing has to be compacted, the usual case; else what `compact` goes on from."""
         if not self.enabled:
             return self._as_it_is(call)
         now = self.reader.read(call, thorough=False)
@@ -111,7 +111,7 @@ class Engine:
         with now.session.lock:
             return Due(now, triggered, reason) if now.moved else self._result(now, Unchanged(reason))
 
-    def unchanged(self, call: Call) -> Prepared | None:
+    def glance(self, call: Call) -> Prepared | None:
         """What `prepare` would return if nothing has to be compacted; stores and reports nothing."""
         now = self.reader.look(call)
         triggered, reason = self.decide(now)
@@ -122,11 +122,11 @@ class Engine:
             return self._result(now, Unchanged(reason)) if fits and not now.moved else None
 
     def prepare(self, call: Call) -> Generator[Any, Any, Prepared]:
-        done = self.glance(call)
+        done = self.start(call)
         return done if isinstance(done, Prepared) else (yield from self.compact(done))
 
     def compact(self, due: Due) -> Generator[Any, Any, Prepared]:
-        """For a call that a glance could not answer."""
+        """For a call that `start` could not answer at once."""
         now, triggered, reason = due.now, due.triggered, due.reason
         for attempt in range(_TRIES):
             # Before a summary, or an error that it is too large, the list is checked more closely.
@@ -267,7 +267,7 @@ class Engine:
         if now.session.is_borrowed(now.history):
             yield from take_over(now, self.job(now), self.store)
 
-    def ahead(self, call: Call) -> Generator[Any, Any, bool]:
+    def prepare_ahead(self, call: Call) -> Generator[Any, Any, bool]:
         """Make the summary of the next compaction and keep it; False if there is none to make."""
         now = self.reader.look(call)
         history, session = now.history, now.session

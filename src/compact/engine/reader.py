@@ -120,8 +120,8 @@ class Reader:
     def forget(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
 
-    def with_known_fixed(self, call: Call) -> Call:
-        """System and tools as last seen, if the caller does not repeat them."""
+    def with_last_system_and_tools(self, call: Call) -> Call:
+        """As this session last had them, if the caller does not repeat them."""
         prompt = self.session(call.session_id).prompt
         tools = call.tools if call.tools is not None else (prompt.tools or (None,))[0]
         system = call.system if call.system is not None else (prompt.system or (None,))[0]
