@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from compact.core.summary_checks.citations import cited_positions
+from compact.core.summary_checks.scripts import HAN, HANGUL, KANA
 
 _MOST_CHARS = 500
 _SHORT_CHARS = 160
@@ -50,7 +51,7 @@ _OWN_VOICE = re.compile(
     r"\b(?:i|i['’]m|i['’]d|i['’]ll|me|my|our (?:\w+ )?(?:polic|guideline|terms)\w*|"
     r"ich|mir|meine?|je|j['’]\w+|m['’]\w+|moi|yo|me|mi|puedo|"
     r"posso|consigo|sinto|lamento|siento|io|eu|ik|mij|jag|mig|mogę|mi|en voi|üzgünüm|я|мне|не могу)\b|"
-    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]",
+    rf"[{KANA}{HAN}{HANGUL}]",
     re.IGNORECASE,
 )
 _OTHERS = re.compile(

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from compact.core.seeming import plain
 from compact.core.summary_checks.citations import cited_positions
+from compact.core.summary_checks.scripts import HAN, HANGUL, KANA
 from compact.core.summary_checks.support import share_spoken, vocabulary
 
 _MIN_WORDS = 4
@@ -108,7 +109,7 @@ _OTHER_WAY = re.compile(
     re.IGNORECASE,
 )
 _GAP = re.compile(r"\[?(?:…|\.\.\.)\]?|\[[^\]]*\]|\(\.\.\.\)")
-_IDEOGRAPH = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
+_IDEOGRAPH = re.compile(f"[{KANA}{HAN}{HANGUL}]")
 
 
 @dataclass(frozen=True, slots=True)

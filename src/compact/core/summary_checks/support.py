@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable
 
 from compact.core.seeming import plain
+from compact.core.summary_checks.scripts import HAN, HANGUL, KANA, SOUTHEAST_ASIAN
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-SOUTHEAST_ASIAN = r"\u0e00-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf"
-"""Thai, Lao, Tibetan, Burmese, Khmer, Tai: for a character class."""
-_UNSPACED = re.compile(rf"[{SOUTHEAST_ASIAN}\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED = re.compile(rf"[{SOUTHEAST_ASIAN}\u1100-\u11ff{KANA}{HAN}{HANGUL}]")
 CITED = re.compile(r"\[m\d[^\]]*\]", re.IGNORECASE)
 _STOCK = frozenset(
     "a about after all also an and answers are as asked asks assistant at be because been before but by "

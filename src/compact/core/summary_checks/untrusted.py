@@ -21,7 +21,8 @@ from compact.core.summary_checks.citations import cited_positions, cited_span
 from compact.core.summary_checks.listed_languages import is_listed
 from compact.core.summary_checks.negation import drops_negation, read_claims
 from compact.core.summary_checks.quotes import APPROVES, NAMES_USER
-from compact.core.summary_checks.support import CITED, SOUTHEAST_ASIAN, share_spoken, vocabulary
+from compact.core.summary_checks.scripts import HAN, KANA, SOUTHEAST_ASIAN
+from compact.core.summary_checks.support import CITED, share_spoken, vocabulary
 from compact.core.summary_checks.voices import voices_in
 from compact.core.view import Item
 from compact.evidence.words import is_about
@@ -40,7 +41,7 @@ from compact.model.summary import Summary
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
 _RUN = 4
 """This many words in a row that only data said are a quotation of it."""
-_UNSPACED = re.compile(rf"[{SOUTHEAST_ASIAN}\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED = re.compile(rf"[{SOUTHEAST_ASIAN}{KANA}{HAN}]")
 _LETTERS = 4
 """In scripts without spaces this many letters count as a word; a run of words is seven letters."""
 _PER_NEEDLE = 50
