@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from compact.core.select import Layout, initial_counts, select
+from compact.core.plan_builder import PlanBuilder
+from compact.core.select import initial_counts, select
 from compact.core.shorten import Sizes, cuttable, shorten_outputs
 from compact.core.view import Item
-from compact.model.plan import Action, Limits, Mode, Plan, PlanStep
+from compact.model.plan import Action, Mode, Plan, PlanStep
 from compact.model.record import Cleared
 
 _LEAST_CAP = 8
@@ -20,11 +21,7 @@ _LEAST_OUTPUT = 64
 
 
 def with_short_outputs(
-    layout: Layout,
-    limits: Limits,
-    sizes: Sizes,
-    plan_for: Callable[[Layout], Plan],
-    loses_words: Callable[[Plan], bool],
+    builder: PlanBuilder, plan_for: Callable[[PlanBuilder], Plan], loses_words: Callable[[Plan], bool]
 ) -> Plan:
     """The plan for these items, or for the same items with outputs shortened, if that leaves less.
 
@@ -32,8 +29,9 @@ def with_short_outputs(
     The newest output is cut only if the plan does not fit, or fits at the expense of words; then to what
     there is room for.
     """
-    plan, items, policy = plan_for(layout), layout.items, layout.policy
-    short = partial(_planned_short, plan, layout, sizes, plan_for)
+    layout, limits, sizes = builder.layout, builder.limits, builder.sizes
+    plan, items, policy = plan_for(builder), layout.items, layout.policy
+    short = partial(_planned_short, plan, builder, plan_for)
     if plan.insufficient is None and plan.mode is Mode.SUMMARIZE:
         target, cap = int(limits.window * policy.target_pct), int(limits.window * policy.output_cap_pct)
         outputs = cuttable(items, layout.indexes(select(layout, initial_counts(layout))))
@@ -67,18 +65,17 @@ def _fitting_cap(plan: Plan, items: Sequence[Item], outputs: Sequence[int], room
 
 def _planned_short(
     whole: Plan,
-    layout: Layout,
-    sizes: Sizes,
-    plan_for: Callable[[Layout], Plan],
+    builder: PlanBuilder,
+    plan_for: Callable[[PlanBuilder], Plan],
     outputs: Sequence[int],
     cap: int,
 ) -> Plan:
     """The plan with these outputs cut to `cap`; the `whole` one if none is that long."""
-    items = layout.items
+    items, sizes = builder.layout.items, builder.sizes
     shorter, cut = shorten_outputs(items, outputs, cap, sizes.of_results, sizes.of_message)
     if not cut:
         return whole
-    plan = plan_for(layout.with_items(shorter))
+    plan = plan_for(builder.with_items(shorter))
     if plan.insufficient is not None:
         return replace(whole, insufficient=plan.insufficient)  # sizes of what exists, not of what was tried
     kept = {index: entry for index, entry in cut.items() if index in plan.leading or index in plan.recent}
