@@ -81,7 +81,7 @@ def _small_bars(out: Screen, sizes: Sequence[int], most: int) -> str:
 
 def draw_rounds(out: Screen, prompts: Sequence[Prompt]) -> None:
     """A line for each compaction."""
-    out.line(out.styled("  round  call   before    after  replaced        summary    survived", "dim"))
+    out.line(out.styled("  round  call   before    after  replaced        summary    said, kept", "dim"))
     for number, prompt in enumerate(prompts, 1):
         if prompt.done is None:
             continue
@@ -89,12 +89,17 @@ def draw_rounds(out: Screen, prompts: Sequence[Prompt]) -> None:
         survived = "–" if prompt.survival is None else f"{prompt.survival:.0%}"
         out.line(
             f"  {prompt.done.step:>5} {number:>5} {data['tokensBefore']:>8,} {data['tokensAfter']:>8,}"
-            f"  {data['messagesCompacted']:>3} messages {prompt.summary_tokens:>6,} tokens {survived:>9}"
+            f"  {data['messagesCompacted']:>3} messages {prompt.summary_tokens:>6,} tokens {survived:>10}"
         )
+    note = "said, kept: the share of what user and assistant said and named that the prompt still has."
+    out.line(out.styled(f"  {note}\n  What only tools returned is not counted; it can be recalled.", "dim"))
 
 
 def draw_facts(out: Screen, facts: Sequence[str], prompt: str, recalled: Sequence[bool]) -> None:
     """Which facts the last prompt still holds word for word, and which can be looked up."""
+    held = sum(fact in prompt for fact in facts)
+    looked_up = sum(found and fact not in prompt for fact, found in zip(facts, recalled, strict=True))
+    out.line(f"  {held} of {len(facts)} in the prompt, {looked_up} recalled from the store:")
     for fact, found in zip(facts, recalled, strict=True):
         if fact in prompt:
             out.line(f"  {out.styled('in the prompt', 'green')}    {fact}")

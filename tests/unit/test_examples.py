@@ -85,6 +85,10 @@ def test_the_long_research_goes_through_three_windows_in_several_rounds(tmp_path
     assert sent is not None and int(sent[1].replace(",", "")) <= 12_000
     assert len(re.findall(r"^ +\d+ +\d+ +[\d,]+ +[\d,]+ +\d+ messages", out, re.MULTILINE)) >= 4
     assert "lost" not in out
+    counts = re.search(r"(\d) of 6 in the prompt, (\d) recalled from the store", out)
+    assert counts is not None and int(counts[1]) + int(counts[2]) == 6
+    assert out.count("\n  recalled ") == int(counts[2])
+    assert "What only tools returned is not counted" in out
     assert "still holds everything: 128 items" in out
 
 
@@ -100,6 +104,14 @@ def test_a_framework_goes_through_three_windows(name: str, tmp_path: Path) -> No
     assert "POS-339" in out
     pages, window, largest = (int(found.replace(",", "")) for found in re.findall(r"([\d,]{5,}) ?", out)[-3:])
     assert pages > 3 * window > 3 * largest
+
+
+def test_an_unchanged_client_goes_through_the_gateway(tmp_path: Path) -> None:
+    out = shown("gateway_minimal.py", folder=tmp_path)
+    sent = [int(found.replace(",", "")) for found in re.findall(r"came, +([\d,]+) were sent", out)]
+    assert len(sent) > 3 and max(sent) <= 5_000
+    assert "Page 3 was at POS-339." in out
+    assert "Without the gateway: 400, This model's maximum context length is 5000 tokens." in out
 
 
 def test_the_mcp_server_is_asked(tmp_path: Path) -> None:

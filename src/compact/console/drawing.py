@@ -35,32 +35,37 @@ _COLORS = {
     Action.INJECT: "blue",
     Action.WARN: "yellow",
 }
-# Index, role, tokens, action, and the blanks between them.
-_FIXED_CELLS = 5 + 10 + 8 + 11 + 2
+# Number, role, tokens, action, and the blanks between them.
+_FIXED_CELLS = 6 + 10 + 8 + 11 + 2
 # A run of one action is worth folding from this length on; its first rows and its last one stay.
 _LONG_RUN, _RUN_HEAD = 8, 3
 
 
 @dataclass(frozen=True)
 class Row:
-    index: str
+    number: str
+    """`m3`, as summaries and recall cite the message; empty where nothing cites it."""
     role: str
     tokens: int
     action: Action
     text: str
     tool: str = ""
     """The tool that a result came from."""
+    index: int | None = None
+    """The position in the caller's list; None for what is not in it."""
 
 
 def rows(
-    plan: Plan, head: Sequence[Message] = (), head_tokens: Sequence[int] = (), skipped: int = 0
+    plan: Plan, head: Sequence[Message] = (), head_tokens: Sequence[int] = (), skipped: int | None = None
 ) -> Iterator[Row]:
     """The fixed part, then the view; injected messages are listed where they will be in the prompt.
 
-    Numbers are positions in the caller's list, not counting the `skipped` objects at its beginning.
+    Citations do not count the system prompt: neither do the numbers. `skipped` is how many objects of the
+    caller's list that is; without it, the view is taken for the whole conversation.
     """
     for message, tokens in zip(head, head_tokens, strict=True):
-        yield Row(_index(message), message.role.value, tokens, Action.PIN, snippet(message))
+        index = message.origin.index if message.origin is not None else None
+        yield Row("", message.role.value, tokens, Action.PIN, snippet(message), index=index)
     injected = [step for step in plan.steps if step.action is Action.INJECT]
     recent = set(plan.recent)
     tools = {call.call_id: call.name for message in plan.messages for call in message.calls}
@@ -72,13 +77,16 @@ def rows(
             injected = []
         message = plan.messages[step.index]
         names = dict.fromkeys(tools.get(result.call_id, "") for result in message.results)
+        index = message.origin.index if message.origin is not None else None
+        position = step.index if skipped is None or index is None else index - skipped
         yield Row(
-            _index(message, skipped),
+            f"m{position}" if index is not None else "+",
             message.role.value,
             step.tokens,
             step.action,
             snippet(message),
             ", ".join(filter(None, names)),
+            index,
         )
     yield from (_injected(plan, other) for other in injected)
 
@@ -104,10 +112,6 @@ def _injected(plan: Plan, step: PlanStep) -> Row:
         "earlier summary": ("summary", "the earlier summary stays"),
     }.get(step.detail, ("summary", f"{plan.strategy} summary, at most this long"))
     return Row("+", role, step.tokens, Action.INJECT, text)
-
-
-def _index(message: Message, skipped: int = 0) -> str:
-    return "+" if message.origin is None else str(message.origin.index - skipped)
 
 
 def snippet(message: Message) -> str:
@@ -154,13 +158,13 @@ def folded(all_rows: Sequence[Row]) -> Iterator[Row]:
 def draw_rows(screen: Screen, all_rows: Sequence[Row]) -> None:
     bar_cells = 8 if screen.width < 110 else 16
     text_cells = screen.width - _FIXED_CELLS - bar_cells
-    most = max((row.tokens for row in all_rows if row.index != "…"), default=1) or 1
-    header = f"{'#':>4} {'role':<9} {'tokens':>7}  {'':<{bar_cells}} {'what':<10} text"
+    most = max((row.tokens for row in all_rows if row.number != "…"), default=1) or 1
+    header = f"{'#':>5} {'role':<9} {'tokens':>7}  {'':<{bar_cells}} {'what':<10} text"
     screen.line(screen.styled(header, "dim"))
     for row in all_rows:
         color = _COLORS[row.action]
         screen.line(
-            f"{row.index:>4} {screen.fit(row.role, 9)} {row.tokens:>7,}  "
+            f"{row.number:>5} {screen.fit(row.role, 9)} {row.tokens:>7,}  "
             f"{screen.styled(screen.bar(min(1.0, row.tokens / most), bar_cells), color)} "
             f"{screen.styled(f'{row.action.value:<10}', color)} "
             f"{screen.fit(f'{row.tool}: {row.text}' if row.tool else row.text, text_cells).rstrip()}"

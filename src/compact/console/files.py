@@ -111,7 +111,7 @@ def read(path: str, stdin: TextIO | None = None) -> Transcript:
     except OSError as error:
         other = ", or pipe one in." if stdin is not None else "."
         raise FormatError(
-            f"{name} could not be read: {error.strerror or error}. Nothing was done; name a file that holds "
+            f"{name} could not be read: {error.strerror or error}. Name a file that holds "
             f"a conversation{other}"
         ) from None
     try:

@@ -60,8 +60,7 @@ def imported(path: str) -> tuple[list[Turn], list[Turn]]:
     try:
         conversations = read(path).conversations
     except FormatError as problem:
-        unchanged = "" if "othing was" in str(problem) else " Nothing was imported."
-        raise FormatError(f"{problem}{unchanged}") from None
+        raise FormatError(f"{problem} Nothing was imported.") from None
     if len(conversations) != 1:
         raise FormatError(
             f"{path} holds {len(conversations)} conversations; write the one you mean to a file of its own. "

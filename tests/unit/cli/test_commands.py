@@ -278,22 +278,22 @@ class TestPlan:
         assert ended.code == ExitCode.OK
         lines = ended.out.splitlines()
         assert max(map(len, lines)) <= 80
-        drawn = [line for line in lines if line[:4].strip().isdigit()]
-        assert [int(line[:4]) for line in drawn] == list(range(149))
+        drawn = re.findall(r"^ +m(\d+) ", ended.out, re.MULTILINE)
+        assert [int(number) for number in drawn] == list(range(148)), "the system prompt has no number"
         assert "\x1b" not in ended.out
 
     def test_long_runs_of_one_action_are_folded_and_add_up(self, compact: Compact, sample: Path) -> None:
         shown = compact("plan", sample).out.splitlines()
-        rows = [line for line in shown if line[:4].strip().isdigit() or line.startswith("   …")]
+        rows = [line for line in shown if re.match(r"      system| +m\d+ |    … ", line)]
         assert len(rows) == 6
-        (hidden,) = [line for line in rows if "…" in line[:5]]
+        (hidden,) = [line for line in rows if "…" in line[:6]]
         assert "144 more (run_command 43" in hidden
-        tokens = [int(line[15:23].replace(",", "")) for line in rows]
+        tokens = [int(line[16:24].replace(",", "")) for line in rows]
         [found] = compact("plan", sample, "--json").json["conversations"]
         assert sum(tokens) == sum(message["tokens"] for message in found["messages"])
 
     def test_a_tool_row_names_its_tool(self, compact: Compact, sample: Path) -> None:
-        assert "run_command: Switched to a new bran" in compact("plan", sample).out
+        assert "run_command: Switched to a new bra" in compact("plan", sample).out
         [found] = compact("plan", sample, "--json").json["conversations"]
         tools = [message["tool"] for message in found["messages"] if message["role"] == "tool"]
         assert all(tools) and "read_file" in tools
@@ -310,6 +310,21 @@ class TestPlan:
         sent = "\n".join(str(one["content"]) for one in written["messages"])
         cited = {line.strip() for line in planned.splitlines() if re.search(r"\[m\d+", line)}
         assert cited and all(line in sent for line in cited)
+
+    def test_its_table_numbers_messages_as_its_summary_cites_them(
+        self, compact: Compact, sample: Path
+    ) -> None:
+        table, _, summary = compact("plan", sample, "--window", "8k", "--summary", "--all").out.partition(
+            "tokens (messages)"
+        )
+        quoted = dict(re.findall(r"^- “(.{20}).*” \[(m\d+)\]$", summary, re.MULTILINE))
+        assert quoted, "the user's words are cited"
+        for begins, number in quoted.items():
+            assert re.search(rf"^ +{number} user .* {re.escape(begins)}", table, re.MULTILINE), number
+        [found] = compact("plan", sample, "--window", "8k", "--json").json["conversations"]
+        first, second = found["messages"][:2]
+        assert (first["index"], first["cited_as"]) == (0, None), "the system prompt is cited nowhere"
+        assert (second["index"], second["cited_as"]) == (1, "m0")
 
     def test_below_the_trigger_it_says_what_would_happen_at_it(self, compact: Compact, sample: Path) -> None:
         shown = " ".join(compact("plan", sample).out.split())
@@ -402,7 +417,7 @@ class TestRun:
     def test_explain_draws_the_plan_on_standard_error(self, compact: Compact, sample: Path) -> None:
         ended = compact("run", sample, "--window", "8k", "--explain")
         assert json.loads(ended.out)
-        assert "summarizes (overflow)" in ended.err and " 148 user " in ended.err
+        assert "summarizes (overflow)" in ended.err and " m147 user " in ended.err
 
     def test_lines_in_lines_out(self, compact: Compact, sample: Path) -> None:
         given = "".join(json.dumps(message) + "\n" for message in body(sample)["messages"])
@@ -464,7 +479,7 @@ class TestInput:
         ended = compact("count", "nowhere.json")
         assert ended.code == ExitCode.USAGE
         assert ended.err.startswith("compact: nowhere.json could not be read: No such file or directory. ")
-        assert "name a file that holds a conversation" in ended.err
+        assert "Name a file that holds a conversation" in ended.err
 
     def test_a_malformed_message_is_named_by_its_index(self, compact: Compact) -> None:
         ended = compact("count", "--json", stdin='[{"role": "user", "content": "a"}, 7]')

@@ -135,7 +135,7 @@ def test_a_message_has_one_number_everywhere_whether_a_system_prompt_stands_befo
 ) -> None:
     for session, system in (("bare", ()), ("led", ("--system", "Be brief."))):
         shown = chat(session, "--text", *system, given="where is the anchor?\n/plan\n/recall anchor\n").out
-        assert re.search(r"^ +0 user .*anchor", shown, re.MULTILINE), session
+        assert re.search(r"^ +m0 user .*anchor", shown, re.MULTILINE), session
         assert "— message 0, user" in shown
         assert "--- message 0, user" in compact("recall", session, "anchor").out
 
@@ -157,7 +157,15 @@ def test_a_narrow_list_of_sessions_keeps_the_titles(width: int, line: str) -> No
 
 
 def test_stats_names_the_turns_where_turns_decide(chat: Chat) -> None:
-    assert "Compaction after 6 turns, or at " in chat("--preset", "rolling", given="/stats\n").out
+    assert "Next compaction after 6 turns, or at " in chat("--preset", "rolling", given="/stats\n").out
+
+
+def test_stats_counts_trims_as_trims_and_names_a_clear_only_after_one(chat: Chat) -> None:
+    shown = chat("talk", "--text", "--preset", "window", given="hello\n/stats\n").out
+    assert "Next trim at " in shown and " tokens from now." in shown
+    assert "Session talk: 2 messages, 0 trims" in shown
+    cleared = chat("talk", "--text", "--preset", "window", given="/clear\nhello again\n/stats\n").out
+    assert "Session talk: 2 messages since /clear, " in cleared
 
 
 def test_stats_plan_trace_and_the_rest_have_figures_for_programs(chat: Chat) -> None:
@@ -180,7 +188,7 @@ def test_stats_plan_trace_and_the_rest_have_figures_for_programs(chat: Chat) -> 
 
 def test_compact_pin_undo_and_presets(chat: Chat, server: ChatServer) -> None:
     said = "".join(f"message {n} is about number {n} {'and more ' * 40}\n" for n in range(8))
-    lines = ["/pin 2", "/compact", "now", "/undo", "then", "/preset budget", "/compact the numbers"]
+    lines = ["/pin m2", "/compact", "now", "/undo", "then", "/preset budget", "/compact the numbers"]
     lines += ["/summary", "last", "/pin 99"]
     found = objects(chat("talk", "--json", given=said + "\n".join(lines)))
     pinned = next(line for line in found if "pinned" in line)

@@ -137,7 +137,8 @@ def _as_json(
         "insufficient": dict(plan.insufficient) if plan.insufficient is not None else None,
         "messages": [
             {
-                "index": int(row.index) if row.index.isdigit() else None,
+                "index": row.index,
+                "cited_as": row.number if row.number.startswith("m") else None,
                 "role": row.role,
                 "tokens": row.tokens,
                 "action": row.action.value,

@@ -28,7 +28,7 @@ def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     turns = len(conversation.turns) - conversation.start
     shares = {name: tokens for name, tokens in usage.breakdown.items() if tokens or name == "messages"}
     due = usage.trigger - usage.tokens
-    what = "Trim" if conversation.trims else "Compaction"
+    what = "trim" if conversation.trims else "compaction"
     policy = conversation.manager.config.policy
     turn_limit = f"after {policy.keep_recent_turns} turns, or " if policy.fold_on_turns else ""
 
@@ -42,14 +42,13 @@ def run_stats(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
             screen.line(
                 f"  {name:<10} {tokens:>9,}  {screen.styled(bar, 'dim' if name == 'free' else 'green')}"
             )
-        when = f"in {due:,} tokens" if due > 0 else "when the next message is sent"
+        when = f"{due:,} tokens from now" if due > 0 else "due when the next message is sent"
         share = f"{usage.trigger / usage.window:.0%}"
-        screen.line(f"{what} {turn_limit}at {usage.trigger:,} tokens ({share}): {when}.")
-        compactions = plural(conversation.compactions, "compaction")
+        screen.line(f"Next {what} {turn_limit}at {usage.trigger:,} tokens ({share}), {when}.")
+        done = plural(conversation.compactions, what)
+        since = " since /clear" if conversation.start else ""
         cost = f", ${conversation.cost:.4f}" if conversation.cost else ""
-        screen.line(
-            f"Session {conversation.id}: {plural(turns, 'message')} since /clear, {compactions}{cost}."
-        )
+        screen.line(f"Session {conversation.id}: {plural(turns, 'message')}{since}, {done}{cost}.")
         if sizes:
             top = screen.styled(" window", "dim")
             for number, row in enumerate(plot(sizes, usage.window, screen.width - 12, screen.blocks)):
@@ -173,7 +172,8 @@ def run_undo(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
 def run_pin(chat: Chat, argument: str, canvas: Canvas) -> Iterator[Happening]:
     conversation = chat.conversation
     turns, start = conversation.turns, conversation.start
-    position = int(argument) if argument.isdigit() else None
+    number = argument.removeprefix("m")  # As /plan and summaries write it.
+    position = int(number) if number.isdigit() else None
     if not argument:
         asked = [n for n in range(start, len(turns)) if turns[n].get("role") == "user"]
         position = asked[-1] if asked else None
