@@ -101,3 +101,33 @@ def test_a_line_stands_only_where_roles_would_repeat() -> None:
     chat = [{"role": m["role"], "content": m["content"][0]["text"]} for m in messages]
     plain = manager_for("window", "openai-chat").prepare("s", chat).messages
     assert [message["content"] for message in plain] == [text for text in texts if text != "Understood."]
+
+
+def use(number: int) -> list[Any]:
+    asked = {"toolUseId": f"t{number}", "name": "run", "input": {}}
+    answered = {"toolUseId": f"t{number}", "content": [{"text": "done " * 40}], "status": "success"}
+    return [
+        {"role": "assistant", "content": [{"toolUse": asked}]},
+        {"role": "user", "content": [{"toolResult": answered}]},
+    ]
+
+
+@pytest.mark.parametrize("adopt", [False, True], ids=["full history", "adopted result"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_working_memory_keeps_roles_alternating(preset: str, adopt: bool) -> None:
+    """Before a question, after results, and after a compaction; returned lists are recognized."""
+    manager, history, held = manager_for(preset, FORMAT), list[Any](), list[Any]()
+    turns = spoken(60)
+    for n in range(0, len(turns), 2):
+        for new in (turns[n : n + 1], use(n)):
+            history, held = [*history, *new], [*held, *new]
+            note = f"It is {n // 4} o'clock."
+            found = manager.prepare("s", held if adopt else history, context=note)
+            assert_alternates(list(found.messages))
+            assert note in str(found.messages)
+            again = manager.prepare("s", list(found.messages), context=note)
+            assert again.messages == found.messages
+            held = list(found.messages)
+        history, held = [*history, turns[n + 1]], [*held, turns[n + 1]]
+    manager.append("s", held if adopt else history)
+    assert manager.restore("s", 1) == history

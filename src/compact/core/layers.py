@@ -29,7 +29,7 @@ RESUME_LINE = "Continue with the conversation below."
 NOTED_LINE = "Understood."
 
 TAG = "COMPACT-SUMMARY"
-_ASKING = (Role.USER, Role.TOOL)
+ASKING = (Role.USER, Role.TOOL)
 _INSTRUCTING = (Role.SYSTEM, Role.DEVELOPER)
 
 
@@ -135,7 +135,7 @@ def instructs_in_turns(items: Sequence[Item]) -> bool:
     roles = [item.message.role for item in items]
     found = [at for at, role in enumerate(roles) if role in _INSTRUCTING and not items[at].message.is_ours]
     return bool(found) and all(
-        at > 0 and roles[at - 1] in _ASKING and (at + 1 == len(roles) or roles[at + 1] is Role.ASSISTANT)
+        at > 0 and roles[at - 1] in ASKING and (at + 1 == len(roles) or roles[at + 1] is Role.ASSISTANT)
         for at in found
     )
 
@@ -153,7 +153,7 @@ def _around_instructions(order: list[int | Message], items: Sequence[Item]) -> l
         if before is not None and _instructs(before) and message.role is not Role.ASSISTANT:
             before = make(MessageKind.BRIDGE, Role.ASSISTANT, NOTED_LINE)
             done.append(before)
-        if _instructs(message) and (before is None or before.role not in _ASKING):
+        if _instructs(message) and (before is None or before.role not in ASKING):
             line = FIRST_LINE if before is None else RESUME_LINE
             done.append(make(MessageKind.BRIDGE, Role.USER, line))
         done.append(entry)
@@ -170,7 +170,7 @@ def _alternating(order: list[int | Message], items: Sequence[Item]) -> list[int 
     for entry in order:
         if done and not (isinstance(entry, int) and done[-1] == entry - 1):
             before, after = _message(done[-1], items), _message(entry, items)
-            if before.role in _ASKING and after.role in _ASKING:
+            if before.role in ASKING and after.role in ASKING:
                 done.append(make(MessageKind.BRIDGE, Role.ASSISTANT, NOTED_LINE))
             elif before.role is after.role is Role.ASSISTANT:
                 done.append(make(MessageKind.BRIDGE, Role.USER, RESUME_LINE))

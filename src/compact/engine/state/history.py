@@ -7,16 +7,17 @@ replaces this prefix".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any
 
+from compact.core.layers import ASKING
 from compact.core.view import START, Item, apply_entries, links, undo_key
 from compact.engine.state.caller_list import REPLACED_AT_A_COMPACTION, CallerList, Originals, Remembered
 from compact.engine.state.prompt_view import PromptView
 from compact.engine.state.record_matcher import Found, RecordMatcher, may_apply, originals_behind
-from compact.engine.state.working_memory import NOTE_TAG, WorkingMemory
-from compact.model.message import Message, Role
+from compact.engine.state.working_memory import NOTE_TAG, NOTED, WorkingMemory
+from compact.model.message import Message, MessageKind, Role
 from compact.model.record import Injected, Kept, Record
 from compact.ports import Format, Store
 
@@ -174,23 +175,40 @@ class History:
 
     def _keys(self, fresh: Sequence[Message]) -> list[bytes]:
         """The chain of the originals among these, continuing from the ones before."""
-        originals = [message for message in fresh if message.digest not in self._notes.by_digest]
-        return links(self.originals.end, originals)
+        return links(
+            self.originals.end, [message for message, note in self._with_ours(fresh) if note is None]
+        )
+
+    def _with_ours(self, fresh: Sequence[Message]) -> Iterator[tuple[Message, Message | None]]:
+        """Each message, and which of ours it is: working memory, or the line next to it."""
+        notes = self._notes.by_digest
+        before = self.view.items[-1].message.digest if self.view.items else b""
+        for index, message in enumerate(fresh):
+            ours = notes.get(message.digest)
+            if ours is None and self.alternates and message.digest == NOTED.digest:
+                is_next_to_note = before in notes or any(
+                    m.digest in notes for m in fresh[index + 1 : index + 2]
+                )
+                ours = NOTED if is_next_to_note else None
+            before = message.digest
+            yield message, ours
 
     def _advance(self, fresh: Sequence[Message], keys: Sequence[bytes]) -> None:
         """Append to the view; `keys` are the chain of the originals among these."""
         size_of, notes, view = self._size_of, self._notes, self.view
         taken = iter(keys)
-        for message in fresh:
-            if notes.by_digest and (note := notes.by_digest.get(message.digest)) is not None:
-                if not view.items or view.items[-1].message.digest != note.digest:
-                    view.push(Item(note, size_of(note), Injected(note)))
+        for message, ours in self._with_ours(fresh) if notes.by_digest else ((one, None) for one in fresh):
+            if ours is not None:
+                if ours is not NOTED and (not view.items or view.items[-1].message.digest != ours.digest):
+                    self._push_note(ours)
                 view.encoded = None  # It is in the caller's list now.
                 continue
             key = next(taken)
             position = self.originals.append(message, key)
             if message.protected:
                 self.matcher.protected.append(position)
+            if notes.by_digest:
+                self._separate(message)
             view.push(Item(message, size_of(message), Kept(position)))
             if notes.by_key:
                 self._note_at(key)
@@ -198,7 +216,20 @@ class History:
     def _note_at(self, key: bytes) -> None:
         note = self._notes.by_key.get(key)
         if note is not None and note.digest != self.view.note:
-            self.view.push(Item(note, self._size_of(note), Injected(note)))
+            self._push_note(note)
+
+    def _push_note(self, note: Message) -> None:
+        self._separate(note)
+        self.view.push(Item(note, self._size_of(note), Injected(note)))
+
+    def _separate(self, message: Message) -> None:
+        """A line between working memory and a neighbor of the user's role, if they have to alternate."""
+        before = self.view.items[-1].message if self.alternates and self.view.items else None
+        if before is None or MessageKind.CONTEXT not in (before.kind, message.kind):
+            return
+        if before.role in ASKING and message.role in ASKING:
+            self.view.push(Item(NOTED, self._size_of(NOTED), Injected(NOTED)))
+            self.view.encoded = None
 
     # -- records -------------------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ from compact.core.render import disarm
 from compact.model.message import Message, MessageKind, Role, make
 
 NOTE_TAG = "<WORKING-MEMORY>"
+NOTED = make(MessageKind.BRIDGE, Role.ASSISTANT, "I have noted the working memory.")
+"""Separates a note from the user's message, where user and assistant have to alternate."""
 
 
 class WorkingMemory:
