@@ -8,9 +8,9 @@ from typing import Any
 
 from compact.archives.lines import RenderedTranscript, event_line, summary_json, trailer_in
 from compact.archives.naming import safe_name, summary_name, transcript_name
-from compact.archives.redacts import Redacts
 from compact.model.event import Event
 from compact.model.record import Transcript
+from compact.ports import Redacts
 
 
 class FileArchive(ABC):

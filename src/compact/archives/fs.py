@@ -18,8 +18,8 @@ from compact.archives.base import FileArchive
 from compact.archives.chaining import HEADS, end_of, head_text, line_digest, linked
 from compact.archives.lines import TAIL_BYTES
 from compact.archives.naming import EVENTS, aside_name, safe_name
-from compact.archives.redacts import Redacts
 from compact.errors import ArchiveError
+from compact.ports import Redacts
 
 DEFAULT_ROOT = ".compact/archive"
 _TEMPORARY = ".tmp-"

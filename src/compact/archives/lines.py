@@ -16,11 +16,11 @@ from hashlib import sha256
 from typing import Any
 
 from compact.archives.naming import summary_name
-from compact.archives.redacts import Redacts
 from compact.core.view import START, links
 from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Transcript
+from compact.ports import Redacts
 
 FORMAT = "compact-transcript"
 VERSION = 2

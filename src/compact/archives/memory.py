@@ -9,8 +9,8 @@ from hashlib import sha256
 from compact.archives.base import FileArchive
 from compact.archives.lines import TAIL_BYTES
 from compact.archives.naming import EVENTS, aside_name
-from compact.archives.redacts import Redacts
 from compact.model.record import Transcript
+from compact.ports import Redacts
 
 
 class MemoryArchive:

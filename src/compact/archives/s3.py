@@ -13,8 +13,8 @@ from typing import IO, Any
 from compact.archives.base import FileArchive
 from compact.archives.lines import TAIL_BYTES
 from compact.archives.naming import aside_name
-from compact.archives.redacts import Redacts
 from compact.errors import ArchiveError, ConfigError, MissingExtra
+from compact.ports import Redacts
 
 _IN_MEMORY = 8 << 20
 _PART = 8 << 20

@@ -42,6 +42,7 @@ __all__ = [
     "Hit",
     "RecordIndex",
     "RecordState",
+    "Redacts",
     "Remembers",
     "Searchable",
     "SessionMemory",
@@ -84,6 +85,24 @@ class Archive(Protocol):
 
     def write(self, transcript: Transcript) -> str:
         """Return where it was written; raise ArchiveError if it was not."""
+        ...
+
+
+class Redacts(Protocol):
+    """What archives and events need from a redactor."""
+
+    enabled: bool
+
+    def text(self, text: str) -> str: ...
+
+    def value(self, value: Any) -> Any:
+        """A copy of a JSON value without secrets."""
+        ...
+
+    def is_secret(self, text: str) -> bool: ...
+
+    def spans(self, data: bytes) -> Sequence[tuple[int, int]]:
+        """Where secrets are."""
         ...
 
 

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
+
+from compact.ports import Redacts
 
 REDACTED = "<REDACTED>"
 _END = 2_048
 """This many characters at the end of one text are scanned together with as many of the next."""
-
-
-class Redacts(Protocol):
-    """What is needed from a redactor."""
-
-    def text(self, text: str) -> str: ...
-
-    def value(self, value: Any) -> Any: ...
-
-    def is_secret(self, text: str) -> bool: ...
-
-    def spans(self, data: bytes) -> Sequence[tuple[int, int]]: ...
 
 
 def redacted_data(data: Mapping[str, Any], redactor: Redacts) -> Mapping[str, Any]:

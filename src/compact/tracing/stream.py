@@ -13,9 +13,9 @@ from typing import Any
 from weakref import WeakSet
 
 from compact.model.event import Event, EventName
-from compact.ports import Clock, Exporter
+from compact.ports import Clock, Exporter, Redacts
 from compact.tracing.queue import Complaints, EventQueue, Export
-from compact.tracing.redacting import Redacts, redacted_data
+from compact.tracing.redacting import redacted_data
 
 # Our own numbers and words, unless they include a caller's note; these occur in every preflight.
 _WITHOUT_TEXT = frozenset({EventName.TOKEN_ESTIMATE, EventName.TRIGGER_DECISION, EventName.LEASE})
