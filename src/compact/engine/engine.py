@@ -16,7 +16,7 @@ from compact.core.staging import Staged, with_staged
 from compact.core.view import Item
 from compact.engine.cleared_originals import ClearedOriginals
 from compact.engine.drivers import NeedLease
-from compact.engine.output import Output, sent_prompt
+from compact.engine.output import CachedPrompts, Output, sent_prompt
 from compact.engine.planner import Planner
 from compact.engine.reader import Call, Reader, Situation
 from compact.engine.reporter import Reporter
@@ -72,7 +72,7 @@ class Engine:
         format: Format | None = None,
         provider: str = "",
         strip_meta: bool = False,
-        cached_prompts: tuple[str, int, int] | None = None,
+        cached_prompts: CachedPrompts | None = None,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
         busy_wait: float = 2.0,
@@ -91,7 +91,6 @@ class Engine:
         self.reporter = Reporter(events, model, self.planner)
         self._output = Output(strip_meta)
         self._cached_prompts = cached_prompts
-        """Format, window and size of the instructions of a summarizer on the provider's cache."""
         self.clock = clock
         self.new_id = new_id
         self._busy_wait = busy_wait
@@ -219,7 +218,7 @@ class Engine:
             revision=session.records.revision,
             undone_version=session.records.undone_version,
             note=now.call.note,
-            sent=sent_prompt(now, *self._cached_prompts) if self._cached_prompts is not None else None,
+            sent=sent_prompt(now, self._cached_prompts) if self._cached_prompts is not None else None,
             first_position=originals.first,
             archived=session.records.archived(originals),
             system=system_messages(now.session.prompt.head.messages, now.call.system),

@@ -18,10 +18,21 @@ from compact.model.event import Reason
 from compact.model.message import Message
 from compact.model.outcome import Compacted, Debug, Outcome, Prepared, TokenCounts, Unchanged, reason_of
 from compact.model.plan import Mode
+from compact.model.value import value
 from compact.ports import Format
 
 _PREFIX_SLACK = 256
 """Tokens for the text around the request for a summary, and for a count that differs slightly from ours."""
+
+
+@value
+class CachedPrompts:
+    """A summarizer that can be asked on the prompt that its provider has cached."""
+
+    format: str
+    window: int
+    instructions: int
+    """The tokens that its instructions take."""
 
 
 class Output:
@@ -96,17 +107,17 @@ def encode_view(history: History, messages: Sequence[Any], head: int) -> list[An
     return out
 
 
-def sent_prompt(now: Situation, format: str, window: int, instructions: int) -> SentPrompt | None:
-    """What would be sent uncompacted, for a summarizer with this format and window on the provider's cache.
+def sent_prompt(now: Situation, cached: CachedPrompts) -> SentPrompt | None:
+    """What would be sent uncompacted, for a summarizer on the provider's cache.
 
-    It begins with what was sent last, byte for byte. None if it does not fit there, followed by instructions
-    of this many tokens.
+    It begins with what was sent last, byte for byte. None if it does not fit there, followed by the
+    instructions.
     """
     history, limits = now.history, now.limits
-    taken = limits.fixed + history.view.total + instructions + _PREFIX_SLACK
-    room = int(window / limits.scale) - taken
+    taken = limits.fixed + history.view.total + cached.instructions + _PREFIX_SLACK
+    room = int(cached.window / limits.scale) - taken
     tools = stripped_tools(now.tools)
-    if history.format.name != format or room <= 0 or now.moved or isinstance(tools, Mapping):
+    if history.format.name != cached.format or room <= 0 or now.moved or isinstance(tools, Mapping):
         return None
     messages = encode_view(history, now.call.messages, now.head)
     return SentPrompt(messages, tools, now.call.system, room)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from compact.core.boundaries import is_finished
 from compact.core.plan import make_plan
 from compact.core.shorten import Sizes
 from compact.core.trigger import Facts, decide, policy_limits, raised_above
@@ -40,7 +41,7 @@ class Planner:
             return False, Reason.BELOW_TRIGGER
         last = view.items[-1] if view.items else None
         waiting = last is not None and last.message.role is Role.USER and not last.message.is_ours
-        finished = last is not None and last.message.role is Role.ASSISTANT and not last.message.calls
+        finished = last is not None and is_finished([last.message])
         base = history.base
         facts = Facts(
             total=total,

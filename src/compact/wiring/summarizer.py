@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compact.config import CompactConfig, SummarizerSettings
 from compact.counters.margin import Margined
+from compact.engine.output import CachedPrompts
 from compact.engine.state.size_cache import SizeCache
 from compact.model.policy import Rest
 from compact.model.summary import SummaryRequest
@@ -36,9 +37,7 @@ class Summarizing:
     summarizer: Any
     embedded_fallback: bool
     """Whether the embedded summarizer follows the one that is called first."""
-    cached_prompts: tuple[str, int, int] | None
-    """Of a first summarizer that can be asked on the prompt that its provider has cached: its format, its
-    window, and the tokens that its instructions take."""
+    cached_prompts: CachedPrompts | None
 
 
 def summarizing_for(
@@ -130,7 +129,7 @@ def _client(
     return client
 
 
-def _cached_prompts(config: CompactConfig, asked: Any, sizes: SizeCache) -> tuple[str, int, int] | None:
+def _cached_prompts(config: CompactConfig, asked: Any, sizes: SizeCache) -> CachedPrompts | None:
     first = asked[0] if isinstance(asked, list | tuple) and asked else asked
     if not getattr(first, "reuse_prefix", False):
         return None
@@ -139,4 +138,4 @@ def _cached_prompts(config: CompactConfig, asked: Any, sizes: SizeCache) -> tupl
         SummaryRequest((), "", policy.summary_max_tokens, strategy) for strategy in (policy.strategy, "brief")
     )
     instructions = max(sizes.of_text(prefix_instructions_for(request)) for request in requests)
-    return first.prefix_format, limits_for(first.model, config.models).window, instructions
+    return CachedPrompts(first.prefix_format, limits_for(first.model, config.models).window, instructions)
