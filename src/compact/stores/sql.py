@@ -14,9 +14,9 @@ from compact.model.record import Record
 from compact.ports import Hit, RecordState, SessionMemory, Space, Thread
 from compact.stores.database import Database, database_url
 from compact.stores.leases import SqlLeases
-from compact.stores.memories import SqlMemories
 from compact.stores.originals import SqlOriginals
 from compact.stores.records import SqlRecords
+from compact.stores.session_memory import SqlMemories
 from compact.stores.session_rows import SessionRows
 from compact.stores.threads import SqlThreads
 
