@@ -33,9 +33,9 @@ from compact.formats import by_name, decode_all
 from compact.model.message import MessageKind, Role, make
 from compact.model.record import Injected, Kept
 from compact.stores import open_store
-from compact.stores.fulltext import key_of
-from compact.stores.schema import OPEN, line_segments, message_parts, messages, records, sessions
 from compact.stores.sql import SqlStore
+from compact.stores.sql.fulltext import key_of
+from compact.stores.sql.schema import OPEN, line_segments, message_parts, messages, records, sessions
 from compact.stores.words import text_of, words_of
 from compact.testing.stores import a_record
 

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from compact.stores import open_store
-from compact.stores.database import _MIGRATION_LOCK
+from compact.stores.sql.database import _MIGRATION_LOCK
 from compact.testing.stores import digests, keep, talk
 from support.postgres import new_schema
 

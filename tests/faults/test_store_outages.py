@@ -191,7 +191,7 @@ def test_a_clock_an_hour_off_changes_no_lease(
     store_url: str, hours: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The lease of 15 seconds is renewed ten times a second, so that no machine is too slow for it.
-    monkeypatch.setattr("compact.stores.renewing._SHARE", 150)
+    monkeypatch.setattr("compact.stores.sql.renewing._SHARE", 150)
     with (
         open_store(store_url) as right,
         open_store(store_url, clock=lambda: time.time() + 3_600 * hours) as wrong,

@@ -224,7 +224,7 @@ def test_a_summary_that_takes_longer_than_the_lease_is_asked_for_once(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The lease of 15 seconds is renewed ten times a second, so that no machine is too slow for it.
-    monkeypatch.setattr("compact.stores.renewing._SHARE", 150)
+    monkeypatch.setattr("compact.stores.sql.renewing._SHARE", 150)
     over, asked = [*pairs(40), user("the newest")], []
 
     def slow(request: SummaryRequest) -> str:

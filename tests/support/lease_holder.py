@@ -15,8 +15,8 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from compact.stores import open_store
-from compact.stores.schema import sessions
 from compact.stores.sql import SqlStore
+from compact.stores.sql.schema import sessions
 
 TESTS = Path(__file__).parents[1]
 

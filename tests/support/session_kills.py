@@ -21,8 +21,8 @@ from agents import SQLiteSession
 from compact import CompactConfig, CompactManager, lint
 from compact.archives.fs import FsArchive
 from compact.integrations.openai_agents import CompactSession
-from compact.stores.database import Database
 from compact.stores.sql import SqlStore
+from compact.stores.sql.database import Database
 from compact.testing.scripted import EchoSummarizer
 from compact.wiring.adapters import redactor_for
 from support.store_kills import Boundaries, WatchedArchive, let_leases_end

@@ -24,9 +24,9 @@ from compact.archives.fs import FsArchive
 from compact.archives.verify import verify
 from compact.core.view import chain
 from compact.model.record import RecordKind, Transcript
-from compact.stores.database import Database
-from compact.stores.schema import sessions
 from compact.stores.sql import SqlStore
+from compact.stores.sql.database import Database
+from compact.stores.sql.schema import sessions
 from compact.testing.scripted import EchoSummarizer
 from compact.wiring.adapters import redactor_for
 from support.raw import Raw, assistant, pairs, user

@@ -34,7 +34,7 @@ from compact.errors import ChatError, ContextOverflow, NotFound
 from compact.model.chat import ReplyPiece, TextPiece
 from compact.model.event import EventName
 from compact.model.record import RecordKind
-from compact.stores.database import Database
+from compact.stores.sql.database import Database
 from support.scripted_model import Calls
 
 Drive = Callable[[Exchange], "Any"]

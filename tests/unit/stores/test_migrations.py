@@ -11,14 +11,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
-import compact.stores
+import compact.stores.sql
 from compact.config import CompactConfig
 from compact.errors import StoreError
 from compact.stores import open_store, store_for
-from compact.stores.database import HEAD
 from compact.stores.memory import MemoryStore
-from compact.stores.schema import metadata
 from compact.stores.sql import SqlStore
+from compact.stores.sql.database import HEAD
+from compact.stores.sql.schema import metadata
 from compact.stores.words import words_of
 from compact.testing.stores import digests, keep, talk
 from support.postgres import new_schema
@@ -42,7 +42,7 @@ def test_a_migrated_database_is_what_the_code_describes(empty_url: str) -> None:
 
 
 def test_the_newest_migration_is_the_one_the_code_asks_for() -> None:
-    folder = Path(compact.stores.__file__).parent / "migrations"
+    folder = Path(compact.stores.sql.__file__).parent / "migrations"
     assert ScriptDirectory(str(folder)).get_heads() == [HEAD]
 
 
@@ -68,15 +68,15 @@ def test_two_who_open_a_new_database_at_once(empty_url: str) -> None:
 
 
 def test_a_migration_that_fails_leaves_nothing(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import compact.stores.migrating
+    import compact.stores.sql.migrating
 
-    real = compact.stores.migrating.upgrade
+    real = compact.stores.sql.migrating.upgrade
 
     def halfway(connection: object) -> None:
         real(connection)  # type: ignore[arg-type]
         raise RuntimeError("the power went")
 
-    monkeypatch.setattr(compact.stores.migrating, "upgrade", halfway)
+    monkeypatch.setattr(compact.stores.sql.migrating, "upgrade", halfway)
     with pytest.raises(RuntimeError):
         open_store(empty_url)
     monkeypatch.undo()

@@ -26,8 +26,8 @@ from compact.server.studio.settings import StudioSettings
 from compact.server.studio.workspace import Workspace
 from compact.server.weighing import Room
 from compact.stores import open_store
-from compact.stores.database import ASK_THE_OWNER
 from compact.stores.sql import SqlStore
+from compact.stores.sql.database import ASK_THE_OWNER
 
 
 class Studio:

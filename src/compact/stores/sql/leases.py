@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import or_, update
 
 from compact.errors import StoreError
-from compact.stores.renewing import Renewals
-from compact.stores.schema import sessions
-from compact.stores.session_rows import SessionRows
+from compact.stores.sql.renewing import Renewals
+from compact.stores.sql.schema import sessions
+from compact.stores.sql.session_rows import SessionRows
 
 _FOREVER = 1e9
 

@@ -204,7 +204,7 @@ class Database:
                         f"The session store {self.shown} has schema {version}; this version of Compact knows "
                         f"{HEAD}. Nothing was changed. Install the newer version of Compact that made it."
                     )
-                from compact.stores.migrating import lock_tables, upgrade
+                from compact.stores.sql.migrating import lock_tables, upgrade
 
                 lock_tables(connection, self.wait_seconds)
                 upgrade(connection)

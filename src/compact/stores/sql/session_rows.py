@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Row, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from compact.errors import StoreError
-from compact.stores.database import Database
-from compact.stores.schema import sessions
+from compact.stores.sql.database import Database
+from compact.stores.sql.schema import sessions
 
 _LONGEST_ID = 1_000
 # Built once, since every write begins with it. For PostgreSQL; SQLite has one writer anyway and ignores it.

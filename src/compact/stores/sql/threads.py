@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Row, Select, func, or_, select, tuple_, updat
 from compact.errors import HistoryGone, StoreError
 from compact.model.event import Event, EventName
 from compact.ports import Space, Thread
-from compact.stores.schema import events, records, sessions, spaces
 from compact.stores.serialization import corrupt, json_text
-from compact.stores.session_rows import SessionRows
+from compact.stores.sql.schema import events, records, sessions, spaces
+from compact.stores.sql.session_rows import SessionRows
 
 _RECORD = "$record"
 """Replaces a summary that a record already has: two events of each compaction repeat it."""

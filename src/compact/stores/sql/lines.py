@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, Select, and_, bindparam, func, select
 
 from compact.core.view import START
 from compact.errors import HistoryGone
-from compact.stores.schema import OPEN, line_segments, messages, sessions
+from compact.stores.sql.schema import OPEN, line_segments, messages, sessions
 
 # Built once: every stored message uses both.
 _AT = select(messages.c.line, messages.c.position).where(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from compact.stores.schema import metadata
+from compact.stores.sql.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

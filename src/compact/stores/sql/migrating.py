@@ -9,7 +9,7 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from compact.errors import MissingExtra
-from compact.stores.schema import metadata, sessions
+from compact.stores.sql.schema import metadata, sessions
 
 _LOCK_NOT_AVAILABLE = "55P03"
 _AGAIN_SECONDS = 0.05

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Row, Select, and_, select
 from compact.core.view import kept_positions
 from compact.model.message import Message
 from compact.ports import Hit
-from compact.stores import fulltext
-from compact.stores.schema import line_segments, message_parts, messages, records
 from compact.stores.serialization import decode_rows, record_from
+from compact.stores.sql import fulltext
+from compact.stores.sql.schema import line_segments, message_parts, messages, records
 from compact.stores.words import HANDLE, SPAN, closeness, terms_of, text_of, weighed
 
 _LOOKED_AT = 40

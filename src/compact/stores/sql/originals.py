@@ -10,12 +10,12 @@ from sqlalchemy import Connection, Row, Select, bindparam, select, update
 from compact.core.view import START, links
 from compact.model.message import Message
 from compact.ports import Hit
-from compact.stores import fulltext
-from compact.stores.finding import find_messages
-from compact.stores.lines import on_line, place
-from compact.stores.schema import line_segments, message_parts, messages, sessions
 from compact.stores.serialization import decode_rows, message_rows, part_rows
-from compact.stores.session_rows import SessionRows
+from compact.stores.sql import fulltext
+from compact.stores.sql.finding import find_messages
+from compact.stores.sql.lines import on_line, place
+from compact.stores.sql.schema import line_segments, message_parts, messages, sessions
+from compact.stores.sql.session_rows import SessionRows
 from compact.stores.words import words_of
 
 _BATCH = 200

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from compact.core.view import handle
 from compact.ports import Hit
-from compact.stores.memory_session import MemorySession, Original
+from compact.stores.memory.session import MemorySession, Original
 from compact.stores.words import HANDLE, SPAN, closeness, terms_of, text_of, weighed, words_of
 
 

@@ -10,9 +10,9 @@ from sqlalchemy import select, update
 
 from compact.ports import SessionMemory
 from compact.stores.raw_json import raw_json, raw_object
-from compact.stores.schema import notes, sessions
 from compact.stores.serialization import corrupt
-from compact.stores.session_rows import SessionRows
+from compact.stores.sql.schema import notes, sessions
+from compact.stores.sql.session_rows import SessionRows
 
 # The engine stores these last: what was stored before in the same call stays.
 _UNREMEMBERED = (

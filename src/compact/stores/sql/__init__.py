@@ -12,13 +12,13 @@ from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record
 from compact.ports import Hit, RecordState, SessionMemory, Space, Thread
-from compact.stores.database import Database, database_url
-from compact.stores.leases import SqlLeases
-from compact.stores.originals import SqlOriginals
-from compact.stores.records import SqlRecords
-from compact.stores.session_memory import SqlMemories
-from compact.stores.session_rows import SessionRows
-from compact.stores.threads import SqlThreads
+from compact.stores.sql.database import Database, database_url
+from compact.stores.sql.leases import SqlLeases
+from compact.stores.sql.originals import SqlOriginals
+from compact.stores.sql.records import SqlRecords
+from compact.stores.sql.session_memory import SqlMemories
+from compact.stores.sql.session_rows import SessionRows
+from compact.stores.sql.threads import SqlThreads
 
 
 class SqlStore:

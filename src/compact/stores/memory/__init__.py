@@ -16,8 +16,8 @@ from compact.model.event import Event, EventName
 from compact.model.message import Message
 from compact.model.record import Record, archived_step
 from compact.ports import Hit, RecordState, SessionMemory, Space, Thread
-from compact.stores.memory_search import search
-from compact.stores.memory_session import MemorySession, Original
+from compact.stores.memory.search import search
+from compact.stores.memory.session import MemorySession, Original
 
 _Key = TypeVar("_Key", str, bytes)
 

@@ -11,9 +11,9 @@ from compact.core.view import handle_of_call, handles_of
 from compact.errors import HistoryGone, StoreError
 from compact.model.record import ArchivedStep, Cleared, Record, RecordKind
 from compact.ports import RecordState
-from compact.stores.schema import message_parts, records, sessions
 from compact.stores.serialization import record_from, record_row
-from compact.stores.session_rows import SessionRows
+from compact.stores.sql.schema import message_parts, records, sessions
+from compact.stores.sql.session_rows import SessionRows
 
 _KEYS = 400
 """Keys in one query."""
