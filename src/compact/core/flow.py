@@ -1,9 +1,6 @@
 """One compaction as a generator: it yields what it needs, is sent the answers, and returns an outcome.
 
-What follows a summary that cannot be had is here: too long → halved, at most twice; refused → `brief`; then
-the embedded summarizer, if it follows the one called; then pruning-only. Repeated requests, cached prompts,
-pieces and lists of summarizers are below it, in `summarizers/`. The order is archive, commit, adopt: a kill
-anywhere leaves the session entirely old or entirely new.
+The order is archive, commit, adopt: a kill anywhere leaves the session entirely old or entirely new.
 """
 
 from __future__ import annotations
@@ -13,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from compact.core.event_data import (
-    created_data,
     end_event,
     error_data,
     insufficient_budget,
@@ -21,9 +17,8 @@ from compact.core.event_data import (
     overflow_data,
     start_data,
     without_summary,
-    written_by_embedded,
 )
-from compact.core.job import Emit, Job, Need, NeedArchive, NeedCommit, NeedSummary, Refusal
+from compact.core.job import Emit, Job, Need, NeedArchive, NeedCommit, Refusal
 from compact.core.layers import (
     SummaryText,
     arrange,
@@ -36,17 +31,17 @@ from compact.core.layers import (
 from compact.core.lint import lint_messages
 from compact.core.plan import plan_without_summary
 from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
-from compact.core.render import is_empty_failure
+from compact.core.summarizing import summarize
 from compact.core.summary_checks.untrusted import split_summary
 from compact.core.view import Item, apply_entries, own_key
 from compact.errors import CompactError
 from compact.model.event import EventName, Fallback, Reason
-from compact.model.message import Message, MessageKind, Role, make
+from compact.model.message import Message, Role, make
 from compact.model.outcome import Compacted, Failed, Outcome, Stage, Unchanged
 from compact.model.plan import Mode, Plan
 from compact.model.policy import Placement, Rest
 from compact.model.record import Injected, Record
-from compact.model.summary import RefusalReason, Summary, SummaryRequest
+from compact.model.summary import RefusalReason, Summary
 
 Flow = Generator[Need, Any, Outcome]
 
@@ -62,29 +57,12 @@ def compaction(job: Job, plan: Plan) -> Flow:
     return outcome
 
 
-def draft(job: Job, plan: Plan) -> Generator[Need, Any, Summary | None]:
-    """The summary of an upcoming compaction; None if there is none to be had.
-
-    Only failures are reported; a compaction that uses the summary reports it.
-    """
-    asking = _summarize(job, plan)
-    answer: Any = None
-    while True:
-        try:
-            need = asking.send(answer)
-        except StopIteration as done:
-            made, _ = done.value
-            return made if isinstance(made, Summary) else None
-        created = isinstance(need, Emit) and need.name is EventName.SUMMARY_CREATED
-        answer = None if created else (yield need)
-
-
 def _run(job: Job, plan: Plan) -> Flow:
     summary: Summary | None = None
     warnings = plan.warnings
     if plan.mode is Mode.SUMMARIZE:
         yield Emit(EventName.SUMMARIZE, {"messagesCount": len(plan.replaced)})
-        answer, steps_down = yield from _summarize(job, plan)
+        answer, steps_down = yield from summarize(job, plan)
         if isinstance(answer, Refusal):
             if job.policy.on_summary_failure == "keep" and plan.before <= plan.limits.budget:
                 return Unchanged(Reason.ABORTED)
@@ -168,83 +146,6 @@ def _since(record: Record, items: Sequence[Item]) -> list[Item]:
     known = {entry.message.digest for entry in record.entries if isinstance(entry, Injected)}
     behind = items[covered[-1] + 1 :] if covered else [item for item in items if item.position is not None]
     return [item for item in behind if item.position is not None or item.message.digest not in known]
-
-
-def _summarize(job: Job, plan: Plan) -> Generator[Need, Any, tuple[Summary | Refusal, tuple[str, ...]]]:
-    """The summary, or why there is none, and what a person should know about how it was made."""
-    strategy, allowance, halved, embedded = plan.strategy, plan.summary_tokens, 0, False
-    steps_down: tuple[str, ...] = ()
-    replaced = [job.items[index] for index in plan.replaced]
-    if job.staged is not None:
-        request = _request(job, replaced, strategy, allowance)
-        yield Emit(EventName.SUMMARY_CREATED, created_data(job.staged, replaced, request))
-        return job.staged, ()
-    while True:
-        request = _request(job, replaced, strategy, allowance)
-        if embedded:
-            request = replace(request.without_prefix(), embedded=True)
-        answer = yield NeedSummary(request)
-        problem = answer if isinstance(answer, Refusal) else _problem(answer, job, allowance)
-        if problem is None:
-            summary: Summary = answer
-            yield Emit(EventName.SUMMARY_CREATED, created_data(summary, replaced, request))
-            return summary, steps_down
-        fallback = Fallback.PRUNING_ONLY
-        if problem.reason == RefusalReason.TOO_LONG and halved < 2 and not embedded:
-            fallback, allowance, halved = Fallback.HALVE, max(allowance // 2, 1), halved + 1
-        elif problem.reason == RefusalReason.REFUSAL and strategy != "brief" and not embedded:
-            fallback, strategy = Fallback.BRIEF, "brief"
-        elif job.policy.on_summary_failure == "keep" and plan.before <= plan.limits.budget:
-            fallback = Fallback.KEEP_PREVIOUS
-        elif job.embedded_fallback and not embedded:
-            fallback, embedded = Fallback.EMBEDDED, True
-            strategy, allowance = plan.strategy, plan.summary_tokens
-            steps_down = (written_by_embedded(problem),)
-        yield Emit(EventName.ERROR, error_data(problem.reason, problem.message, fallback))
-        if fallback in (Fallback.PRUNING_ONLY, Fallback.KEEP_PREVIOUS):
-            return problem, steps_down
-
-
-def _request(job: Job, replaced: Sequence[Item], strategy: str, allowance: int) -> SummaryRequest:
-    """What the summarizer sees: nothing protected, no bridges, no empty failures (S2.11)."""
-    span = [item for item in replaced if item.position is not None and not is_empty_failure(item.message)]
-    previous = previous_summary(replaced)
-    request = SummaryRequest(
-        messages=tuple(job.in_full(item) for item in span),
-        prompt="",
-        max_tokens=allowance,
-        strategy=strategy,
-        previous_summary=previous,
-        positions=tuple(item.position or 0 for item in span),
-        previous_evidence=job.ledger,
-        focus=job.note,
-    )
-    sent = job.sent
-    if sent is None or job.sizes.of_text(job.note) + allowance > sent.room:
-        return request
-    return replace(request, prefix_messages=sent.messages, prefix_tools=sent.tools, prefix_system=sent.system)
-
-
-def previous_summary(items: Sequence[Item]) -> str | None:
-    """The prose of the summary in these items, without its delimiters."""
-    texts = [
-        item.message.text.split("\n", 1)[-1].rsplit("\n", 1)[0]
-        for item in items
-        if item.message.kind is MessageKind.SUMMARY
-    ]
-    return "\n\n".join(texts) or None
-
-
-def _problem(answer: Summary, job: Job, allowance: int) -> Refusal | None:
-    text = answer.text.strip()
-    if not text:
-        return Refusal(RefusalReason.EMPTY, "the summarizer returned nothing")
-    if len(text) < job.policy.summary_min_chars:
-        return Refusal(RefusalReason.TOO_SHORT, f"the summary has {len(text)} characters")
-    size = job.sizes.of_text(answer.text)
-    if size > allowance:
-        return Refusal(RefusalReason.TOO_LONG, f"the summary has {size} tokens, {allowance} were allowed")
-    return None
 
 
 def _new_view(job: Job, plan: Plan, summary: Summary | None) -> list[Item]:

@@ -9,10 +9,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from compact.core.flow import compaction, draft
+from compact.core.flow import compaction
 from compact.core.job import Job
 from compact.core.recording import system_messages
 from compact.core.staging import Staged, with_staged
+from compact.core.summarizing import draft
 from compact.core.view import Item
 from compact.engine.cleared_originals import ClearedOriginals
 from compact.engine.drivers import NeedLease

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from compact.core.flow import compaction, previous_summary
+from compact.core.flow import compaction
 from compact.core.job import Emit, Job, NeedArchive, NeedCommit, NeedSummary, Refusal
 from compact.core.plan import make_plan
+from compact.core.summarizing import previous_summary
 from compact.core.view import chain
 from compact.errors import ArchiveError, InsufficientBudget
 from compact.model.event import EventName, Reason
