@@ -49,7 +49,8 @@ def vendor_of(settings: SummarizerSettings, preset: str, environ: Mapping[str, s
     """
     if settings.name != "auto":
         return settings.name
-    order = ["openai", "anthropic"] if preset == "agent" else ["anthropic", "openai"]
+    first = "openai" if preset == "agent" else "anthropic"
+    order = sorted(VENDORS, key=lambda name: name != first)
     return next((name for name in order if environ.get(VENDORS[name].key_variable)), EMBEDDED)
 
 
