@@ -1,8 +1,8 @@
 """Redaction: megabytes per second on ordinary and hostile text, and whether time grows only with length.
 
 Run: python benchmarks/redaction_speed.py [--json]
-The exit code is 1 if any text, ordinary or hostile, whole or in chunks of 200 characters, is slower than 3
-MB/s, or if four times the text takes more than 6 times as long.
+The exit code is 1 if an ordinary text, whole or in chunks of 200 characters, is slower than 3 MB/s or a
+hostile one slower than 1 MB/s, or if four times the text takes more than 6 times as long.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ MEGABYTE = 1_000_000
 SIZES = (1.0, 2.0, 4.0)
 STREAM_SIZES = (0.25, 0.5, 1.0)
 FLOOR = 3.0
+HOSTILE_FLOOR = 1.0
+"""A hostile text may have a secret every ten bytes, and each costs some microseconds."""
 GROWTH = 6.0
 CHUNK = 200
 
@@ -150,7 +152,7 @@ def main() -> int:
     for name, unit, work, sizes in runs:
         taken = [seconds(work, filled(unit, size)) for size in sizes]
         speed, growth = sizes[-1] / taken[-1], taken[-1] / max(taken[0], 0.02)
-        bad = growth > GROWTH or speed < FLOOR
+        bad = growth > GROWTH or speed < (HOSTILE_FLOOR if "hostile" in name else FLOOR)
         failed = failed or bad
         results.append({"text": name, "mb_per_s": round(speed, 1), "growth_4_fold": round(growth, 2)})
         if not as_json:
@@ -162,7 +164,16 @@ def main() -> int:
                 flush=True,
             )
     if as_json:
-        print(json.dumps({"results": results, "floor_mb_per_s": FLOOR, "failed": failed}))
+        print(
+            json.dumps(
+                {
+                    "results": results,
+                    "floor_mb_per_s": FLOOR,
+                    "hostile_floor_mb_per_s": HOSTILE_FLOOR,
+                    "failed": failed,
+                }
+            )
+        )
     return 1 if failed else 0
 
 

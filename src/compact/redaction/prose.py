@@ -199,18 +199,14 @@ def _one_time_codes() -> tuple[Rule, ...]:
     listed, joined = words("one_time", False), either(words("one_time", True))
     sent_for = either(word.removesuffix(" code") for word in listed if word.endswith(" code"))
     turned = rf"\bcode (?:for )?(?:(?:{either(words('article', False))}) )?\(?(?:{sent_for})"
-    name = rf"(?:{either(listed)}|{turned})s?\b\)?{CLOSE}"
-    says = rf"(?:(?:{_FILLER}){{0,3}}?(?:{BLANK}+(?:{either(words('is', False))})|{GAP}{COLON}))?"
+    # The short ones first: of the names that match, most texts have these.
+    name = rf"(?:\b(?:t?otp|2fa)|{either(listed)}|{turned})s?\b\)?{CLOSE}"
+    says = rf"(?:{BLANK}+(?:{either(words('is', False))})|{GAP}{COLON})"
+    value = rf"{GAP}{COLON}?{GAP}{_OPENING}"
     digits = "[0-9]{3}[ -][0-9]{3}|[0-9]{6,8}"
     return (
-        Rule(
-            "one-time-code",
-            rf"(?i){name}{says}{GAP}{COLON}?{GAP}{_OPENING}",
-            digits,
-            name,
-            _digits,
-            holds="[0-9]{3}",
-        ),
+        Rule("one-time-code", rf"(?i){name}{says}?{value}", digits, name, _digits),
+        Rule("one-time-code", rf"(?i){name}(?:{_FILLER}){{1,3}}?{says}{value}", digits, name, _digits),
         Rule(
             "one-time-code",
             rf"(?i)(?:{joined})[\x80-\xff]{{0,12}}[ \t:=\"'`]{{0,4}}",
