@@ -193,12 +193,13 @@ class Conversation:
         return self.usage
 
     def reread(self) -> None:
+        """After a compaction or a clear that this door made."""
+        self.log.compacted()
         self.refresh()
         self.recount()
 
     def recount(self) -> None:
         """Compactions in force; the store is asked only if there may be another one."""
-        self.log.compacted()
         self.compactions = sum(r.kind in _COMPACTIONS for r in self.log.standing_records())
 
     def catch_up(self, turns_only: bool = False) -> list[Notice]:
@@ -275,6 +276,7 @@ class Conversation:
         fresh = [record for record in self.log.standing_records() if record.id not in known]
         if not fresh:
             return None, before
+        self.log.compacted()
         self.recount()
         self.notices.window = trimmed()
         return fresh[-1], before
@@ -285,6 +287,7 @@ class Conversation:
         if not records:
             return None
         self.manager.restore(self.id, records[-1].step)
+        self.log.undid()
         self.reset()
         return records[-1]
 

@@ -96,5 +96,6 @@ class Preflight:
         conversation.notices.window = self.state = trimmed()
         # Whoever looks while the reply is written sees the prompt that it answers.
         conversation.usage = conversation.manager.usage(conversation.id, asked, tools)
+        conversation.log.compacted()
         conversation.recount()
         self.notices += conversation.compacted(*sizes)

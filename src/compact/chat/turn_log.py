@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from compact.chat.known_compactions import KnownCompactions
 from compact.chat.session_row import ChatStore, SessionRow
 from compact.chat.session_settings import SessionSettings
 from compact.chat.stored_line import StoredLine
@@ -54,24 +55,24 @@ class TurnLog:
         self._line = StoredLine(store, session_id)
         self.remembered = SessionSettings(store, session_id)
         """Settings, pins, the last import: see `settings`."""
-        self._compactions: tuple[int, float | None] = (0, None)
-        """The session's compactions, as far as the engine of this door knows them."""
+        self._compactions = KnownCompactions()
         self._replaced: list[Turn] = []
         """The turns that the question which was asked last may take the place of."""
         self.came_in = 0
         """Turns that other doors added and that no notice has reported yet."""
         self.changed = False
         """Another door changed the session, and its conversation has not read it again yet."""
-        self._load()
+        thread = self._load()
+        if thread is not None:
+            self._compactions.learn(thread)
 
-    def _load(self) -> None:
+    def _load(self) -> Thread | None:
         self._end = self.store.end(self.id)
         self._stored = len(self.turns)
         thread = self.row.read()
         if thread is None:
-            return
+            return None
         self.remembered.read(thread)
-        self._compactions = _compactions_of(thread)
         self.head = list(self.settings.get("head", []))
         self.turns = with_results(as_turns(list(self.store.originals(self.id))))
         self._cut_left_behind()
@@ -82,6 +83,7 @@ class TurnLog:
             if position < len(self.turns):
                 self.turns[position] = pinned_turn(self.turns[position], True)
         self._stored = len(self.turns)
+        return thread
 
     def _cut_left_behind(self) -> None:
         """What was left behind stays on the store's line until something else takes its place.
@@ -120,9 +122,9 @@ class TurnLog:
         thread = self.store.session(self.id)
         if thread is None:
             return
-        if _compactions_of(thread) != self._compactions:
+        if self._compactions.misses(thread):
             # Below the trigger the engine would not look: what it knows is enough for a prompt that fits.
-            self._compactions = _compactions_of(thread)
+            self._compactions.learn(thread)
             self.manager.reload(self.id)
             self.changed = True
         before, cut = set(self.settings.get("pins", ())), self.settings.get("cut")
@@ -140,10 +142,14 @@ class TurnLog:
         self.changed = True
 
     def compacted(self) -> None:
-        """This door compacted, or undid it: its engine knows."""
-        thread = self.store.session(self.id)
-        if thread is not None:
-            self._compactions = _compactions_of(thread)
+        """This door compacted or cleared: its engine knows."""
+        if (thread := self.store.session(self.id)) is not None:
+            self._compactions.made(thread)
+
+    def undid(self) -> None:
+        """This door undid compactions: its engine knows."""
+        if (thread := self.store.session(self.id)) is not None:
+            self._compactions.undid(thread)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -311,11 +317,6 @@ class TurnLog:
             changed = {**self.settings, **settings}
             self.remembered.put(changed)
         self.remembered.values = changed
-
-
-def _compactions_of(thread: Thread) -> tuple[int, float | None]:
-    """Differs after every compaction, and after every undo of one."""
-    return thread.compaction_count, thread.last_compaction_at
 
 
 def _begins_with(turns: Sequence[Turn], first: Sequence[Turn]) -> bool:

@@ -17,7 +17,7 @@ from compact.model.message import json_kind
 MAX_LINE_BYTES = 128 * 1024 * 1024
 """A longer line is rejected: a small gzip file can expand to fill a disk."""
 
-_OTHER_KIND = 'no line is a conversation; expected is JSONL, one object with "messages" a line'
+_OTHER_KIND = 'no line is a conversation or a message; expected is JSONL, one object with "messages" a line'
 _ENDINGS = (".jsonl", ".jsonl.gz")
 _WHOLE = (".json", ".json.gz")
 IDENTIFIER = "reused_identifier"
@@ -132,6 +132,11 @@ def _read(file: Path) -> Iterator[Case | Problem]:
             if file.name.endswith(_WHOLE):
                 yield from _document(stream.read(MAX_LINE_BYTES + 1), file)
                 return
+            if _is_message(stream.readline(MAX_LINE_BYTES + 1)):
+                stream.seek(0)
+                yield _message_lines(stream.read(MAX_LINE_BYTES + 1), file)
+                return
+            stream.seek(0)
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 if len(line) > MAX_LINE_BYTES:
@@ -144,6 +149,26 @@ def _read(file: Path) -> Iterator[Case | Problem]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         yield Problem(f"{file}:{number + 1}", f"the file could not be read further ({reason})")
+
+
+def _is_message(line: bytes) -> bool:
+    """Whether a file that begins with this line is one conversation, a message a line."""
+    value = _value(line, "")
+    return isinstance(value, dict) and "role" in value and "messages" not in value
+
+
+def _message_lines(raw: bytes, file: Path) -> Case | Problem:
+    """What `compact export` writes."""
+    if len(raw) > MAX_LINE_BYTES:
+        return Problem(str(file), "the conversation is too long")
+    messages = []
+    for number, line in enumerate(raw.splitlines(), 1):
+        if line.strip():
+            value = _value(line, f"{file}:{number}")
+            if isinstance(value, Problem):
+                return value
+            messages.append(value)
+    return _case_or_problem({"messages": messages}, file, 1, len(raw))
 
 
 def _document(raw: bytes, file: Path) -> Iterator[Case | Problem]:

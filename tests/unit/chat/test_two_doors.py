@@ -340,3 +340,51 @@ def test_a_doors_own_compactions_are_not_read_again(
     for number in range(40):
         list(conversation.send(f"question {number} " + "about this " * 20))
     assert conversation.compactions > 2 and read == []
+
+
+def test_a_message_and_a_compaction_of_another_door_both_hold(
+    make_chats: MakeChats, options: dict[str, Any]
+) -> None:
+    here = ScriptedModel(replies(12))
+    one = make_chats(model=here, **options).open("s")
+    for number in range(10):
+        list(one.send(f"question {number} " + "about the roof of the cottage by the lake " * 10))
+    other = make_chats(replies(1), **options).open("s")
+    list(other.send("more"))
+    assert other.compact()[0] is not None
+    list(one.send("next"))
+    assert len(here.prompts[-1]) < len(here.prompts[-2])
+    assert one.compactions == 1
+
+
+@pytest.mark.parametrize(("own", "theirs"), [("compact", "undo"), ("undo", "compact"), ("use", "compact")])
+def test_what_another_door_does_right_after_ones_own_is_read(
+    own: str, theirs: str, make_chats: MakeChats, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = make_chats(replies(12), **options).open("s")
+    for number in range(10):
+        list(one.send(f"question {number} " + "about the roof of the cottage by the lake " * 10))
+    if own == "undo":
+        assert one.compact()[0] is not None
+    recount = one.recount
+
+    def raced() -> None:
+        """Before this door has read how many compactions there are."""
+        monkeypatch.setattr(one, "recount", recount)
+        other = make_chats(**options).open("s")
+        assert (other.undo() if theirs == "undo" else other.compact("the roof")[0]) is not None
+        recount()
+
+    for name in ("compacted", "undid"):
+        note = getattr(one.log, name)
+        monkeypatch.setattr(one.log, name, lambda note=note: (one.recount(), note()))
+    monkeypatch.setattr(one, "recount", raced)
+    {"compact": one.compact, "undo": one.undo, "use": lambda: one.use(preset="chat")}[own]()
+    reloaded: list[str] = []
+    reload = CompactManager.reload
+    monkeypatch.setattr(
+        CompactManager, "reload", lambda manager, name: (reloaded.append(name), reload(manager, name))[1]
+    )
+    list(one.send("next"))
+    assert reloaded, "what the other door did was taken for one's own"
+    assert one.compactions == (0 if theirs == "undo" else 1)

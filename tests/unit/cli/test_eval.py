@@ -228,6 +228,17 @@ def test_a_json_file_is_a_conversation_too(compact: Compact, tmp_path: Path, sha
     assert ended.json["conversations"] == (2 if shape == "several" else 1)
 
 
+def test_a_file_of_one_message_a_line_is_a_conversation(compact: Compact, tmp_path: Path) -> None:
+    messages = conversation("bare")["messages"]
+    (tmp_path / "talk.jsonl").write_text("".join(json.dumps(one) + "\n" for one in messages))
+    ended = compact("eval", "talk.jsonl", "--presets", "tail", "--windows", "30%", "--json")
+    assert ended.code == ExitCode.OK and ended.json["conversations"] == 1
+    with (tmp_path / "talk.jsonl").open("a") as file:
+        file.write("{oops\n")
+    broken = compact("eval", "talk.jsonl", "--presets", "tail", "--json").json
+    assert [one["where"] for one in broken["problems"]] == [f"talk.jsonl:{len(messages) + 1}"]
+
+
 def test_the_example_session_can_be_evaluated(compact: Compact, sample: Path) -> None:
     ended = compact("eval", sample, "--presets", "tail", "--windows", "20%")
     assert ended.code == ExitCode.OK and "sample_session" in ended.out

@@ -93,7 +93,7 @@ def test_a_session_keeps_its_model_and_says_so_where_it_cannot(
 def test_plan_pin_and_recall_count_alike(chat: Chat, compact: Compact, tmp_path: Path) -> None:
     chat("talk", "--system", "Be brief.", *SMALL, given=written(tmp_path, 13, 40))
     shown = chat("talk", "--text", *SMALL, given="/plan\n/recall 0010wx\n/pin 10\n")
-    assert re.search(r"^ +12 user +\d+ .*0012wxyz", shown.out, re.MULTILINE)
+    assert re.search(r"^ +m12 user +\d+ .*0012wxyz", shown.out, re.MULTILINE)
     assert "— message 10, user" in shown.out
     assert "Pinned, it will never be trimmed: message 10, 0010wxyz" in shown.err
 

@@ -37,7 +37,7 @@ function Numbers({ figures }: { figures: Figures }) {
       ) : (
         <Number label="Saved so far" value="–" note="No price known for this model" />
       )}
-      <Number label="Tokens not sent" value={short(totals.tokens_saved)} note={`in ${plural(totals.turns, "reply", "replies")}`} />
+      <Number label="Tokens not sent" value={short(totals.tokens_saved)} note={`in ${plural(figures.turns.filter((turn) => turn.sent).length, "reply", "replies")}`} />
       <Number label="Cache hits" value={cache === null ? "–" : percent(cache)} note={cache === null ? "This model reports none" : "of all prompt tokens"} />
       <Number label="Your words kept" value={words ? percent(words.kept / Math.max(1, words.total)) : "–"} note={words ? `${words.kept} of ${words.total}, verbatim` : "No compaction yet"} />
     </div>

@@ -33,9 +33,11 @@ def _ids(conversation: Conversation) -> set[str]:
 
 
 def _result(conversation: Conversation, known: set[str]) -> schemas.CompactResult:
-    conversation.reset()
     fresh = [record for record in conversation.log.standing_records() if record.id not in known]
     record = fresh[-1] if fresh else None
+    if record is not None:
+        conversation.log.compacted()
+    conversation.reset()
     shown = next((one for one in reversed(shown_records(conversation)) if one.in_force), None)
     return schemas.CompactResult(
         outcome="compacted" if record is not None else "unchanged",

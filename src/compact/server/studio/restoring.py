@@ -56,6 +56,7 @@ def _cleared(found: Iterable[Record]) -> set[tuple[int, str]]:
 def restored(conversation: Conversation, step: int) -> schemas.Usage:
     _standing(conversation, step)
     conversation.manager.restore(conversation.id, step)
+    conversation.log.undid()
     conversation.reset()
     return shown_usage(conversation)
 
