@@ -14,8 +14,8 @@ from agents import Agent, ModelSettings, OpenAIChatCompletionsModel, RunConfig, 
 from compact import CompactConfig, CompactManager
 from compact.models.local import WINDOW, LocalChatModel
 from compact.server.gateway.running import serving
-from compact.server.gateway.settings import GatewaySettings
 from support.ai_sdk import ai_sdk
+from support.gateway import gateway_settings
 from support.providers import Calls, Provider, providing
 
 SMALL = 6_000
@@ -41,7 +41,7 @@ def gateway(upstream: str, window: int, **settings: Any) -> Any:
         policy={"trigger_pct": 0.7, "summary_max_pct": 0.08},
         **settings,
     )
-    return serving(GatewaySettings(upstream=upstream, port=0), CompactManager(config))
+    return serving(gateway_settings(upstream), CompactManager(config))
 
 
 @pytest.fixture

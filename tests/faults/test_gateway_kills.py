@@ -29,6 +29,8 @@ def gateway(provider: Provider, store: str, home: Path) -> Iterator[tuple[str, s
         f"--window={WINDOW}",
         "--set=counter=chars4",
         "--set=policy.trigger_pct=0.7",
+        # What is due does not fit any more, so no request goes out before its compaction.
+        "--set=policy.hard_cap_buffer=1200",
     ]
     process = subprocess.Popen(
         [

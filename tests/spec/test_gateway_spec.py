@@ -13,9 +13,8 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from compact.server.gateway.running import serving
-from compact.server.gateway.settings import GatewaySettings
 from compact.stores import open_store
-from support.gateway import HTTP, KEY, WINDOW, Client, manager
+from support.gateway import HTTP, KEY, WINDOW, Client, gateway_settings, manager
 from support.providers import CHAT, COUNT, MESSAGES, RESPONSES, Calls, Provider, prompt_text, providing
 
 
@@ -27,7 +26,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture
 def gateway(provider: Provider) -> Iterator[str]:
-    with serving(GatewaySettings(upstream=f"{provider.url}/v1", port=0), manager()) as url:
+    with serving(gateway_settings(f"{provider.url}/v1"), manager()) as url:
         yield url
 
 
@@ -82,7 +81,7 @@ def test_five_windows_go_through_and_the_prefix_stays(gateway: str, provider: Pr
 @pytest.mark.spec("S5.11")
 def test_a_restart_and_a_second_gateway_send_the_same_bytes(provider: Provider, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/gateway.db"
-    settings = GatewaySettings(upstream=provider.url, port=0)
+    settings = gateway_settings(provider.url)
     client = Client("", CHAT)
     with open_store(url) as store, serving(settings, manager(store)) as client.url:
         for number in range(90):
@@ -104,7 +103,7 @@ def test_no_key_is_stored(provider: Provider, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/gateway.db"
     with (
         open_store(url) as store,
-        serving(GatewaySettings(upstream=provider.url, port=0), manager(store)) as at,
+        serving(gateway_settings(provider.url), manager(store)) as at,
     ):
         client = Client(at, MESSAGES)
         for number in range(60):
@@ -154,7 +153,7 @@ def test_a_stream_arrives_as_it_was_sent(gateway: str, provider: Provider, path:
 
 def test_an_overflow_that_our_count_missed_leads_to_one_compaction_and_one_retry(provider: Provider) -> None:
     provider.window = 2_000
-    with serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url:
+    with serving(gateway_settings(provider.url), manager()) as url:
         client = Client(url, CHAT)
         client.messages = [
             {"role": ("user", "assistant")[n % 2], "content": f"Page {n} agrees. " * 30} for n in range(21)
@@ -189,7 +188,7 @@ def test_models_and_unknown_paths_are_passed_on(gateway: str) -> None:
 
 @pytest.mark.parametrize(("path", "kind"), [(CHAT, "error"), (MESSAGES, "type")])
 def test_an_upstream_that_is_gone_is_an_error_in_the_providers_words(path: str, kind: str) -> None:
-    with serving(GatewaySettings(upstream="http://127.0.0.1:9", port=0), manager()) as url:
+    with serving(gateway_settings("http://127.0.0.1:9"), manager()) as url:
         client = Client(url, path)
         client.messages = [{"role": "user", "content": "hi"}]
         answer = client.send()
@@ -198,7 +197,7 @@ def test_an_upstream_that_is_gone_is_an_error_in_the_providers_words(path: str, 
 
 
 def test_a_token_keeps_others_out_and_does_not_go_on(provider: Provider) -> None:
-    settings = GatewaySettings(upstream=provider.url, port=0, token="gate-secret")
+    settings = gateway_settings(provider.url, token="gate-secret")
     with serving(settings, manager()) as url:
         client = Client(url, CHAT)
         client.messages = [{"role": "user", "content": "hi"}]
@@ -220,7 +219,7 @@ def test_the_recall_tool_is_offered_and_answered_here(path: str, stream: bool) -
         return "It was the cormorant." if "cormorant" in said and "compact_recall" in said else "Noted."
 
     with providing(reply, WINDOW) as provider:
-        settings = GatewaySettings(upstream=provider.url, port=0, recall_tool=True)
+        settings = gateway_settings(provider.url, recall_tool=True)
         with serving(settings, manager()) as url:
             client = Client(url, path)
             client.messages = [

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 
 from compact import CompactConfig, CompactManager
+from compact.server.gateway.settings import GatewaySettings
 from support.providers import CHAT, RESPONSES
 
 WINDOW = 6_000
@@ -53,6 +54,11 @@ class Client:
         answer = self.send(**more)
         self.messages.append({"role": "assistant", "content": f"Page {number} agrees with the {self.topic}."})
         return answer
+
+
+def gateway_settings(upstream: str, **more: Any) -> GatewaySettings:
+    """On a free port. A request that still fits waits for its compaction, however busy the machine is."""
+    return GatewaySettings(**{"upstream": upstream, "port": 0, "fitting_seconds": 60.0, **more})
 
 
 def manager(store: Any = None) -> CompactManager:

@@ -13,7 +13,7 @@ import pytest
 from compact import CompactConfig, CompactManager
 from compact.server.gateway.running import serving
 from compact.server.gateway.settings import GatewaySettings
-from support.gateway import CONFIG, HTTP, Client, manager
+from support.gateway import CONFIG, HTTP, Client, gateway_settings, manager
 from support.providers import CHAT, MESSAGES, RESPONSES, providing
 from support.wire_servers import Server, status
 from support.wire_servers import serving as scripted
@@ -29,7 +29,7 @@ def upstream() -> Iterator[Server]:
 
 @pytest.fixture
 def gateway(upstream: Server) -> Iterator[str]:
-    with serving(GatewaySettings(upstream=f"{upstream.url}/v1", port=0), manager()) as url:
+    with serving(gateway_settings(f"{upstream.url}/v1"), manager()) as url:
         yield url
 
 
@@ -71,7 +71,7 @@ def test_a_short_prompt_of_many_turns_is_compacted_where_the_window_is_small() -
     config = CompactConfig(**{**CONFIG, "max_context_tokens": 1_200})
     with (
         providing(window=1_200) as provider,
-        serving(GatewaySettings(upstream=provider.url, port=0), CompactManager(config)) as url,
+        serving(gateway_settings(provider.url), CompactManager(config)) as url,
     ):
         client = Client(url, CHAT)
         for n in range(11):
@@ -87,7 +87,7 @@ def test_a_short_prompt_of_many_turns_is_compacted_where_the_window_is_small() -
 def test_rolling_counts_turns_however_short_they_are() -> None:
     with (
         providing() as provider,
-        serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
+        serving(gateway_settings(provider.url), manager()) as url,
     ):
         client = Client(url, CHAT)
         for number in range(30):

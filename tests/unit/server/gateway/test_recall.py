@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from compact.server.gateway.running import serving
-from compact.server.gateway.settings import GatewaySettings
-from support.gateway import WINDOW, Client, manager
+from support.gateway import WINDOW, Client, gateway_settings, manager
 from support.providers import CHAT, MESSAGES, RESPONSES, Answer, Calls, Provider, providing
 
 every_api = pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
@@ -22,7 +21,7 @@ RECALL = "compact_recall"
 @contextmanager
 def recalling(reply: Answer) -> Iterator[tuple[str, Provider]]:
     with providing(reply, WINDOW) as provider:
-        settings = GatewaySettings(upstream=provider.url, port=0, recall_tool=True)
+        settings = gateway_settings(provider.url, recall_tool=True)
         with serving(settings, manager()) as url:
             yield url, provider
 

@@ -12,8 +12,7 @@ import pytest
 
 from compact import CompactConfig, CompactManager
 from compact.server.gateway.running import serving
-from compact.server.gateway.settings import GatewaySettings
-from support.gateway import CONFIG, HTTP, Client, manager
+from support.gateway import CONFIG, HTTP, Client, gateway_settings, manager
 from support.providers import CHAT, MESSAGES, RESPONSES, providing
 from support.wire_servers import Behavior, Handler, Server, as_event, begin_stream, status
 from support.wire_servers import serving as scripted
@@ -47,7 +46,7 @@ def events(*items: Any, packed: bool = False) -> Behavior:
 @contextmanager
 def refusing(*script: Behavior, recall_tool: bool = False) -> Iterator[tuple[str, Server]]:
     with scripted(*script) as upstream:
-        settings = GatewaySettings(upstream=upstream.url, port=0, recall_tool=recall_tool)
+        settings = gateway_settings(upstream.url, recall_tool=recall_tool)
         with serving(settings, manager()) as url:
             yield url, upstream
 
@@ -258,7 +257,7 @@ def test_a_window_that_is_assumed_is_reported() -> None:
         ({"models": {"acme-rocket-1": {"window": 9_000}}}, "acme-rocket-1", False),
     ):
         config = CompactManager(CompactConfig(**own, **more))
-        with providing() as provider, serving(GatewaySettings(upstream=provider.url, port=0), config) as url:
+        with providing() as provider, serving(gateway_settings(provider.url), config) as url:
             problem = talk(url, CHAT, 60).send(model=model).headers.get("x-compact-problem", "")
             assert ("'acme-rocket-1' is not known" in problem and "16,000" in problem) == is_assumed
 
@@ -271,7 +270,7 @@ def test_a_bad_model_is_not_called_a_bad_preset() -> None:
 
 def test_the_gateways_own_refusals_name_what_it_has() -> None:
     with scripted() as upstream:
-        settings = GatewaySettings(upstream=upstream.url, port=0, token="right")
+        settings = gateway_settings(upstream.url, token="right")
         with serving(settings, manager()) as url:
             foreign = HTTP.get(f"{url}/v1/models", headers={"origin": "https://elsewhere.example"})
             assert foreign.status_code == 403 and "--allow-origin" not in foreign.text

@@ -15,10 +15,10 @@ from compact import CompactConfig, CompactManager
 from compact.server.gateway.compacting import Compaction
 from compact.server.gateway.exchange import Exchange
 from compact.server.gateway.running import serving
-from compact.server.gateway.settings import GatewaySettings
 from compact.server.gateway.wire import CHAT as CHAT_API
 from compact.stores import open_store
 from compact.stores.sql import SqlStore
+from support.gateway import gateway_settings
 from support.providers import CHAT, providing
 
 WINDOW = 6_000
@@ -65,7 +65,7 @@ def test_a_request_that_fits_does_not_wait_for_a_summary() -> None:
     held = manager(slow)
     with (
         providing(window=WINDOW) as provider,
-        serving(GatewaySettings(upstream=provider.url, port=0, fitting_seconds=0), held) as url,
+        serving(gateway_settings(provider.url, fitting_seconds=0), held) as url,
     ):
         messages = talk(25)
         first = post(url, messages)
@@ -83,7 +83,7 @@ def test_one_that_does_not_fit_waits() -> None:
     slow = Slow()
     with (
         providing(window=WINDOW) as provider,
-        serving(GatewaySettings(upstream=provider.url, port=0, fitting_seconds=0), manager(slow)) as url,
+        serving(gateway_settings(provider.url, fitting_seconds=0), manager(slow)) as url,
     ):
         threading.Thread(target=lambda: slow.asked.wait(60) and slow.may.set(), daemon=True).start()
         assert post(url, talk(60)).headers["x-compact-compacted"] == "1"
@@ -102,7 +102,7 @@ def test_what_fits_is_sent_before_it_is_stored(tmp_path: Path) -> None:
     held = manager(store=Late(f"sqlite:///{tmp_path}/g.db"))
     with (
         providing(window=WINDOW) as provider,
-        serving(GatewaySettings(upstream=provider.url, port=0), held) as url,
+        serving(gateway_settings(provider.url), held) as url,
     ):
         answer = post(url, talk(12))
         assert answer.status_code == 200 and not may.is_set() and len(provider.prompts) == 1
@@ -117,7 +117,7 @@ def test_where_a_preset_keeps_too_much_another_one_compacts() -> None:
     messages = [{"role": "user", "content": "Here is the log. " + LONG * 75}, *talk(12)[1:]]
     with (
         providing(window=WINDOW) as provider,
-        serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
+        serving(gateway_settings(provider.url), manager()) as url,
     ):
         answers = [post(url, messages, **{"x-compact-preset": "window"}) for _ in range(2)]
         assert [one.headers["x-compact-problem"] for one in answers] == ["compacted with preset budget"] * 2
@@ -140,7 +140,7 @@ def test_after_another_preset_compacted_a_refusal_is_answered_by_that_one() -> N
     asked = {"x-compact-preset": "window"}
     with (
         providing(window=WINDOW) as provider,
-        serving(GatewaySettings(upstream=provider.url, port=0), manager()) as url,
+        serving(gateway_settings(provider.url), manager()) as url,
     ):
         messages = large_first_message(12)
         assert post(url, messages, **asked).headers["x-compact-problem"] == "compacted with preset budget"
