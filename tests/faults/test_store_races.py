@@ -47,7 +47,10 @@ def test_two_threads_of_one_manager_compact_once(store_url: str, tmp_path: Path)
     with open_store(store_url) as store:
         desk = Desk("chat", 2_000, SlowSummarizer(marks), store=store)
         out: list[list[Raw]] = []
-        threads = [threading.Thread(target=lambda: out.append(desk.preflight(OVER))) for _ in range(2)]
+        threads = [
+            threading.Thread(target=lambda: out.append(desk.prepare(OVER, wait=60).messages))
+            for _ in range(2)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -35,7 +35,7 @@ def compacts(url: str, marks: Path, ready: Callable[[], Any], answers: Any) -> N
     with open_store(url) as store:
         desk = Desk("chat", 2_000, SlowSummarizer(marks), store=store)
         ready()
-        answers.put(desk.preflight(OVER))
+        answers.put(desk.prepare(OVER, wait=60).messages)
 
 
 def in_process(url: str, marks: Path, barrier: Barrier, answers: Any) -> None:

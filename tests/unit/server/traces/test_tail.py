@@ -175,7 +175,7 @@ def test_since_takes_ages(age: str, seconds: int) -> None:
     from compact.server.traces.moments import micros
 
     moment = micros(since(age))
-    assert moment is not None and abs(time.time() - seconds - moment / SECOND) < 5
+    assert moment is not None and abs(time.time() - seconds - moment / SECOND) < 60
 
 
 def test_since_takes_times_and_nothing_else() -> None:
