@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +14,19 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 from compact.server.http.pages import BUILT
 from support.studio import RuleModel, new_session
 
 CHROMIUM = Path("/usr/bin/chromium")
-PATIENCE = 30_000
+# Nothing leaves the machine: no other host has an address.
+OPTIONS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+)
+PATIENCE = 60_000
 """Milliseconds, for a busy machine; normally nothing waits this long."""
 SUMMARY = (
     "## Goals\n- Move the booking service to Helsinki [m0]\n## Decisions\n- Dump and restore, because nobody "
@@ -99,9 +106,7 @@ def chromium() -> Iterator[Browser]:
     skip_without_browser()
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
-        )
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=OPTIONS)
         yield browser
         browser.close()
 
@@ -125,7 +130,7 @@ class Watched:
 def watched(
     browser: Browser, url: str, width: int = 1440, height: int = 900, **options: Any
 ) -> Iterator[Watched]:
-    """A page with its own context on this server; requests to other hosts are recorded and blocked."""
+    """A page with its own context on this server; requests to other hosts are recorded."""
     context = browser.new_context(
         base_url=url, viewport={"width": width, "height": height}, reduced_motion="reduce", **options
     )
@@ -136,14 +141,11 @@ def watched(
     context.add_init_script(_WATCH)
     own = urlsplit(url).netloc
 
-    def route(route: Any) -> None:
-        if urlsplit(route.request.url).netloc not in (own, ""):
-            found.foreign.append(route.request.url)
-            route.abort()
-        else:
-            route.continue_()
+    def note(request: Request) -> None:
+        if urlsplit(request.url).netloc not in (own, ""):
+            found.foreign.append(request.url)
 
-    context.route("**/*", route)
+    context.on("request", note)
     page.on("pageerror", lambda error: found.failures.append(str(error)))
     try:
         yield found
@@ -200,7 +202,7 @@ class Stage:
 
 
 def until(page: Page, holds: Callable[[], bool], what: str) -> None:
-    """Waits for what `expect` cannot see. Requests pass through this thread, so it must not block."""
+    """Waits for what `expect` cannot see. Held requests pass through this thread, so it must not block."""
     for _ in range(PATIENCE // 20):
         if holds():
             return
@@ -217,6 +219,23 @@ def send(page: Page, text: str) -> None:
     page.get_by_label("Message Compact").fill(text)
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
     page.get_by_label("Message Compact").press("Enter")
+
+
+def to_the_top(page: Page) -> None:
+    """Scrolls up as a hand does until the first message is there: a thread that loads stays at its end."""
+    first = page.get_by_role("article", name=re.compile(", m0$"))
+    up = """box => { box.dispatchEvent(new WheelEvent("wheel", {bubbles: true})); box.scrollTo(0, 0); }"""
+
+    def is_there() -> bool:
+        page.get_by_role("log").evaluate(up)
+        return first.count() == 1
+
+    until(page, is_there, "the first message")
+
+
+def drawn(page: Page) -> None:
+    """Waits for two frames: what the last event changed is on the screen."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def replied(page: Page, text: str) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from compact.archives.fs import FsArchive
 from compact.server.studio.turn import Turn
-from support.browser import Stage, Writer, replied, send, talk, until, watched, work
+from support.browser import Stage, Writer, replied, send, talk, to_the_top, until, watched, work
 from support.providers import providing
 from support.studio import RuleModel, config, studio
 
@@ -99,7 +99,7 @@ def test_cleared_outputs_are_shown_as_such_with_their_original(page: Page, stage
     panel = page.get_by_role("tabpanel")
     expect(panel).to_contain_text("Pruning")
     expect(panel).to_contain_text(re.compile(r"Pruned [\d,]+ tool outputs \([\d,]+ tokens\)"))
-    page.get_by_role("log").evaluate("element => element.scrollTo(0, 0)")
+    to_the_top(page)
     cleared = page.get_by_text("[Tool output cleared - see conversation summary]").first
     expect(cleared).to_be_visible()
     page.get_by_role("button", name="Show original").first.click()
@@ -208,6 +208,7 @@ def test_the_reply_after_a_compaction_is_in_view(page: Page, stage: Stage) -> No
     at_end = partial(page.get_by_role("log").evaluate, FROM_END)
     until(page, lambda: at_end() == 0, "the end")
     # An open card is several screens high; closing it moves the end by as much.
+    expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
     page.keyboard.press("Escape")
     page.keyboard.press("e")
     expect(page.get_by_role("button", name="Collapse summary")).to_be_in_viewport()
@@ -464,8 +465,6 @@ def test_start_new_session_is_offered_where_nothing_else_helps(page: Page, stage
     expect(page.get_by_role("tabpanel")).to_contain_text("Overflow")
     banner.get_by_role("button", name="Start New Session").click()
     page.wait_for_url(lambda url: session not in url)
-    expect(page.get_by_label("Message Compact")).to_be_visible()
-    stage.model.gate = threading.Event()
-    stage.model.gate.set()
+    expect(page.get_by_role("heading", name="New session").first).to_be_visible()
     send(page, "A fresh start.")
     expect(page.get_by_role("log")).to_contain_text("You said: A fresh start.")

@@ -40,6 +40,12 @@ def command(page: Page, words: str) -> None:
     page.keyboard.press("Enter")
 
 
+def enter(page: Page) -> None:
+    """Enter in the composer, once the page may send: a new page first asks whether a reply is running."""
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+    page.keyboard.press("Enter")
+
+
 def chord(page: Page, keys: str) -> None:
     """Two keys that belong together if little time lies between them, however slow this machine is."""
     page.clock.set_fixed_time(time.time())
@@ -69,17 +75,18 @@ def test_a_conversation_from_the_first_word_to_its_end(page: Page, stage: Stage)
     page.keyboard.type("The port is 8460.")
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("Keep it in mind.")
-    page.keyboard.press("Enter")
+    enter(page)
     expect(page.get_by_role("article", name="Assistant, m1")).to_contain_text("You said: The port is 8460.")
     expect(page.get_by_role("button", name="Send")).to_be_visible()
     # Stop with Escape, from the field.
     stage.model.half.clear()
     stage.model.gate = threading.Event()
     page.keyboard.type("Name every price of the winter season.")
-    page.keyboard.press("Enter")
+    enter(page)
     until_half(page, stage.model)
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    page.keyboard.press("Escape")
+    with page.expect_response("**/stop"):
+        page.keyboard.press("Escape")
     stage.model.gate.set()
     expect(page.get_by_role("button", name="Send")).to_be_visible()
     # Edit the last message with the arrow, and send it again.
@@ -101,6 +108,7 @@ def test_a_conversation_from_the_first_word_to_its_end(page: Page, stage: Stage)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Prices")
     command(page, "delete session")
+    expect(page.get_by_role("dialog")).to_be_visible()
     tab_to(page, "^Delete$")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: session not in url)
@@ -131,7 +139,8 @@ def test_a_compaction_its_card_its_source_and_its_undo(page: Page, stage: Stage)
     expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
     page.keyboard.press("e")
     card = page.get_by_role("region", name="Conversation Summarized")
-    expect(card.get_by_role("button", name="Collapse summary")).to_be_visible()
+    expect(card.get_by_role("button", name="Collapse summary")).to_be_focused()
+    expect(card.get_by_role("button", name=re.compile("go to message")).first).to_be_visible()
     tab_to(page, r"^m\d+, go to message$")
     cited = str(page.evaluate(FOCUSED)).split(",")[0]
     page.keyboard.press("Enter")
@@ -172,7 +181,8 @@ def test_a_threshold_the_comparison_and_the_figures(page: Page, stage: Stage) ->
     leave_field(page)
     chord(page, "gw")
     page.wait_for_url(re.compile("/what-if"))
-    expect(page.get_by_role("region", name="Comparison")).to_be_visible()
+    expect(page.get_by_role("button", name="Apply window")).to_be_visible()
+    expect(page.get_by_role("slider", name="Message")).to_be_visible()
     tab_to(page, "^Message$")
     page.keyboard.press("End")
     expect(page.get_by_role("slider", name="Message")).to_have_attribute("aria-valuenow", "41")
@@ -184,7 +194,7 @@ def test_a_threshold_the_comparison_and_the_figures(page: Page, stage: Stage) ->
     expect(page.get_by_text("Applied:")).to_be_visible()
     chord(page, "gf")
     page.wait_for_url(re.compile("/figures"))
-    expect(page.get_by_role("heading", name="Context size over turns")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^Undo ")).first).to_be_visible()
     tab_to(page, "^Undo ")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_be_visible()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import COUNT_READS, LEAPS, SCROLL, Stage, send, talk, watched, work
+from support.browser import COUNT_READS, LEAPS, SCROLL, Stage, send, talk, until, watched, work
 from support.studio import said
 from support.trace_service import span, trace_service
 
@@ -257,6 +257,8 @@ def test_the_watch_sees_what_a_policy_refuses_on_any_page(browser: Browser, stag
             "document.body.insertAdjacentHTML('beforeend', '<img src=https://evil.example/a.png>')"
         )
         expect(found.page.get_by_role("heading", name="Settings")).to_be_visible()
+        # It is reported a moment later, and not by a page that was left.
+        until(found.page, lambda: bool(found.refused), "the report")
         found.page.goto("/")
         expect(found.page.get_by_role("navigation", name="Session list")).to_be_visible()
     assert any("img-src https://evil.example" in one for one in found.refused)

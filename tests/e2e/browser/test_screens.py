@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from compact.server.studio.sample import sample_turns
-from support.browser import Stage, Writer, send, talk, watched, work
+from support.browser import Stage, Writer, drawn, replied, send, talk, until, watched, work
 from support.providers import providing
 from support.studio import RuleModel, config, said, studio
 from support.trace_service import trace_service
@@ -36,7 +36,6 @@ FITS = """() => {
   const all = document.documentElement;
   return innerWidth >= all.scrollWidth && innerHeight >= all.scrollHeight;
 }"""
-DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def look(page: Page, name: str, looks: tuple[tuple[int, int, Any], ...] = LOOKS) -> None:
@@ -44,9 +43,9 @@ def look(page: Page, name: str, looks: tuple[tuple[int, int, Any], ...] = LOOKS)
     for width, height, scheme in looks:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})
-        page.evaluate(DRAWN)
+        drawn(page)
         # Panes scroll, the page itself never does.
-        assert page.evaluate(FITS), f"{name} is larger than {width} x {height}"
+        until(page, lambda: bool(page.evaluate(FITS)), f"{name} in {width} x {height}")
         if os.environ.get("COMPACT_SCREENSHOTS"):
             page.screenshot(path=FOLDER / f"{name}-{width}-{scheme}.png")
     page.emulate_media(color_scheme="light")
@@ -90,6 +89,7 @@ def test_a_compaction_from_the_full_window_to_its_undo(
     stage.writer.gate.set()
     expect(page.get_by_role("main").get_by_text(re.compile(r"^\d+% reduced$"))).to_be_visible()
     look(page, "reduced", LOOKS[:3])
+    replied(page, "Open: the test booking and the feed address.")
     page.goto(f"/s/{session}")
     expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
     page.keyboard.press("e")

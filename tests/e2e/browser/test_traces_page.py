@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from compact import CompactConfig, CompactManager
-from support.browser import COUNT_READS, LEAPS, SCROLL, talk, until, watched
+from support.browser import COUNT_READS, LEAPS, SCROLL, drawn, talk, until, watched
 from support.trace_service import span, trace_service
 
 
@@ -41,13 +41,13 @@ def page(service: httpx2.Client, browser: Browser) -> Iterator[Page]:
         assert refused == [], "the page asked for something that this server does not have"
 
 
-def many(count: int) -> list[dict[str, Any]]:
+def many(count: int, trace: str) -> list[dict[str, Any]]:
     now = time.time()
-    spans: list[dict[str, Any]] = [{"type": "trace", "trace_id": "many", "name": "Many spans"}]
+    spans: list[dict[str, Any]] = [{"type": "trace", "trace_id": trace, "name": f"Many spans: {trace}"}]
     for number in range(count):
         spans.append(
             span(
-                "many",
+                trace,
                 f"n{number}",
                 parent_id=None if number == 0 else f"n{(number - 1) // 8}",
                 name=f"step {number}",
@@ -69,7 +69,7 @@ def ingest(service: httpx2.Client, events: list[dict[str, Any]]) -> None:
 @pytest.mark.spec("S4.13", part="page")
 def test_spans_bars_and_an_inspector_with_summary_decision_and_counts(page: Page) -> None:
     page.goto("/")
-    page.get_by_label("Trace list").get_by_role("link").first.click()
+    page.get_by_label("Trace list").get_by_role("link").filter(has_text="compact cottages").click()
     tree = page.get_by_role("treegrid", name="Spans")
     for name in ("compact.token_estimate", "compact.trigger_decision", "compact.summary_created"):
         expect(tree.get_by_role("row").filter(has_text=name).first).to_be_visible()
@@ -97,8 +97,8 @@ def test_spans_bars_and_an_inspector_with_summary_decision_and_counts(page: Page
 
 @pytest.mark.spec("S4.13", part="page")
 def test_keys_search_filters_and_the_live_tail(page: Page, service: httpx2.Client) -> None:
-    ingest(service, many(40))
-    page.goto("/traces/many")
+    ingest(service, many(40, "keys"))
+    page.goto("/traces/keys")
     tree = page.get_by_role("treegrid", name="Spans")
     expect(tree.get_by_role("row").first).to_be_visible()
     tree.focus()
@@ -162,7 +162,7 @@ def test_the_list_is_filtered_and_stays_so_beside_a_trace(page: Page, service: h
 def test_zoom_pan_brush_filters_search_and_a_link_that_reopens_it_all(
     page: Page, service: httpx2.Client
 ) -> None:
-    ingest(service, [{**one, "trace_id": "view"} for one in many(24)])
+    ingest(service, many(24, "view"))
     page.goto("/traces/view")
     tree = page.get_by_role("treegrid", name="Spans")
     rows = tree.get_by_role("row")
@@ -234,7 +234,7 @@ def test_an_answer_to_an_earlier_question_does_not_replace_a_later_one(
     expect(found).to_have_count(1)
     with page.expect_response("**/traces?limit=100"):
         held[0].continue_()
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    drawn(page)
     expect(found).to_have_count(1)
 
 
@@ -250,7 +250,7 @@ def test_what_arrives_before_the_tail_is_open_is_listed_too(page: Page, service:
 
 @pytest.mark.spec("S4.13", part="page")
 def test_scrolling_pauses_the_tail_and_resume_shows_what_waited(page: Page, service: httpx2.Client) -> None:
-    ingest(service, [{**one, "trace_id": "tail"} for one in many(200)])
+    ingest(service, many(200, "tail"))
     page.goto("/traces/tail")
     tree = page.get_by_role("treegrid", name="Spans")
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
@@ -269,8 +269,8 @@ def test_scrolling_pauses_the_tail_and_resume_shows_what_waited(page: Page, serv
 def test_five_thousand_spans_stay_fluid(page: Page, service: httpx2.Client) -> None:
     """A frame has as much to read, build and draw as with 300 spans: only the rows on the screen count."""
     page.add_init_script(COUNT_READS)
-    ingest(service, [{**one, "trace_id": "few"} for one in many(300)])
-    ingest(service, many(5_000))
+    ingest(service, many(300, "few"))
+    ingest(service, many(5_000, "many"))
     frames, leaps, zooms = {}, {}, {}
     for name in ("few", "many"):
         start = time.monotonic()
@@ -287,6 +287,7 @@ def test_five_thousand_spans_stay_fluid(page: Page, service: httpx2.Client) -> N
         for key in "wdsawdsa":
             page.keyboard.press(key)
         page.wait_for_url(lambda url: "t1=" not in url)
+        drawn(page)
         zooms[name] = page.evaluate("window.reads") - before
         print(
             f"\n{name} spans: first rows after {painted:.2f} s, {frames[name]}, {leaps[name]}, {zooms[name]}"
