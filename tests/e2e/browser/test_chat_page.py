@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from support.browser import Stage, replied, send, talk, to_the_top, until, until_half, watched, work
+from support.browser import Stage, drawn, replied, send, talk, to_the_top, until, until_half, watched, work
 from support.studio import said
 
 
@@ -106,6 +107,53 @@ def test_what_comes_before_the_page_can_follow_is_shown_too(page: Page, stage: S
     said(stage.client, session, "The ferry leaves at seven.")
     held[0].continue_()
     expect(page.get_by_role("article", name="Assistant, m1")).to_contain_text("The ferry leaves at seven.")
+
+
+def answered_late(page: Page, pattern: str, held: list[Callable[[], None]]) -> None:
+    """The next such request is answered by the server at once, and by what is put into `held` on the page."""
+
+    def hold(route: Route) -> None:
+        answer = route.fetch()
+        held.append(lambda: route.fulfill(response=answer))
+
+    page.route(pattern, hold, times=1)
+
+
+def test_an_old_answer_does_not_replace_a_newer_history(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    late: list[Callable[[], None]] = []
+    answered_late(page, f"**/api/sessions/{session}/messages**", late)
+    page.goto(f"/s/{session}")
+    until(page, lambda: bool(late), "the messages to be asked for")
+    said(stage.client, session, "The ferry leaves at seven.")
+    expect(page.get_by_role("article")).to_have_count(2)
+    # The page asks for records once it has taken in what it read when it was opened.
+    with page.expect_response(lambda one: "/records" in one.url):
+        late.pop()()
+    drawn(page)
+    expect(page.get_by_role("article", name="Assistant, m1")).to_contain_text("The ferry leaves at seven.")
+
+
+def test_a_late_answer_to_stop_leaves_the_next_reply_alone(page: Page, stage: Stage) -> None:
+    session = stage.session()
+    stage.model.gate = threading.Event()
+    page.goto(f"/s/{session}")
+    send(page, "Name the harbor.")
+    until_half(page, stage.model)
+    late: list[Callable[[], None]] = []
+    answered_late(page, "**/stop", late)
+    page.get_by_role("button", name="Stop").click()
+    until(page, lambda: bool(late), "the stop")
+    expect(page.get_by_role("article", name="Assistant, m1")).to_contain_text("Stopped")
+    stage.model.half.clear()
+    send(page, "Name the ferry.")
+    until_half(page, stage.model)
+    with page.expect_response("**/stop"):
+        late.pop()()
+    drawn(page)
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    stage.model.gate.set()
+    replied(page, "You said: Name the ferry.")
 
 
 def test_sessions_are_found_renamed_and_deleted_by_keyboard(page: Page, stage: Stage) -> None:

@@ -15,6 +15,8 @@ interface OpenSession {
   loaded: boolean;
   problem: string;
   history: History;
+  /** When the newest page of the history on the screen was asked for: an answer to an earlier question is older. */
+  readAt: number;
   records: CompactionRecord[];
   recordsLoaded: boolean;
   events: CompactionEvent[];
@@ -28,6 +30,7 @@ const blank: Omit<OpenSession, "id"> = {
   loaded: false,
   problem: "",
   history: emptyHistory,
+  readAt: 0,
   records: [],
   recordsLoaded: false,
   events: [],
@@ -68,7 +71,7 @@ export async function openSession(id: string) {
     setState((state) => ({
       loaded: true,
       problem: "",
-      history: withPage(emptyHistory, page, null),
+      ...(askedAt < state.readAt ? {} : { history: withPage(emptyHistory, page, null), readAt: askedAt }),
       events: merged(events, state.events),
       compaction: state.compaction === idle ? replay(events, session.compacting) : state.compaction,
     }));
@@ -118,23 +121,31 @@ export async function loadRange(from: number, to: number) {
   const start = firstUnknown(history, from, to);
   if (start === null || fetching.has(start)) return;
   fetching.add(start);
+  const askedAt = performance.now();
   try {
     const where = start > history.first ? `after=${start - 1}` : `before=${start + PAGE}`;
     const page = await api.get<MessagePage>(sessionPath(id, `/messages?${where}&limit=${PAGE}`));
-    if (isOpen(id)) setState((state) => ({ history: withPage(state.history, page, start) }));
+    if (isOpen(id) && askedAt >= getState().readAt) setState((state) => ({ history: withPage(state.history, page, start) }));
   } catch (error) {
     if (isOpen(id)) showToast("warning", "Messages not loaded", errorText(error));
+    return;
   } finally {
     fetching.delete(start);
   }
+  // The history grew or was cut meanwhile: the range is asked for again.
+  if (isOpen(id) && askedAt < getState().readAt) await loadRange(from, to);
 }
 
 /** Reads the newest page again; `all`: a compaction changed the state of older ones too, read when they are looked at. */
 export async function refreshHistory(all = false) {
   const { id } = getState();
+  const askedAt = performance.now();
   const page = await api.get<MessagePage>(sessionPath(id, `/messages?limit=${PAGE}`));
   if (!isOpen(id)) return;
-  setState((state) => ({ history: withPage(all ? asStale(state.history) : state.history, page, null) }));
+  setState((state) => {
+    const history = all ? asStale(state.history) : state.history;
+    return askedAt < state.readAt ? { history } : { history: withPage(history, page, null), readAt: askedAt };
+  });
 }
 
 export function replaceMessage(message: Message) {

@@ -175,8 +175,10 @@ export function useChatSession(id: string, onUnsent: (text: string) => void, onA
   );
 
   const stopReply = useCallback(async () => {
+    const stopped = exchange.current;
     await api.post(sessionPath(id, "/stop")).catch(() => undefined);
-    void stop();
+    // What was begun meanwhile goes on.
+    if (stopped === exchange.current) void stop();
   }, [id, stop]);
 
   /** Only where the server says that a reply runs: asked in vain, the answer would end what was sent meanwhile. */
