@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from compact.console.terminal import UNSAFE, Screen
-from compact.errors import FormatError
+from compact.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
     from compact.config import CompactConfig
@@ -38,6 +38,16 @@ class Context:
 
     def print_json(self, value: Any) -> None:
         self.out.write(to_json(value, indent=2) + "\n")
+
+    def token(self) -> str | None:
+        """The token of a server, out of the variable that `--token-env` names."""
+        name = self.args.token_env
+        if name is None:
+            return None
+        value = self.environ.get(name, "").strip()
+        if not value:
+            raise ConfigError(f"The variable {name} is not set or empty. Nothing was started.", "token-env")
+        return value
 
     def transcript(self) -> Transcript:
         """The conversations in the named file or on standard input."""

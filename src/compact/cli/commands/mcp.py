@@ -9,7 +9,6 @@ from typing import Any
 from compact.console.context import Context
 from compact.console.exits import ExitCode
 from compact.console.stored import add_store, created
-from compact.errors import ConfigError
 from compact.server.http.settings import TENANT, GuardSettings
 
 
@@ -35,7 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> ExitCode:
     # Checked before anything is created.
-    guard = GuardSettings(host=context.args.host, tokens=_tokens(context), can_allow_origins=False)
+    token = context.token()
+    tokens = {token: TENANT} if token is not None else {}
+    guard = GuardSettings(host=context.args.host, tokens=tokens, can_allow_origins=False)
     from compact.integrations.mcp import server_for
     from compact.manager import CompactManager
 
@@ -56,13 +57,3 @@ def _serve(context: Context, server: Any, settings: GuardSettings) -> None:
     greet = lambda url: context.note(f"MCP server at {url}/mcp; Ctrl-C ends it.")  # noqa: E731
     with bound(settings.host, context.args.port) as listening, suppress(KeyboardInterrupt):
         Service(app, settings.host, ready=greet).run(sockets=[listening])
-
-
-def _tokens(context: Context) -> dict[str, str]:
-    name = context.args.token_env
-    if name is None:
-        return {}
-    value = context.environ.get(name, "").strip()
-    if not value:
-        raise ConfigError(f"The variable {name} is not set or empty. Nothing was started.", "token-env")
-    return {value: TENANT}

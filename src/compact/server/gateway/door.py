@@ -76,7 +76,7 @@ def enter(context: Context) -> ExitCode:
         upstream=args.upstream,
         host=args.host,
         port=args.port,
-        token=_token(context),
+        token=context.token(),
         allowed_hosts=args.allow_host,
         recall_tool=args.recall_tool,
         requests_per_second=args.requests_per_second,
@@ -139,16 +139,6 @@ def _store_url(context: Context, config: CompactConfig) -> str:
     if context.args.store is not None or config.storage.url:
         return store_url(context, config)
     return f"sqlite:///{made_data_folder(context.environ) / 'gateway.db'}"
-
-
-def _token(context: Context) -> str | None:
-    name = context.args.token_env
-    if name is None:
-        return None
-    value = context.environ.get(name, "").strip()
-    if not value:
-        raise ConfigError(f"The variable {name} is not set or empty. Nothing was started.", "token-env")
-    return value
 
 
 def _greet(context: Context, settings: GatewaySettings, url: str, store: str, summarizers: list[str]) -> None:

@@ -125,18 +125,9 @@ def _store(context: Context) -> str:
 
 
 def _tokens(context: Context) -> dict[str, str]:
-    args = context.args
-    found: dict[str, str] = {}
-    if args.token_env is not None:
-        value = context.environ.get(args.token_env, "").strip()
-        if not value:
-            raise ConfigError(
-                f"The variable {args.token_env} is not set or empty. Nothing was started.", "token-env"
-            )
-        found[value] = TENANT
-    if args.tokens is not None:
-        found |= _token_file(args.tokens)
-    return found
+    token, path = context.token(), context.args.tokens
+    found = {token: TENANT} if token is not None else {}
+    return found | _token_file(path) if path is not None else found
 
 
 def _token_file(path: Path) -> dict[str, str]:

@@ -71,21 +71,11 @@ def enter(context: Context) -> ExitCode:
     if context.args.tail:
         from compact.server.traces.tail.showing import tail
 
-        return tail(context, token(context))
+        return tail(context, context.token())
     for option in ("url", "trace", "kinds", "since"):
         if getattr(context.args, option) is not None:
             raise ConfigError(f"--{option} is for --tail, which is not given. Nothing was started.", option)
     return _serve(context)
-
-
-def token(context: Context) -> str | None:
-    name = context.args.token_env
-    if name is None:
-        return None
-    value = context.environ.get(name, "").strip()
-    if not value:
-        raise ConfigError(f"The variable {name} is not set or empty. Nothing was started.", "token-env")
-    return value
 
 
 def _serve(context: Context) -> ExitCode:
@@ -102,7 +92,7 @@ def _serve(context: Context) -> ExitCode:
         database=args.db,
         host=args.host,
         port=args.port,
-        token=token(context),
+        token=context.token(),
         allowed_hosts=args.allow_host,
         allowed_origins=args.allow_origin,
         redact=redaction.enabled and not args.no_redaction,
