@@ -133,7 +133,7 @@ def test_a_key_that_stands_twice_is_not_guessed() -> None:
 
 
 def test_where_nothing_can_be_piped_in_no_error_says_so() -> None:
-    with pytest.raises(FormatError, match=r"name a file that holds a conversation\.$"):
+    with pytest.raises(FormatError, match=r"Name a file that holds a conversation\.$"):
         read("missing.json")
     with pytest.raises(FormatError, match=r"^- could not be read"):
         read("-")
