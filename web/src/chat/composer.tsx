@@ -3,7 +3,7 @@ import { useEffect, useRef, type KeyboardEvent } from "react";
 import { BUSY_TEXT } from "../lib/api";
 import { count, plural } from "../lib/format";
 import type { ModelChoice, Preset, Session, Usage } from "../lib/types";
-import { patchSession } from "../sessions/store";
+import { isJustCreated, patchSession } from "../sessions/store";
 import { Button } from "../ui/button";
 import { Select } from "../ui/select";
 import { draftText, isLongPaste, type Draft } from "./drafts";
@@ -41,6 +41,11 @@ export function Composer(props: Props) {
   const { session, presets, models, draft, onDraft, compacting, streaming, problem, onSend, onStop } = props;
   const field = useRef<HTMLTextAreaElement>(null);
   const ready = draftText(draft) !== "" && !compacting && !streaming;
+
+  // Not where a keyboard would cover half of the screen.
+  useEffect(() => {
+    if (isJustCreated(session.id) && window.matchMedia("(pointer: fine)").matches) field.current?.focus();
+  }, [session.id]);
 
   useEffect(() => {
     const element = field.current;

@@ -93,7 +93,7 @@ function merged(known: CompactionEvent[], added: CompactionEvent[]): CompactionE
   return [...byKey.values()].sort((a, b) => a.at - b.at);
 }
 
-/** Without the summaries' texts, which are most of it: a card reads its own when it is opened. */
+/** Of the summaries only the one in force comes with its text: any other card reads its own when it is opened. */
 export async function loadRecords(id: string) {
   const { records } = await api.get<{ records: CompactionRecord[] }>(sessionPath(id, "/records?texts=false"));
   if (!isOpen(id)) return;

@@ -3532,7 +3532,7 @@ export interface operations {
     records_api_sessions__session_id__records_get: {
         parameters: {
             query?: {
-                /** @description False leaves out the summaries' texts. */
+                /** @description False: only the summary in force has its texts. */
                 texts?: boolean;
             };
             header?: never;

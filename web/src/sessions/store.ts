@@ -138,9 +138,17 @@ function forget(id: string) {
   setState((state) => ({ sessions: state.sessions.filter((session) => session.id !== id) }));
 }
 
+let newest = "";
+
+/** Whoever creates a session means to write in it. */
+export function isJustCreated(id: string): boolean {
+  return id === newest;
+}
+
 export async function createSession(body: Record<string, unknown> = {}): Promise<Session | null> {
   try {
     const session = await api.post<Session>("/api/sessions", body);
+    newest = session.id;
     rememberSession(session);
     return session;
   } catch (error) {

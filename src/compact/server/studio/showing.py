@@ -97,7 +97,7 @@ def shown_session(
 
 
 def shown_records(conversation: Conversation, texts: bool = True) -> list[schemas.Record]:
-    """`texts`: with their summaries, which are most of it."""
+    """`texts`: with all summaries, which are most of it; otherwise only with the one in force."""
     found = list(conversation.manager.records(conversation.id))
     standing = {record.id for record in records.standing(found)}
     here = conversation.log.standing_records()
@@ -113,7 +113,7 @@ def shown_records(conversation: Conversation, texts: bool = True) -> list[schema
             undoable=record.id in undoable,
             folded_into=children.get(record.id),
             detail=details.get(record.step),
-            texts=texts or record.kind is not RecordKind.COMPACTION,
+            texts=texts or record.id == newest or record.kind is not RecordKind.COMPACTION,
         )
         for record in found
     ]

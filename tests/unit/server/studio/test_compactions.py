@@ -216,9 +216,12 @@ def test_a_list_of_records_without_their_texts_and_one_with_them(client: httpx2.
     session = talked(client)
     path = f"/api/sessions/{session}"
     made = client.post(f"{path}/compact", json={}).json()["record"]
-    (whole,) = client.get(f"{path}/records").json()["records"]
-    (brief,) = client.get(f"{path}/records?texts=false").json()["records"]
-    assert whole["summary"] and whole["sections"]
+    for number in range(8):
+        said(client, session, f"message {number} after that. {FILLER}")
+    assert client.post(f"{path}/compact", json={}).json()["outcome"] == "compacted"
+    whole, in_force = client.get(f"{path}/records").json()["records"]
+    brief, shown = client.get(f"{path}/records?texts=false").json()["records"]
+    assert whole["summary"] and whole["sections"] and shown == in_force
     assert (brief["summary"], brief["sections"]) == ("", [])
     assert {**brief, "summary": whole["summary"], "sections": whole["sections"]} == whole
     assert client.get(f"{path}/records/{made['step']}").json() == whole

@@ -96,7 +96,7 @@ async def apply(
 async def records(
     here: Here,
     session_id: SessionId,
-    texts: Annotated[bool, Query(description="False leaves out the summaries' texts.")] = True,
+    texts: Annotated[bool, Query(description="False: only the summary in force has its texts.")] = True,
 ) -> schemas.RecordList:
     """All compactions, oldest first, undone ones too."""
     return schemas.RecordList(records=await here.look(session_id, lambda found: _compactions(found, texts)))
