@@ -134,6 +134,20 @@ def test_an_old_answer_does_not_replace_a_newer_history(page: Page, stage: Stage
     expect(page.get_by_role("article", name="Assistant, m1")).to_contain_text("The ferry leaves at seven.")
 
 
+def test_an_old_answer_does_not_replace_newer_records(page: Page, stage: Stage) -> None:
+    session = stage.session(talk(20))
+    late: list[Callable[[], None]] = []
+    answered_late(page, f"**/api/sessions/{session}/records**", late)
+    page.goto(f"/s/{session}")
+    until(page, lambda: bool(late), "the records to be asked for")
+    stage.post(session, "/compact", {})
+    expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
+    with page.expect_response(f"**/api/sessions/{session}/records**"):
+        late.pop()()
+    drawn(page)
+    expect(page.get_by_role("tabpanel")).to_contain_text("Summary v1")
+
+
 def test_a_late_answer_to_stop_leaves_the_next_reply_alone(page: Page, stage: Stage) -> None:
     session = stage.session()
     stage.model.gate = threading.Event()

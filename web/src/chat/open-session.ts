@@ -19,6 +19,8 @@ interface OpenSession {
   readAt: number;
   records: CompactionRecord[];
   recordsLoaded: boolean;
+  /** When those records were asked for. */
+  recordsAt: number;
   events: CompactionEvent[];
   compaction: CompactionState;
   bannerClosed: boolean;
@@ -33,6 +35,7 @@ const blank: Omit<OpenSession, "id"> = {
   readAt: 0,
   records: [],
   recordsLoaded: false,
+  recordsAt: 0,
   events: [],
   compaction: idle,
   bannerClosed: false,
@@ -95,14 +98,15 @@ function merged(known: CompactionEvent[], added: CompactionEvent[]): CompactionE
 
 /** Of the summaries only the one in force comes with its text: any other card reads its own when it is opened. */
 export async function loadRecords(id: string) {
+  const recordsAt = performance.now();
   const { records } = await api.get<{ records: CompactionRecord[] }>(sessionPath(id, "/records?texts=false"));
-  if (!isOpen(id)) return;
+  if (!isOpen(id) || recordsAt < getState().recordsAt) return;
   const known = new Map(getState().records.map((record) => [record.step, record]));
   const withText = (record: CompactionRecord) => {
     const before = known.get(record.step);
     return before?.created_at === record.created_at ? { ...record, summary: before.summary, sections: before.sections } : record;
   };
-  setState({ records: records.map((record) => (record.summary ? record : withText(record))), recordsLoaded: true });
+  setState({ records: records.map((record) => (record.summary ? record : withText(record))), recordsLoaded: true, recordsAt });
 }
 
 export async function loadRecord(step: number) {
