@@ -199,8 +199,8 @@ class History:
         taken = iter(keys)
         for message, ours in self._with_ours(fresh) if notes.by_digest else ((one, None) for one in fresh):
             if ours is not None:
-                if ours is not NOTED and (not view.items or view.items[-1].message.digest != ours.digest):
-                    self._push_note(ours)
+                if ours is not NOTED:
+                    self._take_note(ours)
                 view.encoded = None  # It is in the caller's list now.
                 continue
             key = next(taken)
@@ -213,9 +213,15 @@ class History:
             if notes.by_key:
                 self._note_at(key)
 
+    def _take_note(self, note: Message) -> None:
+        """A note in the caller's list; if another was entered at this place since, that one counts."""
+        newest = self._notes.by_key.get(self.originals.end, note)
+        if not self.view.items or self.view.items[-1].message.digest != newest.digest:
+            self._push_note(newest)
+
     def _note_at(self, key: bytes) -> None:
         note = self._notes.by_key.get(key)
-        if note is not None and note.digest != self.view.note:
+        if note is not None:
             self._push_note(note)
 
     def _push_note(self, note: Message) -> None:

@@ -69,3 +69,27 @@ def test_another_process_knows_it_in_what_a_compaction_returned() -> None:
     for given in (list(out.messages), held):
         later = Desk("chat", 2_000, store=store).prepare(given, context="port 8080")
         assert later.messages == out.messages
+
+
+@pytest.mark.parametrize("adopt", [False, True], ids=["full history", "adopted result"])
+def test_of_two_in_one_place_the_newest_counts(adopt: bool) -> None:
+    store, history = MemoryStore(), [user("hello")]
+    desk = Desk(store=store)
+    held = list(desk.prepare(history, context="It is 12:03.").messages)
+    for _ in range(2):
+        given = held if adopt else history
+        out = desk.prepare(given, context="It is 12:04.").messages
+        assert notes(out) == [0] and "12:04" in out[0]["content"]
+        assert Desk(store=store).prepare(given).messages == out
+    assert len(store.memory("s").notes) == 2
+
+
+def test_another_process_sees_one_that_repeats_what_a_summary_replaced() -> None:
+    store, history = MemoryStore(), [user("hello"), *pairs(16)[1:]]
+    desk = Desk("chat", 2_000, store=store)
+    desk.prepare(history[:1], context="port 8080")
+    assert desk.prepare(history, context="port 9090").was_compacted
+    history.append(user("the newest"))
+    out = desk.prepare(history, context="port 8080").messages
+    assert "8080" in out[notes(out)[-1]]["content"]
+    assert Desk("chat", 2_000, store=store).prepare(history).messages == out
