@@ -32,7 +32,7 @@ from compact.core.lint import lint_messages
 from compact.core.plan import plan_without_summary
 from compact.core.recording import dropped_turns, handle_for, make_record, next_version, transcript
 from compact.core.summarizing import summarize
-from compact.core.summary_checks.untrusted import split_summary
+from compact.core.summary_checks.untrusted import mark_doubtful, split_summary
 from compact.core.view import Item, apply_entries, own_key
 from compact.errors import CompactError
 from compact.model.event import EventName, Fallback, Reason
@@ -75,7 +75,7 @@ def _run(job: Job, plan: Plan) -> Flow:
                 return Unchanged(plan.reason)
             warnings = (*plan.warnings, without_summary(job, plan, answer))
         else:
-            summary = answer
+            summary = mark_doubtful(answer, job.items)
             warnings = (*plan.warnings, *steps_down)
     elif plan.mode is Mode.DISCARD and job.policy.rest is Rest.SUMMARIZE:
         yield Emit(EventName.ERROR, error_data(_NO_ROOM.reason, _NO_ROOM.message, Fallback.PRUNING_ONLY))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from compact.core.boundaries import GroupKind
-from compact.core.render import TOOLS_HEADING, UNTRUSTED_HEADING, disarm
+from compact.core.render import DOUBTFUL_HEADING, TOOLS_HEADING, UNTRUSTED_HEADING, disarm
 from compact.core.select import Layout
 from compact.core.view import Item, clear_outputs, recall_hint
 from compact.model.message import Message, MessageKind, Role, make
@@ -35,10 +35,12 @@ _INSTRUCTING = (Role.SYSTEM, Role.DEVELOPER)
 
 @dataclass(frozen=True, slots=True)
 class SummaryText:
-    """A summary's two halves: what may carry authority, and what rests only on tool output."""
+    """A summary by authority: what may carry it, what rests only on tool output, and what is in the user's
+    messages but may be quoted there."""
 
     text: str
     untrusted: str = ""
+    doubtful: str = ""
 
 
 def tagged(text: str, version: int, handle: str = "") -> str:
@@ -62,11 +64,14 @@ def summary_messages(summary: SummaryText, version: int, policy: Policy, handle:
             made = []
             if summary.text:
                 made.append(make(MessageKind.SUMMARY, Role.SYSTEM, tagged(summary.text, version, handle)))
+            # Text that came from tools, or may have, must not gain a system message's authority.
+            rest = [f"{DOUBTFUL_HEADING}\n{summary.doubtful}"] if summary.doubtful else []
             if summary.untrusted:
-                # Text that came from tools must not gain a system message's authority.
                 heading = "" if summary.untrusted.startswith(UNTRUSTED_HEADING) else f"{TOOLS_HEADING}\n"
-                rest = tagged(heading + summary.untrusted, version, "" if made else handle)
-                made.append(make(MessageKind.SUMMARY, Role.ASSISTANT, rest))
+                rest.append(heading + summary.untrusted)
+            if rest:
+                text = tagged("\n".join(rest), version, "" if made else handle)
+                made.append(make(MessageKind.SUMMARY, Role.ASSISTANT, text))
             return made
 
 

@@ -31,6 +31,7 @@ TITLES: Mapping[str, SectionKind] = MappingProxyType(
         "preferences": SectionKind.WORDS,
         "user's words": SectionKind.WORDS,
         "user's answers": SectionKind.WORDS,
+        "from the user's messages (own words or quoted text)": SectionKind.WORDS,
         "standing rules": SectionKind.WORDS,
         "rules": SectionKind.WORDS,
         "decisions": SectionKind.CONCLUSIONS,
@@ -110,6 +111,11 @@ _HEADING = re.compile(r"#{1,4} (.+?)\s*$")
 _CITATION = re.compile(r"\s?\[m\d[^\]\n]{0,200}\]")
 _POSITION = re.compile(r"m(\d+)")
 _LABEL = re.compile(r"([^:“\"`]{2,40}): (?=\S)")
+
+
+def is_our_heading(line: str) -> bool:
+    heading = _HEADING.match(line)
+    return heading is not None and heading[1].casefold() in TITLES
 
 
 def sections_of(text: str) -> tuple[Section, ...]:

@@ -6,12 +6,16 @@ names a host or gives a command that neither a person nor the model brought up, 
 words nobody spoke, says something about the user that is not in the user's words, or cites messages that say
 nothing of the kind: a model that was taken in may put an order into its own words, even as a plain statement.
 It always loses it if it drops one of the user's negations.
+
+Lines that consist of the user's words as the ledger has them are not checked (`sayings`): the ledger knows
+whether they are the user's own, or may be a text that the user shows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 
 from compact.core.layers import TAG, SummaryText
@@ -21,10 +25,12 @@ from compact.core.summary_checks.citations import cited_positions, cited_span
 from compact.core.summary_checks.listed_languages import is_listed
 from compact.core.summary_checks.negation import drops_negation, read_claims
 from compact.core.summary_checks.quotes import APPROVES, NAMES_USER
+from compact.core.summary_checks.sayings import NO_SAYINGS, Sayings
 from compact.core.summary_checks.scripts import HAN, KANA, SOUTHEAST_ASIAN
 from compact.core.summary_checks.support import CITED, share_spoken, vocabulary
 from compact.core.summary_checks.voices import voices_in
 from compact.core.view import Item
+from compact.evidence.ledger import WORDS
 from compact.evidence.words import is_about
 from compact.model.message import (
     Message,
@@ -36,7 +42,8 @@ from compact.model.message import (
     ToolResult,
     arguments_text,
 )
-from compact.model.summary import Summary
+from compact.model.sections import is_our_heading
+from compact.model.summary import Evidence, Summary
 
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
 _RUN = 4
@@ -49,6 +56,7 @@ _DISTINCT = re.compile(r"(?=.{6})(?=.*[\d/_\\@:#=.-]).*[^\W_]|/\w.*")
 """A path, id, address or value: one is enough. A path from the root may be of any length."""
 _SUPPORT = 0.6
 """Share of an order's words that must have been spoken."""
+_HEADING = re.compile(r"(#{1,6}) ")
 _OWN_WORDS = 0.3
 """Share of the words of a line about the user that must be a person's (for an approval, or the model's). For
 any line, this share must have been spoken."""
@@ -70,37 +78,123 @@ _DOUBTED = frozenset({Voice.UNSURE, Voice.DATA})
 
 
 def split_summary(summary: Summary, items: Sequence[Item]) -> SummaryText:
-    """The summary's two halves: by what its author says, and by what came from tools in its source view."""
+    """The summary by authority: by what its author says, what its ledger knows, what its source view shows.
+
+    The ledger's doubts are marked, see `mark_doubtful`.
+    """
     text = summary.text
     if summary.untrusted:
         text = text.replace(summary.untrusted, "").strip()
-    # Data of spans that were folded before is no longer in the messages; the ledger has it.
-    folded = "\n".join(unit.value for unit in summary.evidence if unit.untrusted)
+    # Data of spans that were folded before is no longer in the messages; the ledger has it. A user's message
+    # that is still here shows better than a doubtful unit which words are the user's own.
+    here = {item.position for item in items}
+    folded = "\n".join(
+        unit.value
+        for unit in summary.evidence
+        if unit.untrusted and not (unit.kind in WORDS and unit.message in here)
+    )
     spoken_at = _spoken_at(items) if cited_positions(text) else {}
-    text, found = split_lines(text, [*_voices(items), (Voice.DATA, folded)], spoken_at)
+    parts = split_lines(text, [*_voices(items), (Voice.DATA, folded)], spoken_at, Sayings(summary.evidence))
     # These lines are still part of the story, so they come before the heading that begins tool data.
-    return SummaryText(text, "\n".join(filter(None, (found, summary.untrusted.strip()))))
+    return replace(parts, untrusted="\n".join(filter(None, (parts.untrusted, summary.untrusted.strip()))))
 
 
 def split_lines(
-    text: str, said: Sequence[tuple[Voice, str]], at: Mapping[int, str] | None = None
-) -> tuple[str, str]:
-    """The text as (what people and the model said, what came from tools), line by line.
+    text: str,
+    said: Sequence[tuple[Voice, str]],
+    at: Mapping[int, str] | None = None,
+    sayings: Sayings = NO_SAYINGS,
+) -> SummaryText:
+    """The text by authority, line by line.
 
     `said` is the conversation in its order; `at` has what people and the model said, by the positions that
     citations name. What a person said is theirs, whoever else says it. Between a tool and the model, whoever
     said it first counts: a model that repeats a tool makes nothing truer.
     """
     lines = text.splitlines()
-    people = [text for voice, text in said if voice is Voice.PERSON]
-    claims = read_claims(people)
-    doubted = {number for number, line in enumerate(lines) if line and drops_negation(line, claims)}
-    if any(_WORD.search(text) for voice, text in said if voice in _DOUBTED):
-        doubted |= _quoting(lines, said) | _unvouched(lines, said) | _unsupported(lines, said, at or {})
-    kept: tuple[list[str], list[str]] = ([], [])
+    known = {number: found for number, line in enumerate(lines) if (found := sayings.read(line))}
+    checked = [
+        known[number].question if number in known else "" if is_our_heading(line) else line
+        for number, line in enumerate(lines)
+    ]
+    claims = read_claims(text for voice, text in said if voice is Voice.PERSON)
+    doubted = {
+        number
+        for number, line in enumerate(checked)
+        if line and number not in known and drops_negation(line, claims)
+    }
+    doubted |= _resting_on_data(checked, said, at or {})
+    kept, doubtful, untrusted = list[str](), list[str](), list[str]()
     for number, line in enumerate(lines):
-        kept[number in doubted].append(line)
-    return ("\n".join(kept[0]).strip(), "\n".join(kept[1]).strip()) if doubted else (text, "")
+        if number not in known:
+            (untrusted if number in doubted else kept).append(line)
+            continue
+        own, other = known[number].split() if number not in doubted else ([], [line])
+        kept += own
+        doubtful += other
+    if not (doubtful or untrusted):
+        return SummaryText(text)
+    return SummaryText(*("\n".join(part).strip() for part in (_filled(kept), untrusted, doubtful)))
+
+
+def mark_doubtful(summary: Summary, items: Sequence[Item]) -> Summary:
+    """The summary, with those of the user's words in its ledger marked that may be a text the user shows.
+
+    Only now can their messages be read; once they are folded, the ledger has to know.
+    """
+    texts = {
+        item.position: item.message.text
+        for item in items
+        if item.position is not None and item.message.role is Role.USER
+    }
+    said: dict[int, set[str]] = {}
+    for unit in (*summary.evidence, *summary.added):
+        if unit.kind in WORDS and not unit.untrusted and unit.message in texts:
+            said.setdefault(unit.message, set()).add(unit.value)
+    doubtful = {(at, value) for at in said for value in _maybe_shown(sorted(said[at]), texts[at])}
+
+    def marked(units: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+        if not any((unit.message, unit.value) in doubtful for unit in units if unit.kind in WORDS):
+            return units
+        return tuple(
+            replace(unit, untrusted=True)
+            if unit.kind in WORDS and (unit.message, unit.value) in doubtful
+            else unit
+            for unit in units
+        )
+
+    return replace(summary, evidence=marked(summary.evidence), added=marked(summary.added))
+
+
+def _maybe_shown(values: Sequence[str], text: str) -> Iterator[str]:
+    """Those of the values that the user's message has, or may have, only in text that it shows."""
+    by = voices_in(text)
+    said = ((Voice.PERSON, by.own), (Voice.UNSURE, by.unsure), (Voice.DATA, by.shown))
+    return (values[number] for number in _resting_on_data(values, said, {}))
+
+
+def _filled(lines: Sequence[str]) -> list[str]:
+    """Without the headings under which nothing is left."""
+    kept: list[str] = []
+    below = 0
+    """The level of the heading that follows; 0 at the end, 7 if a line of text does."""
+    for line in reversed(lines):
+        heading = _HEADING.match(line)
+        level = len(heading[1]) if heading else 7
+        if heading and level >= below:
+            continue
+        if line.strip():
+            below = level
+        kept.append(line)
+    return kept[::-1]
+
+
+def _resting_on_data(
+    lines: Sequence[str], said: Sequence[tuple[Voice, str]], at: Mapping[int, str]
+) -> set[int]:
+    if not any(_WORD.search(text) for voice, text in said if voice in _DOUBTED):
+        return set()
+    return _quoting(lines, said) | _unvouched(lines, said) | _unsupported(lines, said, at)
 
 
 def _quoting(lines: Sequence[str], said: Sequence[tuple[Voice, str]]) -> set[int]:
