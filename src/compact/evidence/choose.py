@@ -17,7 +17,7 @@ from math import fsum, sqrt
 from compact.evidence.features import NOTHING, Features, features_of, weights_of, worth_of_names
 from compact.evidence.holder import Holder
 from compact.evidence.ledger import VALUES, WORDS
-from compact.evidence.said import SHOWN
+from compact.evidence.said import SHOWN, STATED
 from compact.evidence.words import content_words, is_about
 from compact.model.summary import Evidence, EvidenceKind
 
@@ -109,7 +109,7 @@ class Choice:
         self._groups = [_group_of(unit) for unit in units]
         # A unit that is a single value covers itself.
         self._features = [
-            NOTHING if unit.kind in _SINGLE_VALUES else features_of(unit.value) for unit in units
+            NOTHING if unit.kind in _SINGLE_VALUES else features_of(_words_of(unit)) for unit in units
         ]
         self._costs = list(map(_cost, units))
         self._ranks = {unit.value: unit.rank for unit in ledger if unit.kind in VALUES}
@@ -151,7 +151,8 @@ class Choice:
         own = self._of[Group.OWN]
         if sum(self._costs[number] for number in own) > room:
             for number in own:
-                unit, words = self._units[number], self._features[number].single
+                unit = self._units[number]
+                words = content_words(unit.value) if unit.context else ()
                 if len(set(words).intersection(content_words(unit.context))) > 1:
                     self._units[number] = replace(unit, context="")
                     self._rates[number] *= (size := self._costs[number]) + _FRAGMENT
@@ -321,7 +322,8 @@ class Choice:
 
     def _links(self) -> dict[int, int]:
         """For each saying, what was said later on the same matter."""
-        said = self._of[Group.OWN]
+        # A question or thanks neither changes nor is changed.
+        said = [number for number in self._of[Group.OWN] if self._units[number].rank >= STATED]
         features, weights = self._features, self._weights
         found: dict[int, int] = {}
         holding: dict[str, list[int]] = {}
@@ -355,6 +357,12 @@ class Choice:
 def _is_bare(unit: Evidence) -> bool:
     """A number that says nothing without its sentence: 155, 7:30 or 15th, not 12.50 or $12."""
     return unit.kind is EvidenceKind.NUMBER and not unit.value.strip("0123456789,:stndrh")
+
+
+def _words_of(unit: Evidence) -> str:
+    """What it says; an answer alone may say nothing ("the second one"), so with what was asked."""
+    asked = unit.kind in WORDS and unit.context != SHOWN and unit.context.partition(": ")[2]
+    return f"{asked} {unit.value}" if asked else unit.value
 
 
 def _cost(unit: Evidence) -> int:

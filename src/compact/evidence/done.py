@@ -22,9 +22,8 @@ def done_in(steps: Sequence[Step]) -> Iterator[Evidence]:
     yield from _files(steps)
     for step in steps:
         if step.pending:
-            what = (
-                f"`{clip(step.command, _LONGEST_COMMAND)}`" if step.command else f"{step.tool}({step.given})"
-            )
+            command = f"`{clip(step.command, _LONGEST_COMMAND)}`"
+            what = command if step.command else f"{step.tool}({step.given})"
             yield Evidence(EvidenceKind.DONE, what, step.position, PENDING, 1.5)
         elif step.acts and not step.changes and not step.command:
             ending = f" → {step.status}" if step.failed else ""

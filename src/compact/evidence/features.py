@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, pairwise
 from math import log
 
@@ -29,8 +29,6 @@ class Features:
     alone: int = 0  # how many of them are words
     names: tuple[str, ...] = ()
     capitals: tuple[str, ...] = ()
-    numbered: tuple[tuple[str, str], ...] = ()
-    """Numbers with the word before them."""
 
     @property
     def single(self) -> tuple[str, ...]:
@@ -46,15 +44,11 @@ def _read_features(text: str, _: bool) -> Features:
     pairs = map(" ".join, pairwise(words))
     single = len(set(words))
     capitals = [known.capitals[run] for run in runs if run in known.capitals]
-    numbers = (
-        [] if known.numbers.isdisjoint(runs) else [two for two in pairwise(words) if two[1][0].isdigit()]
-    )
     return Features(
         (*words, *pairs) if single == len(words) else (*dict.fromkeys(words), *dict.fromkeys(pairs)),
         single,
         tuple(values_in(text)) if may_name(runs) else (),
         tuple(chain.from_iterable(capitals)) if capitals else (),
-        tuple(numbers),
     )
 
 
@@ -72,31 +66,25 @@ def weights_of(features: Sequence[Features], messages: Sequence[int]) -> dict[st
     weights = dict.fromkeys(counts, _PAIR)
     weights.update(dict.fromkeys([pair for pair, count in counts.items() if count > 1], _REPEATED_PAIR))
     capitals = Counter(chain.from_iterable([one.capitals for one in features]))
-    numbered = _numbered(features, messages)
     total = len(features) + 1
     # A word said once may be a slip; said twice it counts fully.
     worth = [log(1 + total / max(2, count)) for count in range(len(within) + 1)]
+    in_place = _numbered(counts)
     for word in [feature for feature in counts if " " not in feature]:
         count = counts[word]
-        place = numbered.get(word, count) if word[0].isdigit() else count
         named = word[0].isdigit() or capitals[word] >= count
+        place = min(in_place.get(word, count), len(within))
         weights[word] = worth[place] * _NAME if named else worth[place]
     return weights
 
 
-def _numbered(features: Sequence[Features], messages: Sequence[int]) -> Mapping[str, int]:
-    """For each number, how many messages have one in its place: "step 12" says little after "step 11"."""
-    within: dict[tuple[str, str], set[int]] = {}
-    for one, at in zip(features, messages, strict=True):
-        for pair in one.numbered:
-            within.setdefault(pair, set()).add(at)
-    places: dict[str, set[int]] = {}
-    stands: dict[str, str] = {}
-    for (before, number), there in within.items():
-        places.setdefault(before, set()).update(there)
-        if len(places[before]) >= len(places.get(stands.get(number, ""), ())):
-            stands[number] = before
-    return {number: len(places[before]) for number, before in stands.items()}
+def _numbered(counts: Counter[str]) -> dict[str, int]:
+    """For each number, how often one has its place: "step 12" says little after "step 11"."""
+    pairs = [feature.split() for feature in counts if feature[-1].isdigit() and " " in feature]
+    places: Counter[str] = Counter()
+    for before, number in pairs:
+        places[before] += counts[f"{before} {number}"]
+    return {number: places[before] for before, number in sorted(pairs, key=lambda pair: places[pair[0]])}
 
 
 def worth_of_names(said: Sequence[Sequence[str]]) -> dict[str, float]:

@@ -46,19 +46,23 @@ _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_T
 def extract(
     messages: Sequence[Message],
     positions: Sequence[int] = (),
+    earlier: Sequence[Evidence] = (),
     *,
     is_secret: Callable[[str], bool] | None = None,
     room: int | None = None,
 ) -> tuple[Evidence, ...]:
     """All units of `messages`, in order, then their values, best first. Skips what `is_secret` matches.
 
-    `room`: tokens of the summary they are for; it limits what only tools named.
+    `earlier`: the ledger so far, which may have the question that the first message answers. `room`: tokens
+    of the summary they are for; it limits what only tools named.
     """
     where = tuple(positions) or tuple(range(len(messages)))
     hiding = Hiding(is_secret)
     units: list[Evidence] = []
     mentions = Mentions()
-    asked, asked_at, opens = "", 0, min(where, default=0) <= 1
+    asked_at, opens = min(where, default=0) - 1, min(where, default=0) <= 1
+    before = [unit for unit in earlier if unit.message == asked_at]
+    asked = " ".join(unit.value for unit in before if unit.kind is EvidenceKind.CONCLUDED)
     unread = _unread(messages)
     for number, (at, message) in enumerate(zip(where, messages, strict=True)):
         if message.kind in _OURS:
@@ -169,6 +173,9 @@ def _bounded(units: list[Evidence], summary: str) -> tuple[Evidence, ...]:
     sizes = accumulate(len(units[place].value) for place in said)
     room = _TIMES_A_SUMMARY * len(summary) + _FEWEST_CHARS if summary else inf
     kept.update(place for place, size in zip(said, sizes, strict=True) if size <= room)
-    others = [place for place in best if units[place].kind not in WORDS]
+    # Ranks of conclusions and of values do not compare, and a listing has hundreds of values.
+    stated = [place for place in best if units[place].kind is EvidenceKind.CONCLUDED]
+    kept.update(stated[: most // 2])
+    others = [place for place in best if units[place].kind not in WORDS and place not in kept]
     kept.update(others[: max(most // 2, most - len(kept))])
     return tuple([unit for place, unit in enumerate(units) if place in kept])

@@ -9,8 +9,7 @@ from compact.evidence.holder import holder
 from compact.evidence.ledger import WORDS
 from compact.model.summary import Evidence, EvidenceKind
 
-_OTHERS_SHARE = 0.5
-_AROUND = 8  # characters of bullet, quotes and citation around a unit
+_OTHERS_SHARE, _AROUND = 0.5, 8  # of the room; characters of bullet, quotes and citation around a unit
 
 
 def pool(

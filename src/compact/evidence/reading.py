@@ -35,7 +35,7 @@ _HEADER = re.compile(r"[ \t]*\*{0,2}[^\W\d_][\w -]{1,14}\*{0,2}: ?\S[^\n]*$")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|<[^<>\s]+@")
 _DIFF = re.compile(r"(?:diff --git |index [0-9a-f]{6,}|--- \S|\+\+\+ \S|@@ )")
 _DIFF_BODY = re.compile(r"[-+ @\\]|diff --git |index |$")
-_NUMBERED = re.compile(r"[ \t]*\d{1,6}(?:[ \t]*[:|│\t]|[ \t]{2,})[ \t]*\S")
+_NUMBERED = re.compile(r"[ \t]*\d{1,6}(?!:\d\d\b)(?:[ \t]*[:|│\t]|[ \t]{2,})[ \t]*\S")  # not a time
 _LOGGED = re.compile(
     r"[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]|\[?\d{1,2}:\d\d:\d\d\b|\[?(?:DEBUG|INFO|WARN|ERROR|FATAL|TRACE)\b|"
     r"Traceback \(most recent|File \"|at (?:async )?\S+(?:\(| \([^()\n]+:\d+:\d+\))|[$➜❯] \S|"
@@ -57,6 +57,8 @@ LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
 _QUOTED_WORDS = 5
 """A quotation of at least this many words is somebody's sentence."""
 _LONG_PASTE = 160
+_MANY_LINES, _WORDY_LINES = 8, 3
+"""A dump has more lines than that, and never so many lines of words in a row."""
 
 
 class Whose(IntEnum):
@@ -182,7 +184,7 @@ class _Paste:
         self._last_closing = {
             name: number for number, line in enumerate(lines) for name in _CLOSING.findall(line)
         }
-        self._no_talk_before = 0
+        self._no_talk_before = self._no_dump_before = 0
 
     def until(self, at: int) -> int:
         """The end of quoted text that begins at this line; the line itself if none does."""
@@ -202,7 +204,7 @@ class _Paste:
             return _run(lines, at, _DIFF_BODY)
         if line.lstrip()[:1] in (">", "｜", "┃", "│") and line.strip() != ">":
             return at + 1
-        return self._talk_until(at) or _lines_until(lines, at)
+        return self._talk_until(at) or max(_lines_until(lines, at), self._dump_until(at))
 
     def _holding(self, mark: str, at: int) -> int:
         """The number after that of the next line with the mark; 0 if there is none."""
@@ -223,6 +225,24 @@ class _Paste:
             return end
         self._no_talk_before = end  # One name alone, or none twice: no part of these lines qualifies.
         return 0
+
+    def _dump_until(self, at: int) -> int:
+        """The end of many lines of which hardly any is made of words, whatever program wrote them."""
+        if at < self._no_dump_before or not _is_dump(self._lines[at]):
+            return 0
+        last = end = at
+        while end < len(self._lines) and end - last < _WORDY_LINES:
+            last = end if _is_dump(self._lines[end]) else last
+            end += 1
+        self._no_dump_before = last + 1
+        return last + 1 if last - at >= _MANY_LINES else 0
+
+
+def _is_dump(line: str) -> bool:
+    """Indented, or with a mark or a digit for every four letters; not a point of a list."""
+    bare = "".join(line.split())
+    dense = 5 * sum(map(str.isalpha, bare)) < 4 * len(bare)
+    return bool(bare) and (dense or line[:2].isspace()) and not LIST_LINE.match(line)
 
 
 def _lines_until(lines: list[str], at: int) -> int:

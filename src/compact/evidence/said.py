@@ -19,8 +19,7 @@ WHOLE = 100
 """A message of at most this many characters stays one unit, so that an answer is not split."""
 _ANSWER = 160
 """An answer longer than this is split, unless it begins with yes or no and still fits."""
-_BEGINS = 25
-_JOINED = 60
+_BEGINS, _JOINED = 25, 60
 _SHOWN_CHARS = 240
 _OPENING_CHARS = 1_200
 _QUESTION_CHARS = 160
@@ -29,7 +28,7 @@ _DATA = 100
 """No word is longer: more characters without a blank are an address, an encoded file or a dump."""
 _MOST_PIECES = 60
 """Units of one user message; a longer message keeps its head, its tail and the orders in between."""
-_FEW_WORDS = 4
+_FEW_WORDS, _TELLING = 4, 3
 _BOLD = re.compile(r"(?<![\w/])\*\*(\S|\S.*?\S)\*\*(?![\w/])")
 _QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
 _ASKS = re.compile("[?？؟]")
@@ -108,8 +107,16 @@ def _standing(text: str, runs: Sequence[str]) -> float:
 
 
 def question_in(text: str) -> str:
-    """The last question in an assistant's message, to list next to a short answer."""
-    return _statements(text, True)[1] if _ASKS.search(text) else ""
+    """The last question in an assistant's message, to list next to a short answer.
+
+    "Which do you prefer?" says too little: then with its paragraph, which says what there is to choose from.
+    """
+    asked = _statements(text, True)[1] if _ASKS.search(text) else ""
+    if asked and len(content_words(asked)) < _TELLING:
+        last = next(part for part in reversed(text.split("\n\n")) if _ASKS.search(part))
+        flat = " ".join(last.split())
+        return flat if len(flat) <= _QUESTION_CHARS else asked
+    return asked
 
 
 def option_of(answer: str, text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compact.evidence.secrets import Hiding
-from compact.evidence.values import classify
+from compact.evidence.values import CODE, classify
 from compact.evidence.words import clip
 from compact.model.message import Message, ToolCall, ToolResult
 from compact.model.summary import EvidenceKind
@@ -17,12 +17,7 @@ from compact.model.summary import EvidenceKind
 _PATH_KEYS = ("path", "file_path", "filepath", "file", "filename", "target_file", "notebook_path")
 _COMMAND_KEYS = ("command", "cmd", "script", "shell_command", "bash", "code")
 _TEXT_KEYS = ("new_string", "new_str", "content", "contents", "file_text", "new_text", "text", "insert_text")
-_READS = frozenset(
-    "read view open cat get fetch list ls find grep search glob look show check lookup query think calculate "
-    "status history details info describe".split()
-)
-_WRITES = frozenset("write edit create patch replace insert apply append save str update put".split())
-_REMOVES, _MOVES = frozenset({"delete", "remove", "rm"}), frozenset({"move", "rename", "mv"})
+_READS, _WRITES, _REMOVES, _MOVES = (CODE[verbs] for verbs in ("reads", "writes", "removes", "moves"))
 _TOOL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;|\n)\s*)+")
 _WRITES_TEXT = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?([^\n]*)\n")
@@ -31,13 +26,8 @@ _QUOTED = re.compile(r"'[^'\n]*'|\"(?:\\.|[^\"\\\n])*\"")
 _INTO = re.compile(r"(?<![<>0-9&=-])(?:>{1,2}|\btee(?:\s+-a)?)\s*(?!/dev/|&)([\w./~-]+\.\w+)")
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+-\w*i\S*\s[^;&|\n]*?([\w./~-]+\.\w+)\s*(?:$|[;&|\n])")
 _TAKING = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?(rm|mv|cp|checkout|restore)\s([^;&|\n]+)")
-_PATCHED = re.compile(
-    r"^[ \t]*\*\*\* (Update|Add|Delete) File: ([^\n]+)$|^\+\+\+ (?:b/)?([^\s]+)", re.MULTILINE
-)
-_LOOKS = re.compile(
-    r"(?:grep|egrep|rg|sed|awk|cat|ls|find|head|tail|wc|pwd|tree|which|nl|sort|uniq|cut|echo|cd|"
-    r"git (?:log|status|diff|show|blame))(?!\S)"
-)
+_PATCHED = re.compile(r"^[ \t]*\*\*\* (Update|Add|Delete) File: ([^\n]+)$|^\+\+\+ (?:b/)?([^\s]+)", re.M)
+_LOOKS = re.compile(rf"(?:{'|'.join(CODE['looks'])}|git (?:log|status|diff|show|blame))(?!\S)")
 _SIMPLE = re.compile(r"(?:[^;&|\n]|(?<=>)&)+")
 _ELSEWHERE = re.compile(r"[;&|\n]\s*cd\s")
 _PASSING = re.compile(r"\$|^/tmp/|^/dev/|\*|\.(?:log|out|err|tmp)$")

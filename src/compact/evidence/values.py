@@ -5,36 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import filterfalse
+from pathlib import Path
 
-from compact.evidence.words import EASTERN
+from compact.evidence.words import EASTERN, listed
 from compact.model.summary import EvidenceKind as Kind
 
 _BREAKS = "\"'(){}[];<>|=`*\\“”‘’«»「」，。、；：（）！？"
 _MARKS = ".,:;!?…/+-@#~$€£&^"
-_EXTENSIONS = frozenset(
-    "py pyi pyx ipynb js jsx ts tsx mjs cjs vue svelte java kt kts scala go rs rb php pl pm lua c h cc cpp "
-    "hpp cs fs swift sh bash zsh fish ps1 bat sql html htm css scss sass less xml svg json jsonl json5 "
-    "yaml yml toml ini cfg conf env lock md mdx rst txt log csv tsv parquet pdf doc docx xls xlsx ppt pptx "
-    "png jpg jpeg gif webp ico mp3 mp4 wav zip gz tgz tar bz2 xz whl jar so dll exe sqlite proto tf "
-    "gradle cmake mk dockerfile patch diff tex bib dcm backup bak orig old tmp example template".split()
-)
-_NOISE = frozenset(
-    "/dev/null /usr/bin/env /bin/bash __name__ __main__ __init__ __future__ __file__ /tmp /usr/bin stdin N/A "
-    "--help --version utf-8 UTF-8 python3".split()
-)
-_EVERYBODYS = frozenset(
-    "os sys re io json math time datetime logging subprocess shutil pathlib random copy typing functools "
-    "itertools collections unittest argparse warnings np numpy pd pandas plt str dict list console Math "
-    "Object Array JSON Promise process document window fmt strings strconv bytes errors context log sync "
-    "System Arrays Objects std util torch ast csv tempfile".split()
-)
-"""Roots of names that every model knows: `os.path.join` need not be kept."""
-_METHODS = frozenset(
-    "items keys values lower upper strip split join append extend add get pop sort read write close execute "
-    "fetchall fetchone commit format replace startswith endswith encode decode exists mkdir open copy update "
-    "insert count parent stem stdout stderr match search findall group length push map filter then catch log "
-    "trim slice forEach toString read_text write_text loads dumps load dump index remove clear text".split()
-)
+CODE = listed(Path(__file__).with_name("code.txt"))
+_EXTENSIONS, _NOISE = CODE["extensions"], CODE["noise"]
+_EVERYBODYS, _METHODS = CODE["roots"], CODE["methods"]
+"""Names that every model knows: `os.path.join` need not be kept."""
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _DATE = re.compile(
     r"\d{4}-\d\d?-\d\d?(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?|\d\d?[/.]\d\d?[/.](?:\d{4}|\d\d)|"

@@ -47,15 +47,23 @@ class Tongues:
     """Names of the cues that a word belongs to, alone or in a phrase."""
 
 
+def listed(path: Path) -> dict[str, set[str]]:
+    """The word lists of a file, by their names."""
+    found: dict[str, set[str]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        name, separator, words = line.partition(": ")
+        if separator and not line.startswith("#"):
+            found.setdefault(name, set()).update(words.split())
+    return found
+
+
 @cache
 def tongues() -> Tongues:
     """All languages that have a file, read once."""
     found: dict[str, set[str]] = {}
     for path in sorted(Path(__file__).with_name("tongues").glob("*.txt")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            name, separator, words = line.partition(": ")
-            if separator and not line.startswith("#"):
-                found.setdefault(name, set()).update(word.replace("_", " ") for word in words.split())
+        for name, words in listed(path).items():
+            found.setdefault(name, set()).update(word.replace("_", " ") for word in words)
     stop = frozenset(found.pop("stop", ()))
     cues = {name: _cue(words, stop) for name, words in found.items()}
     cues_of: dict[str, tuple[str, ...]] = {}
@@ -88,8 +96,6 @@ class Lexicon:
         """Content words in lowercase."""
         self.capitals: dict[str, tuple[str, ...]] = {}
         """Those written with a capital, if any."""
-        self.numbers: set[str] = set()
-        """Runs with a word that is a number."""
         self.cued: dict[str, set[str]] = {name: set() for name in self._tongues.cues}
         """For each cue, the runs that may belong to it."""
 
@@ -106,8 +112,6 @@ class Lexicon:
             written = [bare] if len(bare) > 1 else []
         else:
             written = _WORD.findall(run)
-            if [word for word in written if word[0].isdigit()]:
-                self.numbers.add(run)
             if not run.isascii() and EASTERN.search(run):
                 for runs in self.cued.values():
                     runs.add(run)

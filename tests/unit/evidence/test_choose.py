@@ -153,3 +153,17 @@ def test_a_question_stays_with_an_answer_that_means_nothing_without_it() -> None
         assert all(
             one.unit.context for one in Choice([answer, other]).take(room, Shares()) if one.unit.message == 4
         )
+
+
+def test_an_answer_is_worth_what_it_answers() -> None:
+    """By its own words "the second one" says less than any other line, and would be the first to go."""
+    asked = "asked in [m3]: Spot instances or the reserved pool for the nightly batch?"
+    answer = Evidence(EvidenceKind.SAID, "The second one.", 4, asked, 1.2)
+    talk = [said(f"The second shelf of rack {at} is one of the old ones.", 10 + at) for at in range(30)]
+    assert answer.value in texts(Choice([said("Plan the batch.", 0), answer, *talk]), 900)
+
+
+def test_no_question_is_a_later_word_on_a_matter() -> None:
+    older = said("Draft the paragraph on the Larsen crate and the Odense warehouse.", 2)
+    asks = said("Does the Larsen crate still stand in the Odense warehouse?", 9, rank=0.6)
+    assert [one.later for one in Choice([older, asks]).take(2_000, Shares())] == [None, None]

@@ -13,4 +13,4 @@ def test_long_runs_are_forgotten_like_others(monkeypatch: pytest.MonkeyPatch) ->
     for number in range(200):
         words.content_words(f"see https://example.org/{'path/' * 30}Item-{number}")
     known = words.lexicon(())
-    assert len(known.numbers) <= 50 and len(known.capitals) <= 50
+    assert len(known.words) <= 50 and len(known.capitals) <= 50

@@ -98,7 +98,18 @@ def test_a_lead_in_is_worth_less_than_what_it_leads_in() -> None:
 
 def test_the_option_that_an_answer_takes() -> None:
     assert option_of("b, please", "a) paint it\nb) leave it bare") == "b: leave it bare"
-    assert question_in("I can paint it. Which color do you want?") == "Which color do you want?"
+    assert question_in("I can paint it now. Shall I take the gray of the northern wall?") == (
+        "Shall I take the gray of the northern wall?"
+    )
+
+
+def test_a_question_that_says_little_stands_with_its_paragraph_unless_that_is_long() -> None:
+    asked = "I can use spot instances or the reserved pool. Which do you prefer?"
+    assert question_in(f"The job needs eight cores.\n\n{asked}") == asked
+    assert question_in("Which paint for the stairwell? A: matte, B: satin") == (
+        "Which paint for the stairwell? A: matte, B: satin"
+    )
+    assert question_in(f"{'The walls are dry by now. ' * 9}Which color?") == "Which color?"
 
 
 def test_an_answer_in_json_is_read_by_its_sentences() -> None:
@@ -173,3 +184,27 @@ def test_places_and_times_with_a_note_are_said_not_frames_of_a_stack() -> None:
     units = said_in("\n".join(["We meet:", *lines]), 0, "")
     assert not any(unit.context == SHOWN for unit in units)
     assert [line for line in lines if not any(line in unit.value for unit in units)] == []
+
+
+DUMPS = {
+    "listing": "\n".join(f"api-{row:05x}   {row % 2}/1   Running   {row}   3d" for row in range(12)),
+    "compiler": "\n".join(f"src/tree.c:{row}:7: warning: unused variable 'depth_{row}'" for row in range(12)),
+    "table": "\n".join(f"2031-02-{row},{row * 7},{row}.50,EUR" for row in range(10, 22)),
+    "code": "def walk(tree):\n" + "\n".join(f"    seen.append(tree[{row}])" for row in range(12)),
+}
+
+
+@pytest.mark.parametrize("kind", DUMPS)
+def test_many_lines_of_a_program_are_shown_not_said(kind: str) -> None:
+    units = said_in(f"Why does this happen?\n\n{DUMPS[kind]}\n\nAlways answer in metric units.", 4, "")
+    own = [unit.value for unit in units if unit.context != SHOWN]
+    assert {"Why does this happen?", "Always answer in metric units."} <= {*own, *" ".join(own).split("  ")}
+    assert sum(map(len, own)) < 90
+
+
+def test_a_list_with_times_and_sums_is_said() -> None:
+    plan = [f"{9 + hour}:30 call number {hour}, about {hour * 25} EUR" for hour in range(6)]
+    rent = [f"- rent of house {number}: {number * 900} EUR" for number in range(12)]
+    for lines in (plan, rent):
+        units = said_in("\n".join(["Please keep this in mind:", *lines]), 4, "")
+        assert not any(unit.context == SHOWN for unit in units)

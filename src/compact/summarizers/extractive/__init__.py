@@ -29,9 +29,7 @@ _TRIES, _WELL_FILLED = 3, 0.97
 """Costs are estimates: if less than this share of the room is used, more is chosen; if it is too much, the
 last choices go first."""
 _SHORT_LIST = 400  # characters of tools' values that any summary may have, however little else it says
-_SLIVER = 12
-_ENDING = ".… "
-_LONG_LINE = 420
+_SLIVER, _LONG_LINE, _ENDING = 12, 420, ".… "
 
 
 class Material:
@@ -44,14 +42,15 @@ class Material:
         has_content = [not is_empty_failure(message) for message in request.messages]
         messages = list(compress(request.messages, has_content))
         positions = list(compress(request_positions(request), has_content))
-        self.own = extract(messages, positions, is_secret=is_secret, room=request.max_tokens)
+        earlier = request.previous_evidence
+        self.own = extract(messages, positions, earlier, is_secret=is_secret, room=request.max_tokens)
         inside = [message.text for message in messages if message.kind is MessageKind.SUMMARY]
         self.summary = "\n".join(filter(None, (request.previous_summary, *inside)))
         if retell:
-            self.own = (*_repeated(self.summary, request.previous_evidence), *self.own)
+            self.own = (*_repeated(self.summary, earlier), *self.own)
         self.since = min(positions, default=0)
         """The first message of this span; ledger units before it are from earlier spans."""
-        self.ledger = fold(request.previous_evidence, self.own)
+        self.ledger = fold(earlier, self.own)
 
 
 def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
@@ -60,21 +59,24 @@ def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
         return
     # Most lines are unchanged conclusions; only for the others is the whole ledger searched.
     concluded = {unit.value.rstrip(_ENDING) for unit in ledger if unit.kind is EvidenceKind.CONCLUDED}
+    longest_first = sorted(concluded, key=len, reverse=True)
     all_held = ""
     for section in sections_of(neutralize(summary.partition(UNTRUSTED_HEADING)[0])):
         if ledger and section.kind not in (SectionKind.OTHER, SectionKind.CONCLUSIONS):
             continue
         for item in section.items:
             at = min(item.positions, default=0)
-            for said in sentences(" ".join(item.text.split())):
-                bare = said.rstrip(_ENDING)
-                if len(said) <= _SLIVER or bare in concluded:
-                    continue
-                all_held = all_held or "\n".join(unit.value for unit in ledger)
-                if bare not in all_held:
-                    yield Evidence(
-                        EvidenceKind.CONCLUDED, clip(said, _LONG_LINE), at, "", 1.0, untrusted=True
-                    )
+            line = " ".join(item.text.split())
+            if all(said.rstrip(_ENDING) in concluded for said in sentences(line)):
+                continue
+            # A line holds several; where one ends without a mark, they would read as one new sentence.
+            for known in longest_first:
+                line = line.replace(known, "\n")
+            all_held = all_held or "\n".join(unit.value for unit in ledger)
+            for said in sentences(line):
+                if len(said) > _SLIVER and said.rstrip(_ENDING) not in all_held:
+                    line = clip(said, _LONG_LINE)
+                    yield Evidence(EvidenceKind.CONCLUDED, line, at, "", 1.0, untrusted=True)
 
 
 class ExtractiveSummarizer:

@@ -62,9 +62,8 @@ def draft(picked: Sequence[Candidate], strategy: Strategy) -> Draft:
     written: list[str] = []
     under_headings = {part for _, parts_under in strategy.headings for part in parts_under}
     if strategy.sentences:
-        written.append(
-            _prose(parts, [part for part in _PROSE_LABELS if part not in under_headings], strategy.sentences)
-        )
+        elsewhere = [part for part in _PROSE_LABELS if part not in under_headings]
+        written.append(_prose(parts, elsewhere, strategy.sentences))
     for title, wanted in strategy.headings:
         if strategy.ledger and Part.CONCLUDED in wanted:
             lines = _ledger_lines([one for part in wanted for one in parts[part]])

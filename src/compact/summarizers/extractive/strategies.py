@@ -79,11 +79,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
             Shares(words=0.35, all_words=0.50, done=0.25),
             changes=True,
         ),
-        "brief": Strategy(
-            ((USERS_WORDS, (Part.TASK, Part.WORDS)),),
-            Shares(rest_chars=1_000),
-            sentences=5,
-        ),
+        "brief": Strategy(((USERS_WORDS, (Part.TASK, Part.WORDS)),), Shares(rest_chars=1_000), sentences=5),
         "rolling": Strategy(
             (
                 ("Goals and preferences", (Part.TASK, Part.WORDS)),
