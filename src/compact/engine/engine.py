@@ -86,7 +86,7 @@ class Engine:
         self.store = store
         self.events = events
         self.enabled = enabled
-        self.planner = Planner(policy, window, sizes.for_plans())
+        self.planner = Planner(policy, window, sizes.for_plans(policy.placement))
         self.reader = Reader(store, sizes, self.planner, format, provider, starts_over)
         self.ledgers = Ledgers(store)
         self.reporter = Reporter(events, model, self.planner)

@@ -240,7 +240,7 @@ class _Paste:
 
 def _is_dump(line: str) -> bool:
     """Indented, or with a mark or a digit for every four letters; not a point of a list."""
-    bare = "".join(line.split())
+    bare = "".join(line[:_LONG_PASTE].split())
     dense = 5 * sum(map(str.isalpha, bare)) < 4 * len(bare)
     return bool(bare) and (dense or line[:2].isspace()) and not LIST_LINE.match(line)
 

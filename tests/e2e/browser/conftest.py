@@ -27,7 +27,7 @@ def _server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
             "name": "openai",
             "model": "gpt-4o-mini",
             "base_url": f"{provider.url}/v1",
-            "timeout": 20,
+            "timeout": 90,  # held back by a test, not by a slow machine
         }
         model = RuleModel()
         with studio(tmp_path_factory.mktemp("studio"), model, config=config(summarizer=summarizer)) as client:

@@ -129,6 +129,7 @@ def test_a_message_whose_compaction_is_canceled_goes_back_to_the_composer(page: 
     debug(page, session)
     with watched(page.context.browser, stage.url) as other:  # type: ignore[arg-type]
         other.page.goto(f"/s/{session}")
+        expect(other.page.get_by_role("article", name="Assistant, m45")).to_be_visible()
         send(page, "What is still open?")
         expect(other.page.get_by_role("group", name="Compaction")).to_be_visible()
         page.get_by_label("Message Compact").fill("And the prices?")

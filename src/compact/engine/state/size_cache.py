@@ -13,17 +13,21 @@ from compact.core.measure import (
     measure_system,
     measure_tools,
 )
+from compact.core.render import DOUBTFUL_HEADING, TOOLS_HEADING
 from compact.core.shorten import Sizes
 from compact.core.view import span_handle
 from compact.counters.margin import with_margin
 from compact.formats.tools import tool_list
 from compact.model.message import Message
+from compact.model.policy import Placement
 from compact.ports import TokenCounter
 
 _SIZES_KEPT = 5_000
 """At most twice that: more than one prompt holds. A server sees a new message at every turn, forever."""
-# Everything that may surround a summary's text.
-_FRAME = "\n".join((tagged("", 99, span_handle(())), TRIGGER_LINE, FIRST_LINE, CONTINUE_LINE))
+# Everything that may surround a summary's text. Next to a system message, what may be quoted has its own.
+_TAGS = (tagged("", 99, span_handle(())), FIRST_LINE, CONTINUE_LINE)
+_FRAME = "\n".join((*_TAGS, TRIGGER_LINE))
+_FRAMES = {Placement.SYSTEM: "\n".join((*_TAGS, tagged("", 99), DOUBTFUL_HEADING, TOOLS_HEADING))}
 _FRAME_MESSAGES = 5
 
 
@@ -65,6 +69,6 @@ class SizeCache:
         parts = [(tool.name or "", tool.description, tool.schema) for tool in tool_list(tools)]
         return measure_tools(parts, self.of_text)
 
-    def for_plans(self) -> Sizes:
-        frame = self.of_text(_FRAME) + _FRAME_MESSAGES * ROLE_OVERHEAD
+    def for_plans(self, placement: Placement) -> Sizes:
+        frame = self.of_text(_FRAMES.get(placement, _FRAME)) + _FRAME_MESSAGES * ROLE_OVERHEAD
         return Sizes(self.of_text, self.of_results, self.of_message, frame)
