@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,18 +42,19 @@ def created(context: Context) -> Iterator[DoorStore]:
 @contextmanager
 def holding(context: Context, session_id: str) -> Iterator[DoorStore]:
     """The store that has this session: of those that exist, the first one."""
-    with ExitStack() as open_ones:
-        places = existing(context)
-        stores = [(url, open_ones.enter_context(opened(context, url))) for url in places]
-        for _, store in stores:
+    newest: list[str] = []
+    places = existing(context)
+    # One after the other: a store that cannot be opened is no obstacle if the session is in the one before.
+    for url in places:
+        with opened(context, url) as store:
             if store.session(session_id) is not None:
                 yield store
                 return
-        newest = [thread.session_id for _, store in stores for thread in store.sessions(5)]
-        looked = " and ".join(shown_url(url) for url in places)
-        raise NotFound(
-            f"There is no session {session_id!r} in {looked}. The newest are: {', '.join(newest) or 'none'}."
-        )
+            newest += [thread.session_id for thread in store.sessions(5)]
+    looked = " and ".join(shown_url(url) for url in places)
+    raise NotFound(
+        f"There is no session {session_id!r} in {looked}. The newest are: {', '.join(newest) or 'none'}."
+    )
 
 
 @contextmanager

@@ -13,8 +13,7 @@ FILE, RAN, CALLED, PENDING = "file", "ran", "called", "pending"
 """First words of such a unit's context."""
 SINCE = "since m"
 """Stands before the position of the first of several changes."""
-_LONGEST_COMMAND = 140
-_LOOKED_AT = 4_000
+_LONGEST_COMMAND, _LOOKED_AT = 140, 4_000
 
 
 def done_in(steps: Sequence[Step]) -> Iterator[Evidence]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import IntEnum
+from unicodedata import category
 
 from compact.model.value import value
 
@@ -185,6 +186,9 @@ class _Paste:
             name: number for number, line in enumerate(lines) for name in _CLOSING.findall(line)
         }
         self._no_talk_before = self._no_dump_before = 0
+        # A program may send a whole message indented, except for its first line.
+        margins = (len(line) - len(line.lstrip()) for line in lines[1:] if line.strip())
+        self._margin = min(margins, default=0)
 
     def until(self, at: int) -> int:
         """The end of quoted text that begins at this line; the line itself if none does."""
@@ -228,21 +232,24 @@ class _Paste:
 
     def _dump_until(self, at: int) -> int:
         """The end of many lines of which hardly any is made of words, whatever program wrote them."""
-        if at < self._no_dump_before or not _is_dump(self._lines[at]):
+        if at < self._no_dump_before or not _is_dump(self._lines[at], self._margin):
             return 0
         last = end = at
         while end < len(self._lines) and end - last < _WORDY_LINES:
-            last = end if _is_dump(self._lines[end]) else last
+            last = end if _is_dump(self._lines[end], self._margin) else last
             end += 1
         self._no_dump_before = last + 1
         return last + 1 if last - at >= _MANY_LINES else 0
 
 
-def _is_dump(line: str) -> bool:
+def _is_dump(line: str, margin: int) -> bool:
     """Indented, or with a mark or a digit for every four letters; not a point of a list."""
     bare = "".join(line[:_LONG_PASTE].split())
-    dense = 5 * sum(map(str.isalpha, bare)) < 4 * len(bare)
-    return bool(bare) and (dense or line[:2].isspace()) and not LIST_LINE.match(line)
+    letters = sum(map(str.isalpha, bare))
+    if not bare.isascii():  # Vowels of Hindi or Tamil, and accents written apart, belong to their letters.
+        letters += sum(category(char) in ("Mn", "Mc", "Me", "Cf") for char in bare)
+    indented = line[margin : margin + 2].isspace()
+    return bool(bare) and (indented or 5 * letters < 4 * len(bare)) and not LIST_LINE.match(line)
 
 
 def _lines_until(lines: list[str], at: int) -> int:

@@ -20,10 +20,7 @@ WHOLE = 100
 _ANSWER = 160
 """An answer longer than this is split, unless it begins with yes or no and still fits."""
 _BEGINS, _JOINED = 25, 60
-_SHOWN_CHARS = 240
-_OPENING_CHARS = 1_200
-_QUESTION_CHARS = 160
-_LONG_SENTENCE = 420
+_SHOWN_CHARS, _OPENING_CHARS, _QUESTION_CHARS, _LONG_SENTENCE = 240, 1_200, 160, 420
 _DATA = 100
 """No word is longer: more characters without a blank are an address, an encoded file or a dump."""
 _MOST_PIECES = 60
@@ -113,9 +110,9 @@ def question_in(text: str) -> str:
     """
     asked = _statements(text, True)[1] if _ASKS.search(text) else ""
     if asked and len(content_words(asked)) < _TELLING:
-        last = next(part for part in reversed(text.split("\n\n")) if _ASKS.search(part))
-        flat = " ".join(last.split())
-        return flat if len(flat) <= _QUESTION_CHARS else asked
+        parts = (" ".join(part.split()) for part in reversed(prose_of(text).split("\n\n")))
+        whole = next((part for part in parts if asked in part), asked)
+        return whole if len(whole) <= _QUESTION_CHARS else asked
     return asked
 
 

@@ -16,11 +16,9 @@ _NAMES_A_SECRET = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST = 6  # shorter values occur in too many places to be identified as the secret
-_LONG_WORD = 12
-_DEEPEST = 40
+_LONG_WORD, _DEEPEST = 12, 40
 _SINGLE = frozenset({str, int, float, bool, type(None)})
-_MANY = 64
-_AT_ONCE = 4_096
+_MANY, _AT_ONCE = 64, 4_096
 _WORDS_BEFORE = 8  # how far back the word that reveals a secret may be: "the password was set to …"
 
 

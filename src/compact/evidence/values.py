@@ -41,8 +41,7 @@ _SIDE = re.compile(r"^(?:[ab]/(?=[\w.-]+/)|\./)")
 _OWN = re.compile(r"^(?:self|this)\.(?=\w)")
 _KEY = re.compile(r'"[A-Za-z_][\w-]*"\s*:')
 _ESCAPED = re.compile(r'\\[nrt"]')
-_LONGEST = 200
-_SHORT_NUMBER, _LONG_NUMBER = 3, 7
+_LONGEST, _SHORT_NUMBER, _LONG_NUMBER = 200, 3, 7
 _PLAIN_LIMIT, _KNOWN_LIMIT = 200_000, 50_000
 
 Values = tuple[tuple[str, Kind], ...]

@@ -14,8 +14,7 @@ _ANY_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 EASTERN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Thai, kana, Chinese characters, Hangul: no spaces separate words, so pairs of characters stand for them."""
 _MARKS = ".,:;!?()\"'"
-_FEW = 30
-_MOST_CHARACTERS = 400_000
+_FEW, _MOST_CHARACTERS = 30, 400_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
 from compact.evidence.reading import sentences
@@ -207,4 +209,36 @@ def test_a_list_with_times_and_sums_is_said() -> None:
     rent = [f"- rent of house {number}: {number * 900} EUR" for number in range(12)]
     for lines in (plan, rent):
         units = said_in("\n".join(["Please keep this in mind:", *lines]), 4, "")
+        assert not any(unit.context == SHOWN for unit in units)
+
+
+def test_a_question_stands_with_its_own_paragraph() -> None:
+    asked = "I can use the spot pool or the reserved one. Which one?"
+    for after in (
+        "See https://cranes.example/docs?page=2 for both.",
+        "```\ncurl 'https://x.example/?y=1'\n```",
+    ):
+        assert question_in(f"{asked}\n\n{after}") == asked
+
+
+ORDERS = {
+    "Hindi": "कृपया पहले परीक्षण चलाना।|रिपोर्ट शुक्रवार तक चाहिए।|डेटाबेस को मत हटाना।",
+    "Tamil": "முதலில் சோதனைகளை இயக்கவும்.|தரவுத்தளத்தை நீக்க வேண்டாம்.|அறிக்கை வெள்ளிக்கிழமை வேண்டும்.",
+    "Bengali": "সবসময় আগে পরীক্ষা চালাবে।|ডেটাবেস মুছবে না।|শুক্রবারের মধ্যে রিপোর্ট চাই।",
+    "Arabic": "شَغِّلِ الاِخْتِبَارَاتِ أَوَّلًا.|لَا تَحْذِفْ قَاعِدَةَ الْبَيَانَاتِ.|أُرِيدُ التَّقْرِيرَ غَدًا.",
+    "decomposed": normalize("NFD", "Luôn chạy kiểm thử.|Đừng xóa cơ sở dữ liệu.|Gửi báo cáo trước thứ sáu."),
+}
+
+
+@pytest.mark.parametrize("language", ORDERS)
+def test_many_lines_of_words_are_said_in_any_script(language: str) -> None:
+    lines = ORDERS[language].split("|") * 4
+    units = said_in("\n".join(lines[:12]), 4, "")
+    assert not any(unit.context == SHOWN for unit in units)
+
+
+def test_a_message_that_a_program_indents_is_said() -> None:
+    orders = [f"Never touch the {part} of the old harbor crane" for part in "abcdefghijkl"]
+    for first in ("", "Mend the crane."):
+        units = said_in("\n    ".join([first, *orders]), 4, "")
         assert not any(unit.context == SHOWN for unit in units)

@@ -351,3 +351,19 @@ def test_verify_finds_what_was_changed(compact: Compact, tmp_path: Path) -> None
     out = io.StringIO()
     assert main(list(argv), stdout=out, stderr=io.StringIO(), environ={}) == ExitCode.FINDINGS
     assert path.name in out.getvalue()
+
+
+def test_a_broken_database_of_the_studio_does_not_hide_the_terminals(
+    compact: Compact, tmp_path: Path
+) -> None:
+    studio = data_folder({}) / "studio.db"
+    studio.parent.mkdir(parents=True)
+    studio.write_text("no database, though it has the name of one\n" * 99)
+    (tmp_path / ".compact").mkdir()
+    with open_store("sqlite:///.compact/sessions.db") as store:
+        Desk("chat", 2_000, store=store).preflight(LONG, "in-terminal")
+    assert "26 messages replaced" in compact("history", "in-terminal", store=None).out
+    assert compact("export", "in-terminal", store=None).code == ExitCode.OK
+    listed = compact("history", store=None)
+    assert "in-terminal" in listed.out and listed.code == ExitCode.OK
+    assert "studio.db could not be opened" in listed.err

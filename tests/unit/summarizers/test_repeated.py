@@ -61,3 +61,22 @@ def test_a_listing_does_not_push_conclusions_out_of_the_ledger() -> None:
     listed = [Evidence(EvidenceKind.ID, f"nurse-{n}", n, "", 2.0, untrusted=True) for n in range(3_000)]
     kept = fold((), (*stated, *listed), "The lamp is dark. " * 20)
     assert set(stated) <= set(kept) and len(kept) < 2_000
+
+
+def test_a_sentence_that_holds_a_known_one_stays_whole() -> None:
+    known = ("The tests pass.", "use Redis for the queue", "Opened lamp 1")
+    retold = [
+        "The tests pass on Linux but fail on Windows.",
+        "We decided not to use Redis for the queue because of its cost.",
+        "Opened lamp 12 and found the relay burned.",
+    ]
+    request = asking(
+        user("Go on."),
+        assistant("The ferry leaves at nine in the morning."),
+        positions=(9, 10),
+        max_tokens=2_000,
+        previous_summary="## Decisions\n" + "\n".join(f"- {line} [m3]" for line in retold),
+        previous_evidence=[Evidence(EvidenceKind.CONCLUDED, value, 3, "", 1.0) for value in known],
+    )
+    summary = ExtractiveSummarizer(CharsCounter()).summarize(request)
+    assert [line for line in retold if line not in {unit.value for unit in summary.evidence}] == []

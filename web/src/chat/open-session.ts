@@ -113,7 +113,7 @@ export async function loadRecord(step: number) {
   const { id } = getState();
   try {
     const whole = await api.get<CompactionRecord>(sessionPath(id, `/records/${step}`));
-    if (isOpen(id)) setState((state) => ({ records: state.records.map((record) => (record.step === step ? whole : record)) }));
+    if (isOpen(id)) setState((state) => ({ records: state.records.map((record) => (record.step === step ? { ...record, summary: whole.summary, sections: whole.sections } : record)) }));
   } catch (error) {
     showToast("warning", "Summary not loaded", errorText(error));
   }

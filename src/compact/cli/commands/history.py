@@ -13,6 +13,7 @@ from compact.console.exits import ExitCode
 from compact.console.options import at_least_one
 from compact.console.stored import add_store, existing, holding, opened, redactor_of, shown_url
 from compact.console.terminal import one_line, plural
+from compact.errors import StoreError
 from compact.model.record import Record, RecordKind
 
 if TYPE_CHECKING:
@@ -44,7 +45,15 @@ def run(context: Context) -> ExitCode:
 
 def _sessions(context: Context, redact: Redact) -> None:
     """The sessions of every store that is looked at, each under its place."""
-    found = {url: _threads(context, url, redact) for url in existing(context)}
+    found: dict[str, list[Thread]] = {}
+    places = existing(context)
+    for url in places:
+        try:
+            found[url] = _threads(context, url, redact)
+        except StoreError as problem:
+            if len(places) == 1:
+                raise
+            context.note(str(problem))
     if context.args.json:
         context.print_json(
             {

@@ -25,6 +25,7 @@ from compact.core.summary_checks.quotes import (
 from compact.core.summary_checks.refusals import is_refusal, is_tool_call, only_muses, says_nothing
 from compact.errors import SummaryRefused
 from compact.evidence.ledger import WORDS
+from compact.evidence.said import SHOWN
 from compact.model.message import MessageKind, Opaque, Role, arguments_text
 from compact.model.summary import RefusalReason, SummaryRequest
 
@@ -194,8 +195,11 @@ def _said(request: SummaryRequest) -> Said:
     """Whose words quotes may be. Of an earlier summary, only what it quotes: the rest is nobody's word."""
     user, others = [request.focus], list[str]()
     for unit in request.previous_evidence:
-        if not unit.untrusted:
-            (user if unit.kind in WORDS else others).append(unit.value)
+        if unit.kind in WORDS:
+            # What may be quoted is in the user's message, too: there it could be cited, so it can here.
+            user += [unit.value] if unit.context != SHOWN else []
+        elif not unit.untrusted:
+            others.append(unit.value)
     user += _prefix_texts(request)
     tools: list[str] = []
     asking: set[str] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import compress, islice
@@ -70,8 +71,8 @@ def _repeated(summary: str, ledger: Sequence[Evidence]) -> Iterator[Evidence]:
             if all(said.rstrip(_ENDING) in concluded for said in sentences(line)):
                 continue
             # A line holds several; where one ends without a mark, they would read as one new sentence.
-            for known in longest_first:
-                line = line.replace(known, "\n")
+            for known in filter(line.__contains__, longest_first):
+                line = re.sub(rf"(?:^|(?<=[.…;!?] )){re.escape(known)}(?=;|[.…]*(?:$| [^a-z]))", "\n", line)
             all_held = all_held or "\n".join(unit.value for unit in ledger)
             for said in sentences(line):
                 if len(said) > _SLIVER and said.rstrip(_ENDING) not in all_held:

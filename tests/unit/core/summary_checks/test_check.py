@@ -552,3 +552,15 @@ def test_no_text_takes_more_than_linear_time(text: str) -> None:
     request = asking(user(text), assistant(text), max_tokens=10**6, strategy="brief")
     with contextlib.suppress(SummaryRefused):
         check(text, request)
+
+
+def test_words_that_were_folded_may_be_quoted_even_if_they_stood_among_others() -> None:
+    """In a message of several lines any may be shown text, but all are the user's to quote."""
+    said = Evidence(EvidenceKind.SAID, "Never paint the frame in blue.", 0, "", 1.6, untrusted=True)
+    request = asking(
+        user("Go on."), assistant("The frame is sanded."), positions=(5, 6), previous_evidence=(said,)
+    )
+    text = 'The user said "never paint the frame in blue". The frame is sanded.'
+    assert check_summary(text, request, len) == text
+    with pytest.raises(SummaryRefused):
+        check_summary(text, replace(request, previous_evidence=(replace(said, context="shown"),)), len)
