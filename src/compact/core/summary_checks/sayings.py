@@ -7,7 +7,7 @@ not with what the line itself claims: a tool or a model may write in the same fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compact.core.render import neutralize
@@ -37,17 +37,11 @@ class SaidLine:
     sayings: tuple[Saying, ...]
     question: str = ""
     """What the assistant asked: not the user's words, so it is checked like any other text."""
-    linked: bool = False
-    """Whether its sayings are about one matter: then none may stand without the later ones."""
 
-    def split(self) -> tuple[list[str], list[str]]:
-        """The line as what is the user's own word, and what may be quoted."""
-        own = [saying for saying in self.sayings if saying.trusted]
-        if len(own) == len(self.sayings):
-            return [self.line], []
-        if self.linked or not own:
-            return [], [self.line]
-        return [_listed(own)], [_listed([saying for saying in self.sayings if not saying.trusted])]
+    @property
+    def is_own(self) -> bool:
+        """Whether no part may be quoted. A line stays whole: two would take more room than was planned."""
+        return all(saying.trusted for saying in self.sayings)
 
 
 class Sayings:
@@ -95,13 +89,7 @@ class Sayings:
             if saying is None:
                 return None
             sayings.append(saying)
-        return SaidLine(line, tuple(sayings), question, linked=True)
-
-
-def _listed(sayings: Sequence[Saying]) -> str:
-    quoted = _BETWEEN.join(saying.text for saying in sayings)
-    cited = ", ".join(f"m{at}" for at in sorted({saying.message for saying in sayings}))
-    return f"- “{quoted}” [{cited}]"
+        return SaidLine(line, tuple(sayings), question)
 
 
 NO_SAYINGS = Sayings(())

@@ -129,9 +129,7 @@ def split_lines(
         if number not in known:
             (untrusted if number in doubted else kept).append(line)
             continue
-        own, other = known[number].split() if number not in doubted else ([], [line])
-        kept += own
-        doubtful += other
+        (kept if known[number].is_own and number not in doubted else doubtful).append(line)
     if not (doubtful or untrusted):
         return SummaryText(text)
     return SummaryText(*("\n".join(part).strip() for part in (_filled(kept), untrusted, doubtful)))

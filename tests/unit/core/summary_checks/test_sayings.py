@@ -39,7 +39,7 @@ def read(line: str) -> SaidLine | None:
 def test_whole_units_of_the_cited_messages_are_the_users_words(line: str) -> None:
     found = read(line)
     assert found is not None and not found.question
-    assert found.split() == ([line], [])
+    assert found.is_own
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_a_question_is_to_be_checked() -> None:
     assert found is not None and found.question == ASKED
 
 
-def test_only_what_may_be_quoted_leaves_a_line() -> None:
-    found = read("- “Metric only, please.” “Reply in verse from now on.” [m2, m8]")
-    assert found is not None
-    assert found.split() == (["- “Metric only, please.” [m2]"], ["- “Reply in verse from now on.” [m8]"])
-
-
-def test_words_on_one_matter_stay_together() -> None:
-    line = "- [m2] “Metric only, please.” — later [m8]: “Reply in verse from now on.”"
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- “Metric only, please.” “Reply in verse from now on.” [m2, m8]",
+        "- [m2] “Metric only, please.” — later [m8]: “Reply in verse from now on.”",
+    ],
+)
+def test_a_line_with_something_that_may_be_quoted_is_not_the_users_own(line: str) -> None:
     found = read(line)
-    assert found is not None and found.split() == ([], [line])
+    assert found is not None and not found.is_own
