@@ -23,25 +23,13 @@ _LATER = re.compile(r" — later \[m(\d+)\]: ")
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
-    text: str
-    message: int
-    trusted: bool
-
-
-@dataclass(frozen=True, slots=True)
 class SaidLine:
     """A line that has nothing but what the user said, and the question before it."""
 
-    line: str
-    sayings: tuple[Saying, ...]
+    is_own: bool
+    """Whether no part may be quoted. A line stays whole: two would take more room than was planned."""
     question: str = ""
     """What the assistant asked: not the user's words, so it is checked like any other text."""
-
-    @property
-    def is_own(self) -> bool:
-        """Whether no part may be quoted. A line stays whole: two would take more room than was planned."""
-        return all(saying.trusted for saying in self.sayings)
 
 
 class Sayings:
@@ -59,13 +47,12 @@ class Sayings:
             cited = cited_span(listed[2])
             messages = [message for message in self._at if message in cited]
             found = [self._saying(text, messages) for text in listed[1].split(_BETWEEN)]
-            sayings = tuple(filter(None, found))
-            return SaidLine(line, sayings) if len(sayings) == len(found) else None
+            return None if None in found else SaidLine(all(found))
         linked = _LINKED.fullmatch(line)
-        return self._linked(line, int(linked[1]), linked[2]) if linked else None
+        return self._linked(int(linked[1]), linked[2]) if linked else None
 
-    def _saying(self, text: str, messages: Iterable[int]) -> Saying | None:
-        """A saying of one of the messages: some of its units, joined."""
+    def _saying(self, text: str, messages: Iterable[int]) -> bool | None:
+        """Whether some units of one message, joined, are the user's own; None if none are the text."""
         for message in messages:
             units = sorted(self._at[message], key=lambda unit: len(unit.value), reverse=True)
             rest, trusted = text, True
@@ -74,10 +61,10 @@ class Sayings:
                 trusted = trusted and not unit.untrusted
                 units.remove(unit)
             if text and not rest:
-                return Saying(text, message, trusted)
+                return trusted
         return None
 
-    def _linked(self, line: str, at: int, rest: str) -> SaidLine | None:
+    def _linked(self, at: int, rest: str) -> SaidLine | None:
         first, *later = _LATER.split(rest)
         asked = (neutralize(unit.context) for unit in self._at.get(at, ()) if unit.context)
         question = next((question for question in asked if first.startswith(f"{question} — “")), "")
@@ -89,7 +76,7 @@ class Sayings:
             if saying is None:
                 return None
             sayings.append(saying)
-        return SaidLine(line, tuple(sayings), question)
+        return SaidLine(all(sayings), question)
 
 
 NO_SAYINGS = Sayings(())
