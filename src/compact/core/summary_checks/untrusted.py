@@ -192,15 +192,22 @@ def _resting_on_data(
 ) -> set[int]:
     if not any(_WORD.search(text) for voice, text in said if voice in _DOUBTED):
         return set()
-    return _quoting(lines, said) | _unvouched(lines, said) | _unsupported(lines, said, at)
+    found = _quoting(lines, said)
+    rest = [number for number in range(len(lines)) if number not in found]
+    if rest:
+        others = [lines[number] for number in rest]
+        found.update(rest[place] for place in _unvouched(others, said) | _unsupported(others, said, at))
+    return found
 
 
 def _quoting(lines: Sequence[str], said: Sequence[tuple[Voice, str]]) -> set[int]:
     """Lines that say what data said first and no person said."""
     marks = _marks(lines)
     from_data = _held((text for voice, text in said if voice in _DOUBTED), set(marks))
-    from_data -= _held((text for voice, text in said if voice is Voice.PERSON), from_data)
-    from_data -= _held_first(said, from_data)
+    if from_data:
+        from_data -= _held((text for voice, text in said if voice is Voice.PERSON), from_data)
+    if any(voice is Voice.MODEL for voice, _ in said):
+        from_data -= _held_first(said, from_data)
     return {number for mark in from_data for number in marks[mark]}
 
 
@@ -320,29 +327,38 @@ def _voices(items: Sequence[Item]) -> Iterator[tuple[Voice, str]]:
 def _marks(lines: Sequence[str]) -> dict[Mark, set[int]]:
     """What identifies a line: runs of words, even across lines, and single ones hard to say by chance."""
     found: dict[Mark, set[int]] = {}
-    words = [(word, number) for number, line in enumerate(lines) for word in _words(plain(line))]
-    for word, number in words:
-        if _DISTINCT.fullmatch(word):
-            found.setdefault((word,), set()).add(number)
-    for run in zip(*(words[n:] for n in range(_RUN)), strict=False):
-        found.setdefault(tuple(word for word, _ in run), set()).update(number for _, number in run)
+    words: list[str] = []
+    numbers: list[int] = []
+    for number, line in enumerate(lines):
+        own = _words(plain(line))
+        words += own
+        numbers += [number] * len(own)
+        for word in own:
+            if not word.isalpha() and _DISTINCT.fullmatch(word):
+                found.setdefault((word,), set()).add(number)
+    for place, run in enumerate(_runs(words)):
+        found.setdefault(run, set()).update(numbers[place : place + _RUN])
     return found
+
+
+def _runs(words: Sequence[str]) -> Iterator[Mark]:
+    return zip(*(words[n:] for n in range(_RUN)), strict=False)
 
 
 def _held(texts: Iterable[str], marks: set[Mark]) -> set[Mark]:
     """The marks that the texts contain."""
-    single = {mark[0] for mark in marks if len(mark) == 1}
-    runs = {mark for mark in marks if len(mark) > 1}
     found: set[Mark] = set()
-    # A text without the longest word of any run contains none; searching for many costs more than reading it.
-    needles = single.union(max(run, key=len) for run in runs)
-    for text in texts if needles else ():
+    needles: set[str] = set()
+    for text in texts if marks else ():
         shown = plain(text)
-        if len(needles) * _PER_NEEDLE < len(shown) and not any(needle in shown for needle in needles):
-            continue
+        if len(marks) * _PER_NEEDLE < len(shown):
+            # A text without the longest word of any run contains none, and this is faster than reading it.
+            needles = needles or {max(mark, key=len) for mark in marks}
+            if not any(needle in shown for needle in needles):
+                continue
         words = _words(shown)
-        found.update((word,) for word in single.intersection(words))
-        found |= runs.intersection(zip(*(words[n:] for n in range(_RUN)), strict=False))
+        found |= marks.intersection(_runs(words))
+        found |= marks.intersection(zip(words, strict=True))
     return found
 
 
