@@ -75,7 +75,9 @@ def _run(job: Job, plan: Plan) -> Flow:
                 return Unchanged(plan.reason)
             warnings = (*plan.warnings, without_summary(job, plan, answer))
         else:
-            summary = mark_doubtful(answer, job.items)
+            # Only a system message gives words authority, and no other policy goes on from this ledger.
+            is_system = job.policy.placement is Placement.SYSTEM
+            summary = mark_doubtful(answer, job.items) if is_system else answer
             warnings = (*plan.warnings, *steps_down)
     elif plan.mode is Mode.DISCARD and job.policy.rest is Rest.SUMMARIZE:
         yield Emit(EventName.ERROR, error_data(_NO_ROOM.reason, _NO_ROOM.message, Fallback.PRUNING_ONLY))

@@ -20,8 +20,9 @@ class Holder:
         self._flat = bare = " ".join(words)
         for mark in _AROUND:
             bare = bare.replace(mark, " ")
-        unquoted = (word.strip(",").removeprefix("“").removesuffix("”") for word in words)
-        self._words = {*words, *bare.split(), *unquoted}
+        listed = f"{self._flat} ".replace(", ", " ").split()
+        unquoted = (w.removeprefix("“").removesuffix("”") for w in listed if w[0] == "“" or w[-1] == "”")
+        self._words = {*words, *bare.split(), *listed, *unquoted}
         self._each = " ".join(self._words)
         """Every word once: text without a space is inside one of them, or nowhere."""
         starts = list(accumulate([len(word) + 1 for word in words], initial=0))
@@ -33,8 +34,7 @@ class Holder:
 
         A quote may precede the first word of a unit and a mark follow the last, so what is between decides.
         """
-        words, windows = self._words, self._windows
-        found = set()
+        words, windows, found = self._words, self._windows, set[int]()
         for place, unit in enumerate(units):
             value = unit.value
             start = value.find(" ") + 1

@@ -136,7 +136,7 @@ class Decoded:
         has_backslash = b"\\" in data
         if has_backslash and any(sign in data for sign in _SIGNS):
             data = self._edited(data, _Edits(data, _escapes(data), _unescaped))
-        if any(sign in data for sign in _PERCENT_SIGNS):
+        if b"%" in data and any(sign in data for sign in _PERCENT_SIGNS):
             data = self._edited(data, _Edits(data, _every(_PERCENT_CODES, data), _unquoted))
         if b"\x1b" in data or not data.isascii():
             data = self._edited(data, _Edits(data, _hidden(data)))
