@@ -62,17 +62,17 @@ def _repair(messages: list[Message], findings: list[Finding], pairing: Pairing) 
 
     for position, index in pairing.dropped:
         gone[position].add(index)
-    for end, places in pairing.moved.items():
+    for after, places in pairing.moved.items():
         for position, indexes in _by_message(places).items():
             message = messages[position]
             if len(indexes) == len(message.parts):
-                answers[end].append(message)
+                answers[after].append(message)
                 skipped.add(position)
             else:
                 gone[position].update(indexes)
-                answers[end].append(with_parts(message, tuple(message.parts[index] for index in indexes)))
-    for end, calls in pairing.unanswered.items():
-        answers[end] += [_interrupted(call) for call in calls]
+                answers[after].append(with_parts(message, tuple(message.parts[index] for index in indexes)))
+    for after, calls in pairing.unanswered.items():
+        answers[after] += [_interrupted(call) for call in calls]
 
     opening: int | None = None
     stripped: int | None = None

@@ -17,14 +17,15 @@ class Group:
     """Calls that the provider sees as one assistant turn, and those of them still open."""
 
     end: int
-    strict: bool = False
+    chat: bool = False
+    """Whether each message of calls wants its results right after it, not after the last one."""
     ids: set[str] = field(default_factory=set)
     open: dict[str, tuple[int, ToolCall]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Pairing:
-    """What a repair needs to know; keys are the position of the group's last assistant message."""
+    """What a repair needs to know; keyed by the assistant message that a result goes after."""
 
     moved: dict[int, list[Place]] = field(default_factory=dict)
     unanswered: dict[int, list[ToolCall]] = field(default_factory=dict)
@@ -59,8 +60,8 @@ class _Walk:
         """Whether results of the current group have begun."""
         self.seen: set[str] = set()
         self.answered: set[str] = set()
-        self.late: dict[str, tuple[int, ToolCall, Group]] = {}
-        """Calls that were open when something else came; their result may still follow."""
+        self.late: dict[str, tuple[int, ToolCall, int]] = {}
+        """Calls that were open when something else came, and where their result goes if it still follows."""
         self.elsewhere = False
         """Whether only the provider may know some calls."""
         self.early: list[tuple[Place, str]] = []
@@ -72,7 +73,8 @@ class _Walk:
 
     def assistant(self, position: int, message: Message) -> None:
         group = self.group
-        if group is not None and (self.answering or (group.strict and group.open)):
+        separate = group is not None and group.chat and self.provider is Provider.OPENAI
+        if group is not None and (self.answering or (separate and group.open)):
             self.close()
         for index, part in enumerate(message.parts):
             if type(part) is ToolCall:
@@ -87,8 +89,7 @@ class _Walk:
         group = self.group
         if group is None:
             group = self.group = Group(end=position)
-        if self.provider is Provider.OPENAI and not group.strict:
-            group.strict = is_chat_call(message)
+        group.chat = group.chat or is_chat_call(message)
         # Anthropic needs ids that are unique in the whole request; OpenAI only among calls answered together.
         if part.call_id in (self.seen if self.provider is Provider.ANTHROPIC else group.ids):
             self.report.add(
@@ -119,9 +120,9 @@ class _Walk:
             del self.group.open[call_id]
             self.answered.add(call_id)
         elif call_id in self.late:
-            _, _, group = self.late.pop(call_id)
+            _, _, after = self.late.pop(call_id)
             self.answered.add(call_id)
-            self.pairing.moved.setdefault(group.end, []).append(place)
+            self.pairing.moved.setdefault(after, []).append(place)
             self.report.add(
                 ViolationCode.DISPLACED_RESULT,
                 place[0],
@@ -146,7 +147,8 @@ class _Walk:
         """The current group is over; what is open in it can be answered only from the wrong place."""
         if self.group is not None:
             for call_id, (position, call) in self.group.open.items():
-                self.late[call_id] = (position, call, self.group)
+                # Also where the provider joins the messages: what is repaired stays valid in its own format.
+                self.late[call_id] = (position, call, position if self.group.chat else self.group.end)
         self.group = None
         self.answering = False
 
@@ -155,7 +157,7 @@ class _Walk:
         self.close()
         for place, call_id in self.early:
             self.settle_early(place, call_id)
-        for call_id, (position, call, group) in self.late.items():
+        for call_id, (position, call, after) in self.late.items():
             if call_id in in_progress:
                 self.report.add(
                     ViolationCode.CALL_IN_PROGRESS,
@@ -164,7 +166,7 @@ class _Walk:
                     "run the call and append its result before sending.",
                 )
                 continue
-            self.pairing.unanswered.setdefault(group.end, []).append(call)
+            self.pairing.unanswered.setdefault(after, []).append(call)
             self.report.add(
                 ViolationCode.UNANSWERED_CALL,
                 position,
@@ -180,8 +182,8 @@ class _Walk:
             text = f"No call has the id {call_id!r}; drop this result."
             self.drop(ViolationCode.ORPHAN_RESULT, place, text)
         elif call_id in self.late:
-            _, _, group = self.late.pop(call_id)
-            self.pairing.moved.setdefault(group.end, []).append(place)
+            _, _, after = self.late.pop(call_id)
+            self.pairing.moved.setdefault(after, []).append(place)
             self.report.add(
                 ViolationCode.RESULT_BEFORE_CALL,
                 place[0],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,12 @@ def says(text: str = "Done.") -> Message:
 
 def calls(*ids: str) -> Message:
     return message(Role.ASSISTANT, *[ToolCall(call_id, "read", "{}") for call_id in ids])
+
+
+def chat_calls(*ids: str) -> Message:
+    """Calls as a chat message holds them: no provider joins it to the next one in this format."""
+    origin = Origin(index=0, source={"tool_calls": list(ids)})
+    return replace(calls(*ids), origin=origin)
 
 
 def result(*ids: str) -> Message:
@@ -117,6 +125,43 @@ def test_repaired_for_both(name: str, provider: Provider) -> None:
     assert fixed and all(violation.fixable for violation in fixed)
     assert lint_messages(repaired, provider) == []
     assert broken == before
+
+
+IN_CHAT_FORMAT: dict[str, tuple[list[Message], list[str]]] = {
+    "unanswered call before another": (
+        [user(), chat_calls("a"), chat_calls("b"), result("b"), user()],
+        [GO, "assistant:call-a", "tool:result-a", "assistant:call-b", "tool:result-b", GO],
+    ),
+    "unanswered call between others": (
+        [user(), chat_calls("a"), chat_calls("b"), chat_calls("c"), result("a"), result("c"), user()],
+        [
+            GO,
+            *("assistant:call-a", "tool:result-a"),
+            *("assistant:call-b", "tool:result-b"),
+            *("assistant:call-c", "tool:result-c"),
+            GO,
+        ],
+    ),
+    "unanswered call before an answer": (
+        [user(), chat_calls("a"), says(), user()],
+        [GO, "assistant:call-a", "tool:result-a", "assistant:Done.", GO],
+    ),
+    "displaced result": (
+        [user(), chat_calls("a"), chat_calls("b"), result("b"), user("Wait."), result("a")],
+        [GO, "assistant:call-a", "tool:result-a", "assistant:call-b", "tool:result-b", "user:Wait."],
+    ),
+}
+
+
+@pytest.mark.parametrize("provider", Provider)
+@pytest.mark.parametrize("name", IN_CHAT_FORMAT)
+def test_a_chat_call_is_answered_right_after_it_whoever_it_is_repaired_for(
+    name: str, provider: Provider
+) -> None:
+    broken, expected = IN_CHAT_FORMAT[name]
+    repaired, _ = fix_messages(broken, provider)
+    assert shape(repaired) == expected
+    assert [lint_messages(repaired, each) for each in Provider] == [[], []]
 
 
 ANTHROPIC_ONLY: dict[str, tuple[list[Message], list[str]]] = {
@@ -221,6 +266,8 @@ PIECES = [
     calls("a", "b"),
     calls("c"),
     calls("d"),
+    chat_calls("a", "b"),
+    chat_calls("c"),
     result("a"),
     result("b"),
     result("c", "a"),
