@@ -152,6 +152,8 @@ class Exchange:
         self._end: ReplyEnd | None = None
         self._calls: list[ToolCall] = []
         self._stream: Any = None
+        self._prompt = 0
+        """The size of what was sent, as counted here."""
 
     # -- out and in ----------------------------------------------------------------------------------------
 
@@ -187,6 +189,7 @@ class Exchange:
         limits = limits_for(config.model, config.models)
         room = max(_SHORTEST_REPLY, conversation.manager.window - prepared.tokens.final)
         sent = prepared.tools if prepared.tools is not None else tools
+        self._prompt = prepared.tokens.final
         self._stream = yield NeedStream(prepared.messages, sent, min(limits.max_output, room))
         while (piece := (yield NeedPiece(self._stream))) is not None:
             match piece:
@@ -247,6 +250,7 @@ class Exchange:
             finish_reason=finish or (end.reason.value if end is not None else None),
             error=str(problem) if problem is not None else None,
             cost=_price(conversation.agent, usage),
+            prompt_estimate=self._prompt if usage is None else None,
         )
 
     def _store(self, answer: Turn | None, outputs: Sequence[ToolOutput]) -> Flow:

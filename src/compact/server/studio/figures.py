@@ -6,6 +6,7 @@ from collections import OrderedDict
 
 from compact.chat.conversation import Conversation
 from compact.chat.turns import Turn, number_in, usage_of
+from compact.core.measure import PRIMING
 from compact.functions import count_tokens
 from compact.model.message import Usage
 from compact.model.record import Record, RecordKind
@@ -94,17 +95,13 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
     """One figure per reply. `tokens_without` is what the whole history would have taken there."""
     config = conversation.manager.config
     figures: list[schemas.Figure] = []
-    missing = 0
     whole = _fixed(conversation)
     for group in grouped(conversation.turns):
         turn = group.turns[0]
         usage = usage_of(turn)
         if turn.get("role") == "assistant":
             compactions = _compactions_before(records, seconds_of(turn.get("timestamp")), figures)
-            missing += sum(record.tokens_before - record.tokens_after for record in compactions)
-            was_sent = _was_sent(turn)
-            # By the provider's count, else everything but what was compacted.
-            sent = usage.input if usage is not None else max(0, whole - missing) if was_sent else 0
+            sent = _sent(turn, whole)
             figures.append(
                 schemas.Figure(
                     turn=group.number,
@@ -112,13 +109,14 @@ def _turns(conversation: Conversation, records: list[Record]) -> list[schemas.Fi
                     at=seconds_of(turn.get("timestamp")),
                     tokens=sent,
                     tokens_without=max(whole, sent),
-                    sent=was_sent,
+                    sent=_was_sent(turn),
                     cost=number_in(turn, "cost"),
                     cached_tokens=usage.cache_read if usage is not None else 0,
                     compaction=compactions[-1].step if compactions else None,
                 )
             )
-        whole += count_tokens(group.turns, config.model, counter=config.counter, format="openai-chat")
+        said = count_tokens(group.turns, config.model, counter=config.counter, format="openai-chat")
+        whole += said - PRIMING
     return figures
 
 
@@ -127,10 +125,18 @@ def _was_sent(turn: Turn) -> bool:
     return any(turn.get(name) for name in ("usage", "finish_reason", "error"))
 
 
+def _sent(turn: Turn, whole: int) -> int:
+    """By the provider's count, else by ours at that time: a later undo doesn't change what was sent."""
+    if not _was_sent(turn):
+        return 0
+    usage, counted = usage_of(turn), number_in(turn, "prompt_estimate")
+    return usage.input if usage is not None else int(counted) if counted is not None else whole
+
+
 def _fixed(conversation: Conversation) -> int:
     """What every prompt has besides its messages."""
     parts = shown_parts(conversation.usage.breakdown)
-    return parts.system + parts.tools
+    return PRIMING + parts.system + parts.tools
 
 
 def _compactions_before(

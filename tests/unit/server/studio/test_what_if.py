@@ -196,9 +196,14 @@ def test_figures_of_a_model_that_reports_no_usage(tmp_path: Path) -> None:
         assert {one["cost"] for one in figures["turns"]} == {None}
         assert figures["totals"]["input_tokens"] == figures["totals"]["cached_tokens"] == 0
         client.post(f"/api/sessions/{session}/records/{record['step']}/restore")
-        figures = client.get(f"/api/sessions/{session}/figures").json()
-        assert figures["totals"]["compactions"] == figures["totals"]["tokens_saved"] == 0
-        assert figures["survival"] == []
+        undone = client.get(f"/api/sessions/{session}/figures").json()
+        assert undone["totals"]["compactions"] == 0 and undone["survival"] == []
+        # What was sent while it was in force stays as it was; from here on everything is sent.
+        assert undone["turns"] == [{**one, "compaction": None} for one in figures["turns"]]
+        said(client, session, "And the fence?")
+        after = client.get(f"/api/sessions/{session}/figures").json()
+        assert after["turns"][-1]["tokens"] == after["turns"][-1]["tokens_without"] > last["tokens_without"]
+        assert after["totals"]["tokens_saved"] == saved
 
 
 def test_all_figures_count_the_tools_before_the_first_message(client: httpx2.Client) -> None:
