@@ -78,8 +78,7 @@ const counts = (found) => Object.fromEntries(["words", "conclusions"].map((name)
 function column(label, share, survives, fate, cost = 0) {
   const fates = Array.from({ length: 148 }, (_, position) => ({ position, action: fate(position), tokens_before: 200 + ((position * 7919) % 1800), tokens_after: fate(position) === "kept" ? 900 : 0 }));
   const found = kinds(survives);
-  const missing = found.flatMap((entry) => entry.missing.map((item) => ({ kind: entry.kind, ...item })));
-  return { label, preset: label, policy: {}, mode: "summary", reason: "", tokens_before: 104918, tokens_after: Math.round(128000 * share), percent_after: share * 100, cost_next: share * 1.6, cost_to_do: cost, seconds_to_do: cost ? 7 : 0.1, summarizer: cost ? "gpt-4o-mini" : null, cost_ten_turns: share * 1.6, turns_until_next: Math.round((0.85 - share) * 15), cached_tokens: 9056, survival: { ...counts(found), values: null }, survival_kinds: found, missing, fates, summary: "", problem: null };
+  return { label, preset: label, policy: {}, mode: "summary", reason: "", tokens_before: 104918, tokens_after: Math.round(128000 * share), percent_after: share * 100, cost_next: share * 1.6, cost_to_do: cost, seconds_to_do: cost ? 7 : 0.1, summarizer: cost ? "gpt-4o-mini" : null, cost_ten_turns: share * 1.6, turns_until_next: Math.round((0.85 - share) * 15), cached_tokens: 9056, survival_kinds: found, fates, summary: "", problem: null };
 }
 
 function whatIf(body) {

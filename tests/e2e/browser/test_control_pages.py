@@ -76,6 +76,15 @@ def test_presets_are_compared_and_one_is_applied(page: Page, stage: Stage) -> No
         if kind["total"]:
             line = table.get_by_role("row", name=re.compile(f"^{kind['title']}"))
             expect(line.get_by_role("cell").nth(2)).to_contain_text(f"{kind['kept']} of {kind['total']}")
+    # The sentence and the total count what the rows count.
+    gone = {kind["kind"]: kind["missing_count"] for kind in answer["columns"][0]["survival_kinds"]}
+    short = table.get_by_role("row", name=re.compile("^In short")).get_by_role("cell").nth(2)
+    expect(short).to_have_text(f"Most room, loses {gone['words']} of your words")
+    button = table.get_by_role("button", name=f"{sum(gone.values())} items")
+    button.click()
+    listed = page.get_by_role("dialog").get_by_role("listitem")
+    expect(listed.filter(has_text=f"Your words: and {gone['words'] - 5} more")).to_have_count(1)
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
     expect(table).to_contain_text(f"{answer['columns'][0]['tokens_after']:,}")
     # The small bars have the same parts as the large one: a summary where one would be written.
     for name, summary in (("now", 0), ("budget", 1), ("window", 0)):

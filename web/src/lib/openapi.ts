@@ -721,8 +721,6 @@ export interface components {
             fates: components["schemas"]["Fate"][];
             /** Label */
             label: string;
-            /** Missing */
-            missing: components["schemas"]["Missing"][];
             /** Mode */
             mode: string;
             parts: components["schemas"]["UsageParts"];
@@ -744,7 +742,6 @@ export interface components {
             summarizer: string | null;
             /** Summary */
             summary: string;
-            survival: components["schemas"]["Survived"] | null;
             /** Survival Kinds */
             survival_kinds: components["schemas"]["KindSurvival"][];
             /** Tokens After */
@@ -1093,15 +1090,6 @@ export interface components {
             before: number;
             /** Window */
             window: number;
-        };
-        /** Missing */
-        Missing: {
-            /** Kind */
-            kind: string;
-            /** Position */
-            position: number | null;
-            /** Text */
-            text: string;
         };
         /** ModelInfo */
         ModelInfo: {

@@ -87,7 +87,6 @@ export type CompactionRecord = Omit<Schemas["Record"], "sections"> & { sections:
 export type RestorePreview = Schemas["RestorePreview"];
 export type Plan = Schemas["Plan"];
 export type Fate = Schemas["Fate"];
-export type MissingItem = Schemas["Missing"];
 /** What is left of one kind of evidence: words, conclusions, done, paths, ids, commands, numbers, errors. */
 export type KindSurvival = Schemas["KindSurvival"];
 export type Column = Schemas["Column"];

@@ -4,7 +4,7 @@ import { Strip } from "../context/usage-bar";
 import { count, money, percent, plural, reduction, seconds } from "../lib/format";
 import type { Column, Count, Preset, Usage } from "../lib/types";
 import { Button, LinkButton, Tag } from "../ui/button";
-import { kindOf, kindRows, lost, missingText, tally, turnsLeft, verdict } from "./compare";
+import { kindOf, kindRows, lost, missingCount, tally, turnsLeft, verdict } from "./compare";
 
 interface Props {
   now: Column;
@@ -129,7 +129,7 @@ export function CompareTable({ now, columns, presets, inUse, usage, model, onApp
             const dropped = column === now ? 0 : tally(column.fates).dropped;
             return dropped ? <>{number(dropped)} <span className="text-text-2">· recallable</span></> : "–";
           })}
-          {row("Would be missing", "", (column) => (column.missing.length ? <LinkButton onClick={() => onMissing(column)}>{missingText(column)}</LinkButton> : "–"))}
+          {row("Would be missing", "", (column) => (missingCount(column) ? <LinkButton onClick={() => onMissing(column)}>{plural(missingCount(column), "item")}</LinkButton> : "–"))}
           <tr>
             <td className="sticky left-0 !border-b-0 bg-surface" />
             {all.map((column, index) => (

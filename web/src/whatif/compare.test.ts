@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { Column } from "../lib/types";
-import { fateOf, kindRows, readPresets, tally, turnsLeft, verdict } from "./compare";
+import type { Column, KindSurvival } from "../lib/types";
+import { fateOf, kindRows, missingCount, readPresets, tally, turnsLeft, verdict } from "./compare";
+
+const kind = (kind: string, title: string, kept: number, total: number): KindSurvival => ({ kind, title, kept, total, missing: [], missing_count: total - kept });
 
 const column = (after: number, words: number, values: number): Column => ({
-  label: "x", preset: "x", tokens_before: 100, tokens_after: after, parts: { system: 0, tools: 0, summary: 0, messages: 0 }, percent_after: after, missing: [], fates: [],
+  label: "x", preset: "x", tokens_before: 100, tokens_after: after, parts: { system: 0, tools: 0, summary: 0, messages: 0 }, percent_after: after, fates: [],
   cached_tokens: 0, cost_next: null, mode: "summary", policy: {}, problem: null, reason: "", summary: "",
-  cost_ten_turns: null, cost_to_do: 0, seconds_to_do: null, summarizer: null, survival_kinds: [], turns_until_next: null,
-  survival: { words: { kept: words, total: 10 }, conclusions: { kept: 5, total: 5 }, values: { kept: values, total: 20 } },
+  cost_ten_turns: null, cost_to_do: 0, seconds_to_do: null, summarizer: null, turns_until_next: null,
+  survival_kinds: [kind("words", "Your words", words, 10), kind("ids", "Ids and names", values, 20), kind("errors", "Errors", 0, 0)],
 });
 
 describe("in short", () => {
@@ -14,28 +16,38 @@ describe("in short", () => {
   const agent = column(50, 10, 19);
   const window = column(20, 4, 5);
   const all = [budget, agent, window];
-  it("says lost words first, in red", () => {
-    expect(verdict(window, all, undefined)).toEqual({ text: "Cheapest, loses 6 of your words", bad: true });
+  it("says how many words are lost, in red, as their row does", () => {
+    expect(verdict(window, all, undefined)).toEqual({ text: "Most room, loses 6 of your words", bad: true });
+    expect(verdict(window, [column(10, 10, 20), window], undefined)).toEqual({ text: "Loses 6 of your words", bad: true });
   });
-  it("promises nothing where survival is not known", () => {
-    const unknown = { ...column(20, 0, 0), survival: null, fates: [{ position: 1, action: "dropped", tokens_before: 9, tokens_after: 0 }] };
-    expect(verdict(unknown, [unknown], undefined)).toEqual({ text: "Cheapest, drops 1 message", bad: true });
-    expect(verdict({ ...unknown, fates: [] }, [unknown], undefined).text).toBe("Most room");
+  it("says nothing of words where none were said", () => {
+    const silent = { ...column(20, 0, 9), survival_kinds: [kind("words", "Your words", 0, 0), kind("ids", "Ids and names", 9, 20)] };
+    const fates = [{ position: 1, action: "dropped", tokens_before: 9, tokens_after: 0 }];
+    expect(verdict({ ...silent, fates }, [silent], undefined)).toEqual({ text: "Most room, drops 1 message", bad: true });
+    expect(verdict(silent, [silent], undefined).text).toBe("Most room");
+    expect(verdict(silent, [silent, column(10, 10, 20)], undefined).text).toBe("Smaller than now");
   });
-  it("reads the eight kinds where the server measured them", () => {
-    const kinds = [
-      { kind: "words", title: "Your words", kept: 7, total: 10, missing: [], missing_count: 3 },
-      { kind: "paths", title: "Paths and URLs", kept: 0, total: 0, missing: [], missing_count: 0 },
-    ];
-    const measured = { ...column(20, 10, 20), survival_kinds: kinds };
-    expect(verdict(measured, [measured], undefined).text).toBe("Cheapest, loses 3 of your words");
-    expect(kindRows([measured])).toEqual([{ kind: "words", title: "Your words" }]);
-  });
-  it("names what a column is best at", () => {
+  it("names what a column is best at, of those that are possible", () => {
     expect(verdict(agent, all, undefined).text).toBe("Fewest losses, all your words stay");
+    expect(verdict(budget, all, undefined).text).toBe("All your words stay");
     expect(verdict(budget, [budget, agent], undefined).text).toBe("Most room, all your words stay");
+    const impossible = { ...column(10, 0, 0), survival_kinds: [], problem: "trigger_pct must be 0.0-1.0" };
+    expect(verdict(agent, [...all, impossible], undefined).text).toBe("Fewest losses, all your words stay");
     expect(verdict(column(100, 10, 20), all, undefined).text).toBe("Nothing would change");
     expect(verdict(column(120, 10, 20), all, undefined).text).toBe("Larger than now");
+  });
+  it("calls the column with the smallest number of missing items the one with the fewest losses", () => {
+    // No words are lost by either; only the sum over all rows decides.
+    const others = [column(10, 10, 2), column(60, 10, 19), column(70, 10, 12)];
+    expect(others.map(missingCount)).toEqual([18, 1, 8]);
+    expect(others.map((one) => verdict(one, others, undefined).text.split(",")[0])).toEqual(["Most room", "Fewest losses", "All your words stay"]);
+    // One that keeps more values but fewer words loses more.
+    const worse = column(60, 8, 20);
+    expect(verdict(column(70, 10, 19), [column(10, 0, 0), column(70, 10, 19), worse], undefined).text).toMatch(/^Fewest losses/);
+  });
+  it("counts the rows that the table shows", () => {
+    expect(kindRows([window])).toEqual([{ kind: "words", title: "Your words" }, { kind: "ids", title: "Ids and names" }]);
+    expect(missingCount(window)).toBe(6 + 15);
   });
 });
 

@@ -1,5 +1,5 @@
 /** What the rows of the comparison say, from the server's columns. Pure. */
-import { plural } from "../lib/format";
+import { count, plural } from "../lib/format";
 import type { Column, Count, Fate, KindSurvival, Usage } from "../lib/types";
 
 export type FateKind = "pinned" | "kept" | "summarized" | "cleared" | "dropped";
@@ -20,30 +20,25 @@ export function tally(fates: Fate[]): Record<FateKind, number> {
   return counts;
 }
 
-export function lost(count: Count | null | undefined): number {
-  return count ? count.total - count.kept : 0;
+export function lost(value: Count): number {
+  return value.total - value.kept;
 }
 
 /** The kinds of evidence that occur in this session at all, with the names that the server gives them. */
 export function kindRows(columns: Column[]): { kind: string; title: string }[] {
   const found = new Map<string, string>();
   for (const column of columns) for (const entry of column.survival_kinds) if (entry.total > 0) found.set(entry.kind, entry.title);
-  const order = columns.find((column) => column.survival_kinds?.length)?.survival_kinds ?? [];
+  const order = columns.find((column) => column.survival_kinds.length)?.survival_kinds ?? [];
   return order.filter((entry) => found.has(entry.kind)).map(({ kind, title }) => ({ kind, title }));
 }
 
 export function kindOf(column: Column, kind: string): KindSurvival | undefined {
-  return column.survival_kinds?.find((entry) => entry.kind === kind);
+  return column.survival_kinds.find((entry) => entry.kind === kind);
 }
 
-function wordsOf(column: Column): Count | null {
-  return kindOf(column, "words") ?? column.survival?.words ?? null;
-}
-
-/** How many pieces of evidence beside the words would be gone; null where nobody measured. */
-function goneBesideWords(column: Column): number | null {
-  if (!column.survival_kinds?.length) return column.survival ? lost(column.survival.conclusions) + lost(column.survival.values) : null;
-  return column.survival_kinds.filter((entry) => entry.kind !== "words").reduce((sum, entry) => sum + lost(entry), 0);
+/** What the prompt would not hold of all that was said: the sum of the rows of "What survives". */
+export function missingCount(column: Column): number {
+  return column.survival_kinds.reduce((sum, entry) => sum + lost(entry), 0);
 }
 
 export interface Verdict {
@@ -51,36 +46,34 @@ export interface Verdict {
   bad: boolean;
 }
 
-/** "In short": words lost come first and in red; then what the column is best at. */
+/** "In short": what the column is best at, then your words; in red if any would be lost. Counts as in the rows. */
 export function verdict(column: Column, all: Column[], usage: Usage | undefined): Verdict {
   if (column.tokens_after >= column.tokens_before) {
     if (usage?.compacts_next) return { text: "Compacts on the next turn", bad: false };
     return { text: column.tokens_after > column.tokens_before ? "Larger than now" : "Nothing would change", bad: false };
   }
-  const smallest = Math.min(...all.map((other) => other.tokens_after)) === column.tokens_after;
-  const words = wordsOf(column);
-  if (!words) {
-    // What survives is not known: nothing may be promised.
-    const dropped = tally(column.fates).dropped;
-    if (dropped > 0) return { text: `${smallest ? "Cheapest, drops" : "Drops"} ${plural(dropped, "message")}`, bad: true };
-    return { text: smallest ? "Most room" : "Less room, more kept", bad: false };
-  }
-  if (lost(words) > 0) return { text: `${smallest ? "Cheapest, loses" : "Loses"} ${lost(words)} of your words`, bad: true };
-  const others = all.map(goneBesideWords).filter((value): value is number => value !== null);
-  const fewest = Math.min(...others) === goneBesideWords(column);
-  if (smallest) return { text: "Most room, all your words stay", bad: false };
-  if (fewest) return { text: "Fewest losses, all your words stay", bad: false };
-  return { text: "All your words stay", bad: false };
+  const possible = all.filter((other) => !other.problem);
+  const smallest = possible.every((other) => column.tokens_after <= other.tokens_after);
+  const fewest = possible.every((other) => missingCount(column) <= missingCount(other));
+  const loss = lossOf(column);
+  const best = smallest ? "Most room" : fewest && !loss ? "Fewest losses" : "";
+  const stays = kindOf(column, "words")?.total ? "all your words stay" : "";
+  const text = [best, loss || stays].filter(Boolean).join(", ") || "smaller than now";
+  return { text: text.charAt(0).toUpperCase() + text.slice(1), bad: loss !== "" };
+}
+
+/** The user's words that would be lost; where they said none that counts, the messages that would be dropped. */
+function lossOf(column: Column): string {
+  const words = kindOf(column, "words");
+  if (words?.total) return lost(words) ? `loses ${count(lost(words))} of your words` : "";
+  const { dropped } = tally(column.fates);
+  return dropped ? `drops ${plural(dropped, "message")}` : "";
 }
 
 /** How many turns until the next compaction, at the pace of the session so far. */
 export function turnsLeft(turns: number | null | undefined): string {
   if (turns == null) return "–";
   return turns <= 1 ? "1" : `about ${turns}`;
-}
-
-export function missingText(column: Column): string {
-  return column.missing.length === 0 ? "–" : plural(column.missing.length, "item");
 }
 
 export function readPresets(text: string | null, known: string[], current: string): string[] {

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from "react";
+import { Fragment, useCallback, useEffect, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { reportResult } from "../chat/open-session";
 import { useSessionEvents } from "../chat/session-events";
@@ -123,11 +123,16 @@ export default function WhatIfPage({ session }: { session: Session }) {
       {missing && (
         <Dialog title={`Missing after ${missing.label}`} wide onClose={() => setMissing(null)} description="Still stored and found by recall, but no longer in the prompt.">
           <ul className="mt-3 grid gap-1.5 text-dense">
-            {missing.missing.slice(0, 200).map((item, index) => (
-              <li key={index} className="break-words">
-                <span className="text-text-3">{item.kind}</span> {item.text}
-                {item.position !== null && <Citation position={item.position} onJump={(position) => go(`/s/${encodeURIComponent(id)}?m=${position}`)} />}
-              </li>
+            {missing.survival_kinds.map(({ kind, title, missing: some, missing_count: all }) => (
+              <Fragment key={kind}>
+                {some.map((item, index) => (
+                  <li key={index} className="break-words">
+                    <span className="text-text-3">{title}</span> {item.text}
+                    {item.position !== null && <Citation position={item.position} onJump={(position) => go(`/s/${encodeURIComponent(id)}?m=${position}`)} />}
+                  </li>
+                ))}
+                {all > some.length && <li className="text-text-3">{title}: and {count(all - some.length)} more</li>}
+              </Fragment>
             ))}
           </ul>
           <DialogActions><Button onClick={() => setMissing(null)}>Close</Button></DialogActions>

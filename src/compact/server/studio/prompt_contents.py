@@ -41,7 +41,7 @@ _VALUE_KINDS = {
     EvidenceKind.DATE: "numbers",
     EvidenceKind.ERROR: "errors",
 }
-SPOKEN = ("words", "conclusions", "done")
+_SPOKEN = ("words", "conclusions", "done")
 """Kinds that are sentences; the others are values."""
 _MOST_VALUES = 400
 """The best of a session, as everywhere that survival is counted: nobody misses the thousandth name."""
@@ -140,7 +140,7 @@ def survived(kinds: Sequence[schemas.KindSurvival]) -> schemas.Survived:
         total = sum(one.total for one in chosen)
         return schemas.Counted(kept=sum(one.kept for one in chosen), total=total) if total else None
 
-    values = [one.kind for one in kinds if one.kind not in SPOKEN]
+    values = [one.kind for one in kinds if one.kind not in _SPOKEN]
     return schemas.Survived(
         words=counted("words"), conclusions=counted("conclusions"), values=counted(*values)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from compact.chat.conversation import Conversation
@@ -18,7 +18,7 @@ from compact.model.value import value
 from compact.server.http.problems import Problem
 from compact.server.studio import forecast, schemas
 from compact.server.studio.messages import record_in_force, turn_tokens
-from compact.server.studio.prompt_contents import SPOKEN, PromptContents, survived, unchanged_tokens
+from compact.server.studio.prompt_contents import PromptContents, unchanged_tokens
 from compact.server.studio.record_details import details_of
 from compact.server.studio.showing import shown_parts
 from compact.server.studio.trial import config_for, copied
@@ -75,7 +75,6 @@ class _Comparison:
     def now(self) -> schemas.Column:
         usage, config = self._conversation.usage, self._conversation.manager.config
         pace, tokens = self._pace, usage.tokens
-        kinds = self._contents.kinds(self._sent)
         return schemas.Column(
             label="now",
             preset=config.preset,
@@ -93,9 +92,7 @@ class _Comparison:
             cost_to_do=0.0,
             seconds_to_do=None,
             cost_ten_turns=forecast.cost_of_turns(pace, tokens, tokens, None, 0.0),
-            survival_kinds=kinds,
-            survival=survived(kinds),
-            missing=list(_missing(kinds)),
+            survival_kinds=self._contents.kinds(self._sent),
             fates=self._fates(self._record, self._sent),
             summary=self._record.summary if self._record is not None else "",
             problem=None,
@@ -123,7 +120,6 @@ class _Comparison:
         cached = self._cached(items) if record is not None else before.tokens
         to_do = self._to_do(config, record, took)
         until = self._turns_left(after.tokens, after.trigger, config.policy, record)
-        kinds = self._contents.kinds(items)
         return schemas.Column(
             label=wanted.label or wanted.preset or config.preset,
             preset=wanted.preset or config.preset,
@@ -141,9 +137,7 @@ class _Comparison:
             cost_to_do=to_do.cost,
             seconds_to_do=to_do.seconds,
             cost_ten_turns=self._ten_turns(after.tokens, cached, until, to_do.cost),
-            survival_kinds=kinds,
-            survival=survived(kinds),
-            missing=list(_missing(kinds)),
+            survival_kinds=self._contents.kinds(items),
             fates=self._fates(record or self._record, items),
             summary=record.summary if record is not None else "",
             problem=problem,
@@ -158,7 +152,6 @@ class _Comparison:
             "reason": "not-valid",
             "problem": problem,
             "summary": "",
-            "survival": None,
             "survival_kinds": [],
         }
         return self.now().model_copy(update=changes)
@@ -214,10 +207,3 @@ def _left(item: Item | None, tokens: int) -> int:
     if item is None:
         return 0
     return tokens if isinstance(item.entry, Kept) else min(tokens, item.tokens)
-
-
-def _missing(kinds: Sequence[schemas.KindSurvival]) -> Iterable[schemas.Missing]:
-    for one in kinds:
-        kind = one.kind if one.kind in SPOKEN else "values"
-        for gone in one.missing:
-            yield schemas.Missing(kind=kind, text=gone.text, position=gone.position)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from compact.server.studio.schemas.base import Answer, Asked, Name, Title
-from compact.server.studio.schemas.compaction import KindSurvival, Survived
+from compact.server.studio.schemas.compaction import KindSurvival
 from compact.server.studio.schemas.sessions import UsageParts
 
 
@@ -65,12 +65,6 @@ class ApplyRequest(Asked):
     policy: dict[str, Any] | None = None
 
 
-class Missing(Answer):
-    kind: str
-    text: str
-    position: int | None
-
-
 class Fate(Answer):
     position: int
     action: str
@@ -102,8 +96,6 @@ class Column(Answer):
     """Of the trial; where a model writes, the median of this session's own compactions."""
     cost_ten_turns: float | None
     survival_kinds: list[KindSurvival]
-    survival: Survived | None
-    missing: list[Missing]
     fates: list[Fate]
     summary: str
     problem: str | None
