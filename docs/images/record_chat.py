@@ -21,7 +21,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 ROOT = Path(__file__).parents[2]
-COLUMNS, ROWS = 84, 26
+COLUMNS, ROWS = 84, 28
 OPTIONS = ("--model", "local", "--window", "3400", "--set", "policy.hard_cap_buffer=400")
 QUESTION = "Thank you. Please wish us a good trip, in one sentence."
 _NAMES = {"brown": "yellow", "default": "default"}
