@@ -49,6 +49,12 @@ def test_the_quick_start_is_short_and_runs() -> None:
     assert sent[1] == names["messages"][:3]
 
 
+def test_the_readme_begins_with_what_a_clone_can_do() -> None:
+    commands = re.findall(r"^    (\S.*)$", text_of("README.md"), re.M)
+    assert commands[:2] == ["make run", "pip install '.[offline]'"]
+    assert re.search(r"^run:", text_of("Makefile"), re.M)
+
+
 @pytest.mark.spec("S2.14")
 def test_cache_breakpoints_as_the_readme_sets_them() -> None:
     (source,) = (block for block in blocks("README.md", "python") if "with_cache_breakpoints" in block)
