@@ -230,7 +230,7 @@ class Choice:
                 gain = _VALUE * self._ranks[self._units[number].value]
                 rates.append(-gain * standing / (size + _ONE_MORE))
                 continue
-            gain = sum(map(weight_of, one.single if said else one.words))
+            gain = sum(map(weight_of, one.words))
             if one.names:
                 gain += self._worth_of_names(number, one.names)
             if said:
@@ -243,7 +243,7 @@ class Choice:
         one, covered = self._features[number], self._covered
         if one is NOTHING:
             return 0.0 if self._units[number].value in covered else self._rates[number]
-        gain = sum(map(self._left.__getitem__, one.single if self._said[number] else one.words))
+        gain = sum(map(self._left.__getitem__, one.words))
         if one.names:
             gain += self._worth_of_names(number, [name for name in one.names if name not in covered])
         if self._said[number]:
