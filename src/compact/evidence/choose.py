@@ -170,7 +170,7 @@ class Choice:
             self._answered(int(room * shares.all_words))
         words = sorted([*own, *self._of[Group.SHOWN]])
         first = min((self._units[number].message for number in words), default=-1)
-        most = dict.fromkeys((Group.OWN, Group.SHOWN), room // 4)
+        most = {Group.OWN: int(room * shares.words / 2), Group.SHOWN: room // 4}
         for number in words:
             left = most[self._groups[number]] - self._spent[self._groups[number]]
             if self._units[number].message == first and self._costs[number] <= left:

@@ -100,6 +100,12 @@ def test_the_first_message_comes_first_even_what_it_shows() -> None:
     assert texts(Choice([task, *other]), 400)[0] == task.value
 
 
+def test_the_whole_task_stays_where_it_fits_half_of_what_words_may_take() -> None:
+    task = [said(f"The {name} of the town must work again.", 0) for name in ("old mill", "town clock")]
+    later = [said(f"Never open {word} {word}s {word}ly before noon!", 5, 1.6) for word in "abcdefghij"]
+    assert {unit.value for unit in task} <= set(texts(Choice([*task, *later]), 290))
+
+
 def test_a_repeated_conclusion_adds_nothing() -> None:
     ledger = [
         said("Go.", 0),
