@@ -14,8 +14,8 @@ NEGATIONS = frozenset(
     "not no never without nor neither cannot hardly don dont t isn doesn didn won can't".split()
 )
 _OWN = re.compile(
-    r"(?:^|(?<=- ))(?:Goal|Rules|Answers|Done|Decided|Open|User|Assistant|the list|"
-    r"no result yet|last step did not succeed|Ran|Key values|No result yet): |— later :|"
+    r"(?:^|(?<=- )|(?<=\. ))(?:Goal|Rules|Answers|Done|Decided|Open|Last said|User|Assistant|the list|"
+    r"no result yet|last said|last step did not succeed|Ran|Key values|No result yet): |— later :|"
     r"\(?\b(?:wrote|writing) \d+ lines\)?|\(\+\d+ lines\)|\(failed\)|\(\s*\)|and \d+ more edits"
 )
 """What the summarizer says itself; what of it can be checked, is below."""

@@ -14,6 +14,7 @@ from enum import Enum
 from heapq import heappop, heappush
 from math import fsum, sqrt
 
+from compact.evidence.done import RAN
 from compact.evidence.features import NOTHING, Features, features_of, weights_of, worth_of_names
 from compact.evidence.holder import Holder
 from compact.evidence.ledger import VALUES, WORDS
@@ -21,23 +22,16 @@ from compact.evidence.said import SHOWN, STATED
 from compact.evidence.words import content_words, is_about
 from compact.model.summary import Evidence, EvidenceKind
 
-_AGAIN = 0.1
-"""The share of its worth that a feature keeps once it is covered."""
-_VALUE = 24
-"""A value's rank against the weight of words, set by hand: higher keeps more identifiers, fewer phrases."""
-_SAME_MATTER = 0.36
-"""How similar two sayings on one matter are; no correction in the benchmark is less similar."""
+_AGAIN = 0.1  # the share of its worth that a feature keeps once it is covered
+_VALUE = 24  # a value's rank against the weight of words: higher keeps more identifiers, fewer phrases
+_SAME_MATTER = 0.36  # how alike two sayings on one matter are; no correction in the benchmark is less so
 _PLAINLY = 0.50
 """How alike they are where the later one stands beside the earlier, unless it says that it corrects."""
-_FEW_SAYINGS = 4
-"""A word in more sayings than this is common talk and links none of them."""
+_FEW_SAYINGS = 4  # a word in more of them is common talk and links none
 _FOCUS = 4.0
-_SAYING = 12.0
-"""What a new saying is worth apart from its words: many short ones count most."""
-_HANDED_ON = 0.46
-"""Share of the room left by the user's words that goes to conclusions before all kinds compete for it."""
-_FRAGMENT, _ONE_MORE = 24, 2
-"""Extra characters charged for every sentence, or fragments would look cheap, and for every listed value."""
+_SAYING = 12.0  # what a new saying is worth apart from its words: many short ones count most
+_HANDED_ON = 0.46  # of what the user's words leave, for conclusions before all kinds compete for it
+_FRAGMENT, _ONE_MORE = 24, 2  # extra characters for a sentence, or fragments look cheap, and for a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +45,8 @@ class Shares:
     conclusions: float = 0.12
     newest: float = 0.08
     """Of those, for what the assistant stated last: where things stand, and what is next."""
-    done: float = 0.05
+    done: float = 0.10
+    """Guaranteed to what changed something; half of it to commands, if that leaves any."""
     values: float = 0.20
     tool_values: float = 0.25
     """The most that values named only by tools may take."""
@@ -168,29 +163,38 @@ class Choice:
         own = self._of[Group.OWN]
         if not self.picked:
             self._answered(int(room * shares.all_words))
-        words = sorted([*own, *self._of[Group.SHOWN]])
-        first = min((self._units[number].message for number in words), default=-1)
-        most = {Group.OWN: int(room * shares.words / 2), Group.SHOWN: room // 4}
-        for number in words:
-            left = most[self._groups[number]] - self._spent[self._groups[number]]
-            if self._units[number].message == first and self._costs[number] <= left:
-                self._pick(number, room, most)
+        shown = self._of[Group.SHOWN]
+        at = [unit.message for unit in self._units]
+        stated = self._of[Group.CONCLUDED]
+        first = min((at[number] for number in (*own, *shown)), default=-1)
+        newest, report = (max((at[number] for number in ones), default=-1) for ones in (own, stated))
+        # The task is there whatever else was said, and so is what nobody answered yet.
+        for message, numbers, share in (
+            (first, own, shares.words / 2),
+            (first, shown, 0.25),
+            (newest if newest > report else -1, own, shares.words),
+        ):
+            for number in numbers:
+                if at[number] == message:
+                    self._pick(number, int(room * share), {})
         # More if that is enough for everything the user said: only what does not fit is ranked.
         all_fit = sum(self._costs[number] for number in own) <= room * shares.all_words
         share = 1.0 if shares.rest_chars < room else shares.all_words if all_fit else shares.words
-        self._fill(own, room, {Group.OWN: int(room * share)})
+        rest = own if all_fit else [number for number in own if at[number] != first]
+        self._fill(rest, room, {Group.OWN: int(room * share)})
         room = min(room, self._spent[Group.OWN] + self._spent[Group.SHOWN] + shares.rest_chars)
         spared = max(0.0, shares.words - self._spent[Group.OWN] / max(1, room))
-        stated = self._of[Group.CONCLUDED]
-        at = max((self._units[number].message for number in stated), default=-1)
-        last = [number for number in stated if self._units[number].message == at]
+        last = [number for number in stated if at[number] == report]
         self._fill(last, room, {Group.CONCLUDED: int(room * shares.newest)})
-        for group, share in (
-            (Group.CONCLUDED, shares.conclusions + _HANDED_ON * spared),
-            (Group.DONE, shares.done),
-            (Group.VALUE, shares.values),
+        done, values = self._of[Group.DONE], self._of[Group.VALUE]
+        acts = [number for number in done if not self._units[number].context.startswith(RAN)]
+        for numbers, group, share in (
+            (stated, Group.CONCLUDED, shares.conclusions + _HANDED_ON * spared),
+            (acts, Group.DONE, shares.done),
+            (done, Group.DONE, shares.done / 2),
+            (values, Group.VALUE, shares.values),
         ):
-            self._fill(self._of[group], room, {group: int(room * share)})
+            self._fill(numbers, room, {group: int(room * share)})
         most = {Group.TOOL: int(room * shares.tool_values), Group.SHOWN: room // 10}
         self._fill(range(len(self._units)), room, most)
         return self.picked

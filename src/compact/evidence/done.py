@@ -9,10 +9,8 @@ from compact.evidence.values import values_in
 from compact.evidence.words import clip
 from compact.model.summary import Evidence, EvidenceKind
 
-FILE, RAN, CALLED, PENDING = "file", "ran", "called", "pending"
-"""First words of such a unit's context."""
-SINCE = "since m"
-"""Stands before the position of the first of several changes."""
+FILE, RAN, CALLED, PENDING = "file", "ran", "called", "pending"  # first words of such a unit's context
+SINCE = "since m"  # stands before the position of the first of several changes
 _LONGEST_COMMAND, _LOOKED_AT = 140, 4_000
 
 

@@ -28,17 +28,14 @@ from compact.model.message import (
 from compact.model.summary import Evidence, EvidenceKind
 
 VALUES = frozenset((*KIND_WEIGHT, EvidenceKind.ERROR, EvidenceKind.NAME, EvidenceKind.COMMAND))
-WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})
-"""Includes the kinds that records of earlier versions use."""
+WORDS = frozenset({EvidenceKind.SAID, EvidenceKind.RULE, EvidenceKind.APPROVAL})  # two of earlier versions
 _LEAST_OF_TOOLS, _TOKENS_A_VALUE = 1_000, 6
 """Of values that only tools named, twice what fits in their quarter of a summary, at three tokens each."""
-MOST_UNITS = 6_000
-"""Limit for the units of a ledger, so that a compaction costs the same however many came before it."""
+MOST_UNITS = 6_000  # so that a compaction costs the same however many came before it
 _FEWEST_UNITS, _FEWEST_CHARS, _TIMES_A_SUMMARY = 1_000, 20_000, 5
 _OPENING = 60  # units of what the user said first, which always stay
 _AGING = 0.95
-_HINT = re.compile(r"\brecall r-[0-9a-f]{10}\b")
-"""Stands in outputs that were cut: our own name for the whole."""
+_HINT = re.compile(r"\brecall r-[0-9a-f]{10}\b")  # in outputs that were cut, our own name for the whole
 _values_of = remembered(values_in)
 _OURS = frozenset({MessageKind.MARKER, MessageKind.BRIDGE, MessageKind.SUMMARY_TRIGGER, MessageKind.SUMMARY})
 
@@ -60,7 +57,7 @@ def extract(
     hiding = Hiding(is_secret)
     units: list[Evidence] = []
     mentions = Mentions()
-    asked_at, opens = min(where, default=0) - 1, min(where, default=0) <= 1
+    asked_at = min(where, default=0) - 1
     before = [unit for unit in earlier if unit.message == asked_at]
     asked = " ".join(unit.value for unit in before if unit.kind is EvidenceKind.CONCLUDED)
     unread = _unread(messages)
@@ -76,8 +73,8 @@ def extract(
         if message.role is Role.USER and text:
             question = option_of(text, asked) or question_in(asked)
             context = f"asked in [m{asked_at}]: {question}" if question else ""
-            units += said_in(text, at, context, opens=opens)
-            asked, opens = "", False
+            units += said_in(text, at, context)
+            asked = ""
         elif message.role is Role.ASSISTANT and text:
             units += concluded_in(text, at, closes=not message.calls)
             asked, asked_at = text, at

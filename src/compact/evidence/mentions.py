@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from compact.model.summary import Evidence, EvidenceKind
 
-USER, CALL, ASSISTANT, TOOL = range(4)
-"""Who named a value, strongest claim first."""
+USER, CALL, ASSISTANT, TOOL = range(4)  # who named a value, strongest claim first
 _SOURCE_WEIGHT = (1.2, 1.6, 1.2, 0.8)
 KIND_WEIGHT = {
     EvidenceKind.PATH: 1.0,
@@ -25,8 +24,7 @@ _ALONE = {
     (TOOL, EvidenceKind.DATE): 0.3,
 }
 """Less for values that only one side named: an agent's own variables, and what a tool can list again."""
-MOST_VALUES = 4_000
-"""How many values a span adds, best first: more than a summary of 20,000 tokens can hold."""
+MOST_VALUES = 4_000  # that a span adds, best first: more than a summary of 20,000 tokens can hold
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}|\d{3,}")
 
 

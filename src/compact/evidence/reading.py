@@ -29,6 +29,7 @@ _WRAPPED = re.compile(r"(?<=[^\s.!?:;。！？])[ \t]*\n(?=[^\W\d_])(?=[^\WA-Z])
 BULLET = re.compile(r"[ \t]*(?:[-*•–+]|\d{1,3}[.)]|\(?[a-z]\)|#{1,6})[ \t]+")
 _FENCE = re.compile(r"[ \t]*(```|~~~|\"\"\"|''')")
 _TAG = re.compile(r"[ \t]*<([A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>")
+_BLOCK = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>(.*?)</\1>", re.DOTALL)
 _MARKUP = re.compile(rf"{_TAG.pattern}|\\[A-Za-z]+\{{")
 _CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
 _FORWARDED = re.compile(r"[ \t]*[-_=*]{2,}\s*[^\W\d_][^\n]{2,60}?\s*[-_=*]{2,}:?\s*$")
@@ -52,14 +53,11 @@ _INLINE = re.compile(
     r"|‹[^‹›\n]+›|›[^‹›\n]+‹|‚[^‚‘’\n]+[‘’]|「[^「」\n]+」|『[^『』\n]+』|《[^《》\n]+》|【[^【】\n]+】"
     r"|‘[^‘’\n]{20,}’|(?<!\w)'{1,2}[^'\n]+'{1,2}(?!\w)"
 )
-_MAY_QUOTE = re.compile(r"[“\"«»”„‹›‚「『《【‘'](?<!\w')")
-"""Every quotation has one of these; most short texts have none."""
+_MAY_QUOTE = re.compile(r"[“\"«»”„‹›‚「『《【‘'](?<!\w')")  # most short texts have none of these
 LIST_LINE = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s")
-_QUOTED_WORDS = 5
-"""A quotation of at least this many words is somebody's sentence."""
+_QUOTED_WORDS = 5  # a quotation of at least that many is somebody's sentence
 _LONG_PASTE = 160
-_MANY_LINES, _WORDY_LINES = 8, 3
-"""A dump has more lines than that, and never so many lines of words in a row."""
+_MANY_LINES, _WORDY_LINES = 8, 3  # a dump has more lines, and never so many lines of words in a row
 
 
 class Whose(IntEnum):
@@ -105,6 +103,12 @@ def _bare(sentence: str) -> str:
 
 def pieces(text: str) -> list[Piece]:
     """A user's message split into the user's own words and quoted text, in order."""
+    inside = _unwrapped(text)
+    found = _split(inside or text)
+    return [Piece(one.text, max(one.whose, Whose.DOUBTFUL)) for one in found] if inside else found
+
+
+def _split(text: str) -> list[Piece]:
     if "\n" not in text:
         return [Piece(text, _whose_line(text))] if text.strip() else []
     lines = text.split("\n")
@@ -123,6 +127,15 @@ def pieces(text: str) -> list[Piece]:
                 found += _own_blocks(block, opens=not found)
         at = end
     return found
+
+
+def _unwrapped(text: str) -> str:
+    """What is inside if tags enclose all of a message: a person would say why, so a program put them."""
+    at, end, inside = 0, len(text.rstrip()), list[str]()
+    while at < end and (block := _BLOCK.match(text, at)):
+        at = block.end()
+        inside.append(block[2])
+    return "\n\n".join(inside) if at >= end else ""
 
 
 def take_quotations(text: str, words: int = _QUOTED_WORDS) -> tuple[str, list[str]]:

@@ -11,20 +11,14 @@ from compact.evidence.words import clip, content_words, is_about, says_something
 from compact.model.prose import prose_of
 from compact.model.summary import Evidence, EvidenceKind
 
-SHOWN = "shown"
-"""Context of what the user quoted, pasted or forwarded: not the user's word."""
-STATED = 1.2
-"""Rank of a plain statement; questions, which were mostly answered, and thanks rank lower."""
-WHOLE = 100
-"""A message of at most this many characters stays one unit, so that an answer is not split."""
-_ANSWER = 160
-"""An answer longer than this is split, unless it begins with yes or no and still fits."""
+SHOWN = "shown"  # context of what the user quoted, pasted or forwarded: not the user's word
+STATED = 1.2  # a plain statement's rank; questions, mostly answered, and thanks rank lower
+WHOLE = 100  # a message of at most that many characters stays one unit, so that no answer is split
+_ANSWER = 160  # an answer that begins with yes or no may be that long
 _BEGINS, _JOINED = 25, 60
-_SHOWN_CHARS, _OPENING_CHARS, _QUESTION_CHARS, _LONG_SENTENCE = 240, 1_200, 160, 420
-_DATA = 100
-"""No word is longer: more characters without a blank are an address, an encoded file or a dump."""
-_MOST_PIECES = 60
-"""Units of one user message; a longer message keeps its head, its tail and the orders in between."""
+_SHOWN_CHARS, _QUESTION_CHARS, _LONG_SENTENCE = 240, 160, 420
+_DATA = 100  # no word is longer: more without a blank are an address, an encoded file or a dump
+_MOST_PIECES = 60  # a longer message keeps its head, its tail and the orders in between
 _FEW_WORDS, _TELLING = 4, 3
 _BOLD = re.compile(r"(?<![\w/])\*\*(\S|\S.*?\S)\*\*(?![\w/])")
 _QUESTION = re.compile(r"[?？؟]\s*[\"”»)*_`]*$")
@@ -36,12 +30,9 @@ _OPTION_LINE = re.compile(
 )
 
 
-def said_in(text: str, at: int, asked: str, *, opens: bool = False) -> list[Evidence]:
-    """The units of a user's message; `asked` is what the assistant asked before it, if anything.
-
-    The message that opens the session keeps more, even of what it quotes: many programs wrap the task.
-    """
-    answers, units = _sayings(text, opens)
+def said_in(text: str, at: int, asked: str) -> list[Evidence]:
+    """The units of a user's message; `asked` is what the assistant asked before it, if anything."""
+    answers, units = _sayings(text)
     found = []
     context = asked if answers else ""
     for said, whose, rank in units:
@@ -55,7 +46,7 @@ def said_in(text: str, at: int, asked: str, *, opens: bool = False) -> list[Evid
 
 
 @remembered
-def _sayings(text: str, opens: bool) -> tuple[bool, tuple[tuple[str, Whose, float], ...]]:
+def _sayings(text: str, _: bool) -> tuple[bool, tuple[tuple[str, Whose, float], ...]]:
     """Whether it is short enough to be an answer; and its units, whose words they are, and their rank."""
     blocks = _blocks(text, WHOLE if len(text) <= WHOLE else _JOINED)
     own = sum(len(block) for whose, block in blocks if whose is not Whose.SHOWN)
@@ -70,7 +61,7 @@ def _sayings(text: str, opens: bool) -> tuple[bool, tuple[tuple[str, Whose, floa
             continue  # "Okay, great." before the actual statement
         flat = " ".join(runs)
         if whose is Whose.SHOWN:
-            units.append((clip(flat, _OPENING_CHARS if opens else _SHOWN_CHARS), whose, 0.2))
+            units.append((clip(flat, _SHOWN_CHARS), whose, 0.2))
         else:
             units.append((flat, whose, _standing(flat, runs)))
     return answers, tuple(units)

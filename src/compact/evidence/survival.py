@@ -13,8 +13,7 @@ from compact.model.sections import Kept, Missing, SectionKind, Survival
 from compact.model.summary import Evidence, EvidenceKind
 
 _MOST_MISSING = 20  # per kind
-_SHOWN_CHARS = 80
-"""What is missing. The message is listed separately, so a record need not hold it a second time."""
+_SHOWN_CHARS = 80  # the message is listed separately, so a record need not hold it a second time
 _COUNTED_VALUES = 400
 
 

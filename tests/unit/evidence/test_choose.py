@@ -106,6 +106,29 @@ def test_the_whole_task_stays_where_it_fits_half_of_what_words_may_take() -> Non
     assert {unit.value for unit in task} <= set(texts(Choice([*task, *later]), 290))
 
 
+def test_what_nobody_answered_yet_stays_though_orders_weigh_more() -> None:
+    orders = [
+        said(f"Never open {word} {word}s {word}ly before noon!", n, 1.6)
+        for n, word in enumerate("abcdefghij")
+    ]
+    open_request = said("Tell me what is left.", 30, 0.6)
+    assert open_request.value in texts(
+        Choice([*orders, concluded("The gate is open.", 20), open_request]), 200
+    )
+    assert open_request.value not in texts(
+        Choice([*orders, concluded("The gate is open.", 40), open_request]), 200
+    )
+
+
+def test_what_changed_something_goes_before_commands_and_values() -> None:
+    calls = [Evidence(EvidenceKind.DONE, f"cancel(order=A-{n})", n, "called", 1.0) for n in range(2)]
+    runs = [Evidence(EvidenceKind.DONE, f"make {n} check-{n}", n, "ran exit 1", 1.4) for n in range(20)]
+    values = [value(f"A-{n}", 9, rank=9.0) for n in range(60)]
+    chosen = Choice([said("Go.", 0), *runs, *values, *calls]).take(800, Shares())
+    done = [one.unit.value for one in chosen if one.group is Group.DONE]
+    assert set(done[:2]) == {unit.value for unit in calls}
+
+
 def test_a_repeated_conclusion_adds_nothing() -> None:
     ledger = [
         said("Go.", 0),

@@ -38,7 +38,7 @@ _PROSE_LABELS = {
     Part.CONCLUDED: "Decided",
     Part.FILES: "Done",
     Part.STEPS: "Ran",
-    Part.NEWEST: "Open",
+    Part.NEWEST: "Last said",
     Part.PENDING: "No result yet",
     Part.VALUES: "Key values",
 }
@@ -120,7 +120,9 @@ def _lines(part: Part, picked: Sequence[Candidate], strategy: Strategy) -> Itera
     if part in (Part.TASK, Part.WORDS):
         yield from _words(picked)
     elif part in (Part.CONCLUDED, Part.NEWEST):
-        yield from (f"- {_cite(line)} {_joined(line)}" for line in _runs(picked))
+        # What was said last may be done or open; only the reader can tell.
+        label = "last said: " if part is Part.NEWEST and strategy.headings else ""
+        yield from (f"- {_cite(line)} {label}{_joined(line)}" for line in _runs(picked))
     elif part in (Part.FILES, Part.STEPS):
         yield from _changes(picked) if strategy.changes and part is Part.FILES else _done(picked)
     elif part is Part.PENDING:
