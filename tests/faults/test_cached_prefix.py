@@ -198,6 +198,7 @@ async def test_async_callers_get_the_same() -> None:
 
 
 OWN = {"name": "openai", "model": "gpt-4o"}
+KEYS = {"OPENAI_API_KEY": "not-a-key", "ANTHROPIC_API_KEY": "not-a-key"}
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ def test_by_itself_only_where_the_conversation_goes_anyway(
     summarizer: dict[str, str], environ: dict[str, str], reuses: bool
 ) -> None:
     config = CompactConfig(model="gpt-4o", summarizer=summarizer)
-    engine, _ = assemble(config, share(config, None, None, MemoryArchive(), (), environ))
+    engine, _ = assemble(config, share(config, None, None, MemoryArchive(), (), {**KEYS, **environ}))
     assert (engine._cached_prompts is not None) is reuses
 
 

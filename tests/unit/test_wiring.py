@@ -15,10 +15,12 @@ from compact.archives.queue import QueuedArchive
 from compact.archives.s3 import S3Archive
 from compact.errors import ConfigError
 from compact.model.event import EventName
+from compact.summarizers.openai import OpenAISummarizer
 from compact.tracing.stream import Immediate
 from compact.wiring import assemble, share
 from compact.wiring.adapters import archive_for, redactor_for
 from support.raw import pairs
+from support.wire_servers import serving
 
 ANTHROPIC = {"ANTHROPIC_API_KEY": "not-a-key"}
 OPENAI = {"OPENAI_API_KEY": "not-a-key"}
@@ -114,6 +116,25 @@ def test_a_list_of_summarizers_is_a_chain_of_them() -> None:
     assert "Chain(" in writer
     assert writer.index("gpt-4o-mini") < writer.index("claude-own") < writer.index("ExtractiveSummarizer")
     assert prose_writer(CompactConfig(summarizer=["extractive", "extractive"]), {}) == "Composer(None)"
+
+
+@pytest.mark.parametrize("names", [{"name": "openai"}, ["openai", "extractive"]])
+def test_a_summarizer_without_its_key_gets_nothing_and_the_next_one_writes(
+    names: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    config = CompactConfig(
+        max_context_tokens=5_000, counter="chars4", archive={"adapter": "none"}, summarizer=names
+    )
+    with serving() as server:
+        monkeypatch.setattr(OpenAISummarizer, "default_base_url", server.url)
+        with CompactManager(config) as manager:
+            manager.prepare("s", pairs(50, tokens=60))
+            (record,) = manager.records("s")
+    assert server.received == []
+    assert record.summary
+    assert "OPENAI_API_KEY is not set, so nothing was sent" in caplog.text
 
 
 @pytest.mark.parametrize("survival_floor", [0.0, 0.8])

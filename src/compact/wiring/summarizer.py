@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compact.config import CompactConfig, SummarizerSettings
 from compact.counters.margin import Margined
@@ -19,13 +19,16 @@ from compact.summarizers.chain import EMBEDDED, summarizer_for
 from compact.summarizers.extractive import ExtractiveSummarizer
 from compact.summarizers.fallback import WithEmbedded
 from compact.summarizers.templates import prefix_instructions_for
+from compact.summarizers.without_key import WithoutKey
 from compact.wiring.adapters import redactor_for
-from compact.wiring.vendors import VENDORS, address_of, vendor_of
+from compact.wiring.vendors import VENDORS, address_of, missing_key, vendor_of
 
 if TYPE_CHECKING:
     from compact.redaction import Redactor
     from compact.summarizers._model import ModelSummarizer
 
+_Client: TypeAlias = "ModelSummarizer | WithoutKey | None"
+"""None is the embedded summarizer."""
 _API_SECONDS, _OWN_SECONDS = 30.0, 120.0
 """For one summary, if the settings don't say. A user's own summarizer may be a slow local model."""
 
@@ -81,7 +84,7 @@ def _composed(
     )
 
 
-def _prose(config: CompactConfig, clients: Sequence[ModelSummarizer | None], counter: TokenCounter) -> Any:
+def _prose(config: CompactConfig, clients: Sequence[_Client], counter: TokenCounter) -> Any:
     """Each client, given no more at a time than its model can read; in a chain if there are several."""
     if not any(clients):
         return None
@@ -91,32 +94,33 @@ def _prose(config: CompactConfig, clients: Sequence[ModelSummarizer | None], cou
     summary = config.policy.summary_tokens(conversation)
     links: list[Any] = []
     for client in clients:
-        if client is None:
-            links.append(EMBEDDED)
+        if client is None or isinstance(client, WithoutKey):
+            links.append(client or EMBEDDED)
             continue
         window = limits_for(client.model, config.models).window
         links.append(Chunked(client, counter, input_limit=window - summary))
     return summarizer_for(links, counter) if len(links) > 1 else links[0]
 
 
-def _clients(
-    config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]
-) -> tuple[ModelSummarizer | None, ...]:
-    """The models that write prose, in the order in which they are tried; None is the embedded summarizer."""
+def _clients(config: CompactConfig, redactor: Redactor, environ: Mapping[str, str]) -> tuple[_Client, ...]:
+    """The models that write prose, in the order in which they are tried."""
     asked = (config.summarizer, *config.summarizer.fallbacks)
     return tuple(_client(config, settings, redactor, environ) for settings in asked)
 
 
 def _client(
     config: CompactConfig, settings: SummarizerSettings, redactor: Redactor, environ: Mapping[str, str]
-) -> ModelSummarizer | None:
+) -> _Client:
     name = vendor_of(settings, config.preset, environ)
     if name not in VENDORS:
         return None
     vendor = VENDORS[name]
+    model = settings.model or vendor.fast_model
+    if variable := missing_key(settings, config.preset, environ):
+        return WithoutKey(model, variable)
     Client = vendor.client()
     client = Client(
-        settings.model or vendor.fast_model,
+        model,
         base_url=address_of(settings, name, environ),
         api_key=environ.get(settings.api_key_env or vendor.key_variable),
         timeout=settings.timeout or _API_SECONDS,

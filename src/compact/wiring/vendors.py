@@ -76,6 +76,7 @@ def missing_key(settings: SummarizerSettings, preset: str, environ: Mapping[str,
     vendor = vendor_of(settings, preset, environ)
     if vendor not in VENDORS:
         return None
-    own_server = address_of(settings, vendor, environ) is not None
+    vendors_own = VENDORS[vendor].client().default_base_url.rstrip("/")
+    own_server = summarizer_address(settings, vendor, environ) != vendors_own
     variable = settings.api_key_env or ("" if own_server else VENDORS[vendor].key_variable)
     return variable if variable and not environ.get(variable) else None

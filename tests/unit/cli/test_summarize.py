@@ -9,6 +9,7 @@ import pytest
 
 from compact import count_tokens
 from compact.console.exits import ExitCode
+from compact.summarizers.openai import OpenAISummarizer
 from support.cli import Compact
 from support.wire_servers import AnthropicWire, OpenAIWire, serving
 
@@ -130,6 +131,7 @@ def test_several_are_asked_in_turn_and_the_one_passed_over_is_told(compact: Comp
         (("--summarizer", "openai"), "OPENAI_API_KEY"),
         (("--summarizer", "anthropic"), "ANTHROPIC_API_KEY"),
         (("--summarizer-model", "gpt-4o"), "OPENAI_API_KEY"),
+        (("--base-url", "https://api.openai.com/v1/"), "OPENAI_API_KEY"),
         (("--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "MY_KEY"), "MY_KEY"),
     ],
 )
@@ -141,15 +143,24 @@ def test_a_missing_key_is_named_before_anything_is_sent(
     assert f"{variable} is not set" in ended.err and "Nothing was sent" in ended.err
 
 
-def test_a_missing_key_is_only_a_warning_where_another_is_asked_next(compact: Compact, sample: Path) -> None:
-    with serving(OpenAIWire().error(401, "no key")) as server:
-        ended = compact(
-            "summarize",
-            sample,
-            *("--summarizer", "openai,extractive", "--base-url", server.url, "--api-key-env", "MY_KEY"),
-        )
+@pytest.mark.parametrize("options", [("--base-url", "{url}", "--api-key-env", "MY_KEY"), ()])
+def test_a_link_without_its_key_is_skipped_and_gets_nothing(
+    compact: Compact, sample: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    with serving() as server:
+        monkeypatch.setattr(OpenAISummarizer, "default_base_url", server.url)
+        asked = (option.format(url=server.url) for option in options)
+        ended = compact("summarize", sample, "--summarizer", "openai,extractive", *asked)
     assert ended.code == ExitCode.OK and "## Goals" in ended.out
-    assert "MY_KEY is not set" in ended.err
+    assert f"{'MY_KEY' if options else 'OPENAI_API_KEY'} is not set, so nothing was sent" in ended.err
+    assert server.received == []
+
+
+def test_a_link_at_the_user_s_own_address_needs_no_key(compact: Compact, sample: Path) -> None:
+    with serving(OpenAIWire().answer(WROTE)) as server:
+        environ = {"OPENAI_BASE_URL": server.url}
+        ended = compact("summarize", sample, "--summarizer", "openai,extractive", environ=environ)
+    assert ended.out.startswith(WROTE) and "not set" not in ended.err
 
 
 def test_a_model_that_is_not_there_ends_with_4(compact: Compact, sample: Path) -> None:

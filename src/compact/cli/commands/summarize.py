@@ -122,7 +122,7 @@ def _config(context: Context, transcript: Transcript) -> CompactConfig:
 
 
 def _check_keys(config: CompactConfig, context: Context) -> None:
-    """Report a missing key now; without it, the server's own error would be less helpful."""
+    """Refuse to begin if no link has its key; one that has none is skipped, with a warning, in its turn."""
     from compact.errors import ConfigError
     from compact.wiring.vendors import missing_key
 
@@ -135,8 +135,6 @@ def _check_keys(config: CompactConfig, context: Context) -> None:
             "key, or use --summarizer extractive, which needs none.",
             "summarizer.api_key_env",
         )
-    for variable in dict.fromkeys(filter(None, missing)):
-        context.warn(f"{variable} is not set")
 
 
 def _summary(conversation: Conversation, context: Context, summarizer: Any, counter: TokenCounter) -> Summary:
