@@ -149,10 +149,15 @@ def test_words_and_conclusions_are_measured_without_probes_and_without_a_cut(
     assert budget["words"]["share"] == 1.0, "the summary has what was said at the start"
     assert (tail["words"]["kept"], tail["words"]["of"]) == (0, budget["words"]["of"])
     shown = compact("eval", *options).out
-    assert "all, hard, quest are empty: they need probes" in shown
-    assert f"words, concl: {budget['words']['of']} of the user's and 0 of the assistant's phrases" in shown
-    once = compact("eval", *options, "--once")
-    assert "words, concl: 0 of the user's" in once.out and "with --once there is no other" in once.out
+    assert "preset window convs words kept" in " ".join(shown.split()), (
+        "columns that would be empty are left out"
+    )
+    assert "No column for all, hard, quest: there are no such probes" in shown
+    assert "words: share of the phrases of the user that come up again after the cut" in shown
+    assert f"({budget['words']['of']} in harbor)" in shown
+    assert "No column for concl: no phrase of the assistant comes up again after the cut." in shown
+    once = compact("eval", *options, "--once").out
+    assert "No column for words" in once and "with --once there is no other" in once
 
 
 def test_an_unknown_preset_is_told_with_the_baseline_among_the_known(compact: Compact, runs: Path) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from compact.evaluation import TAIL, Outcome, rows_of
 from compact.evaluation.picture import draw, panels_of
 from compact.evaluation.scoring import Score
-from compact.evaluation.table import COLUMNS, duration, table_lines
+from compact.evaluation.table import duration, table_lines
 
 
 def outcome(source: str = "harbor", preset: str = "budget", window: str = "20%", **fields: Any) -> Outcome:
@@ -70,10 +70,17 @@ def test_the_table_lines_up() -> None:
     ]
     body = [line for line, _ in lines if line.startswith("  ")]
     assert len({len(line) for line in body}) == 1
-    assert body[0].split() == list(COLUMNS)
-    assert body[1].split() == ("budget 20% 1 80.0% 60.0% – – – 20.0% 2,000 75.0% 2 0 0 250ms".split())
+    assert body[0].split() == "preset window convs all hard kept tokens cache comp lint fail time".split()
+    assert body[1].split() == "budget 20% 1 80.0% 60.0% 20.0% 2,000 75.0% 2 0 0 250ms".split()
     assert body[2].endswith("2.0m")
     assert duration(2.34) == "2.3s"
+
+
+def test_a_column_stays_where_one_row_has_something_in_it() -> None:
+    rows = rows_of([outcome(questions=Score(1, 4)), outcome("letters")])
+    heading, *body = [line.split() for line, _ in table_lines(rows) if line.startswith("  ")]
+    assert heading[3:6] == ["all", "hard", "quest"]
+    assert (body[0][5], body[2][5]) == ("25.0%", "–")
 
 
 def test_points_are_means_over_probes() -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _CUT = "probe_cut_index, else three quarters of the conversation"
 _CUT_ONCE = "probe_cut_index; with --once there is no other"
+_PHRASES = {"words": "user", "concl": "assistant"}
+"""The columns that are measured without probes, and who said what they count."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -234,17 +236,24 @@ def _remarks(found: Found) -> Iterator[str]:
 
 
 def _measured_on(rows: Sequence[Row], trial: Trial) -> Iterator[str]:
-    """How much stands behind the shares: a share of one phrase, or an empty column, says little."""
+    """How much stands behind the shares: a share of one phrase, or a column that is left out, says little."""
+    from compact.evaluation.table import SCORES, unmeasured
+
     if not rows:
         return
-    if not any(row.identifiers.of or row.questions.of for row in rows):
-        yield "all, hard, quest are empty: they need probes (docs/EVALUATION.md)."
-    words = max(row.words.of for row in rows)
-    conclusions = max(row.conclusions.of for row in rows)
-    yield (
-        f"words, concl: {words:,} of the user's and {conclusions:,} of the assistant's phrases come up again "
-        f"after the cut ({_CUT_ONCE if trial.once else _CUT})."
-    )
+    gone = unmeasured(rows)
+    if unprobed := [name for name in gone if name not in _PHRASES]:
+        yield f"No column for {', '.join(unprobed)}: there are no such probes (docs/EVALUATION.md)."
+    for name, who in _PHRASES.items():
+        if name in gone:
+            yield f"No column for {name}: no phrase of the {who} comes up again after the cut."
+            continue
+        counts: dict[str, int] = {}
+        for row in rows:
+            counts[row.source] = max(counts.get(row.source, 0), SCORES[name](row).of)
+        found = ", ".join(f"{count:,} in {source}" for source, count in counts.items())
+        yield f"{name}: share of the phrases of the {who} that come up again after the cut ({found})."
+    yield f"The cut: {_CUT_ONCE if trial.once else _CUT}."
 
 
 def _alike(outcomes: Sequence[Outcome]) -> Counter[tuple[str, str]]:
