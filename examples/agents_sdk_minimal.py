@@ -14,6 +14,7 @@ import sys
 from agents import Agent, RunConfig, Runner, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 
+# isort: split
 # -- all that Compact needs -------------------------------------------------------------------------------
 from compact import CompactConfig, CompactManager
 from compact.integrations.openai_agents import compact_filter

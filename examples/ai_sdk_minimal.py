@@ -10,11 +10,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from model_server import WINDOW, model_server
-
 from compact import CompactConfig
 from compact.server.studio.running import serving
 from compact.server.studio.settings import StudioSettings
+
+from model_server import WINDOW, model_server
 
 HERE = Path(__file__).parent
 WEB = HERE.parent / "web"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from model_server import WINDOW, model_server, page
-from openai import OpenAI
-
 from compact import CompactConfig, CompactManager
 from compact.integrations.clients import wrap
+
+from model_server import WINDOW, model_server, page
+from openai import OpenAI
 
 SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
 TOOLS: Any = [{"type": "function", "function": {"name": "read_page", "parameters": SCHEMA}}]

@@ -18,14 +18,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from compact import CompactConfig, CompactManager
+from compact.integrations.openai_agents import compact_filter
+from compact.tracing.agents_sdk import AgentsSdkSpans
+
 from agents import Agent, RunConfig, Runner, function_tool, set_trace_processors, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 from agents.tracing.processors import BackendSpanExporter, BatchTraceProcessor
 from showing import draw_facts, draw_prompts, draw_rounds, prompts_of, stage
-
-from compact import CompactConfig, CompactManager
-from compact.integrations.openai_agents import compact_filter
-from compact.tracing.agents_sdk import AgentsSdkSpans
 
 RULE = "Never edit anything in tests/."
 TASK = f"The tests of the billing package fail. Find out why and mend it. {RULE} Run them with unittest."

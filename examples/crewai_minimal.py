@@ -1,17 +1,18 @@
 """A CrewAI agent with Compact: two lines. Runs offline against `model_server.py`.
 
+pip install 'compact-context[crewai]'
 python examples/crewai_minimal.py
 """
 
 from __future__ import annotations
 
+from compact import CompactConfig, CompactManager
+from compact.integrations.crewai import compact_hook
+
 from crewai import LLM, Agent, Crew, Task
 from crewai.hooks import register_before_llm_call_hook
 from crewai.tools import tool
 from model_server import WINDOW, model_server, page
-
-from compact import CompactConfig, CompactManager
-from compact.integrations.crewai import compact_hook
 
 
 @tool("read_page")

@@ -1,5 +1,6 @@
 """A Google ADK agent with Compact: two lines. Its model is scripted, so that it runs offline.
 
+pip install 'compact-context[adk]'
 python examples/google_adk_minimal.py
 """
 
@@ -9,15 +10,15 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from compact import CompactConfig, CompactManager, count_tokens
+from compact.integrations.google_adk import compact_callback
+
 from google.adk.agents import LlmAgent
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 from model_server import PAGES, WINDOW, page
-
-from compact import CompactConfig, CompactManager, count_tokens
-from compact.integrations.google_adk import compact_callback
 
 
 class Scripted(BaseLlm):

@@ -5,13 +5,13 @@ python examples/langchain_minimal.py
 
 from __future__ import annotations
 
+from compact import CompactConfig, CompactManager
+from compact.integrations.langchain import CompactMiddleware
+
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from model_server import WINDOW, model_server, page
-
-from compact import CompactConfig, CompactManager
-from compact.integrations.langchain import CompactMiddleware
 
 
 @tool

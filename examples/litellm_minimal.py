@@ -1,5 +1,6 @@
 """LiteLLM with Compact: two lines. Runs offline against `model_server.py`.
 
+pip install 'compact-context[litellm]'
 python examples/litellm_minimal.py
 """
 
@@ -9,11 +10,11 @@ import asyncio
 import json
 from typing import Any
 
-import litellm
-from model_server import WINDOW, model_server, page
-
 from compact import CompactConfig, CompactManager
 from compact.integrations.litellm import CompactCallback
+
+import litellm
+from model_server import WINDOW, model_server, page
 
 SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
 TOOLS: Any = [{"type": "function", "function": {"name": "read_page", "parameters": SCHEMA}}]

@@ -1,19 +1,20 @@
 """A LlamaIndex agent with Compact: two lines. Runs offline against `model_server.py`.
 
-python examples/llama_index_minimal.py     (needs llama-index-llms-openai-like)
+pip install 'compact-context[llama-index]' llama-index-llms-openai-like
+python examples/llama_index_minimal.py
 """
 
 from __future__ import annotations
 
 import asyncio
 
+from compact import CompactConfig, CompactManager
+from compact.integrations.llama_index import compact_llm
+
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai_like import OpenAILike
 from model_server import WINDOW, model_server, page
-
-from compact import CompactConfig, CompactManager
-from compact.integrations.llama_index import compact_llm
 
 
 def read_page(number: int) -> str:

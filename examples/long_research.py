@@ -12,12 +12,12 @@ import asyncio
 import random
 from typing import Any
 
+from compact import CompactConfig, CompactManager, count_tokens
+from compact.integrations.openai_agents import CompactSession, compact_filter
+
 from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 from showing import draw_course, draw_facts, draw_rounds, prompts_of, stage
-
-from compact import CompactConfig, CompactManager, count_tokens
-from compact.integrations.openai_agents import CompactSession, compact_filter
 
 WINDOW = 12_000
 SOURCES = 15

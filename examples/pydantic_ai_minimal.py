@@ -5,13 +5,13 @@ python examples/pydantic_ai_minimal.py
 
 from __future__ import annotations
 
+from compact import CompactConfig, CompactManager
+from compact.integrations.pydantic_ai import CompactHistory
+
 from model_server import WINDOW, model_server, page
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
-
-from compact import CompactConfig, CompactManager
-from compact.integrations.pydantic_ai import CompactHistory
 
 
 def main() -> None:

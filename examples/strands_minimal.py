@@ -1,16 +1,17 @@
 """A Strands agent with Compact: two lines. Runs offline against `model_server.py`.
 
+pip install 'compact-context[strands]' 'openai>=2'
 python examples/strands_minimal.py
 """
 
 from __future__ import annotations
 
+from compact import CompactConfig, CompactManager
+from compact.integrations.strands import CompactConversationManager
+
 from model_server import WINDOW, model_server, page
 from strands import Agent, tool
 from strands.models.openai import OpenAIModel
-
-from compact import CompactConfig, CompactManager
-from compact.integrations.strands import CompactConversationManager
 
 
 @tool

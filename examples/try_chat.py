@@ -12,14 +12,14 @@ import json
 import sys
 from pathlib import Path
 
-import before_after
-
 from compact import CompactConfig, CompactManager
 from compact.chat.imports import take_in
 from compact.chat.turn_log import TurnLog
 from compact.cli import main as compact
 from compact.console.stored import DEFAULT_URL
 from compact.stores import open_store
+
+import before_after
 
 DEMO = Path(__file__).with_name("demo_chat.json")
 WINDOW, RESERVE = 3_400, 400

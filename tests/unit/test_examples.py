@@ -106,6 +106,29 @@ def test_a_framework_goes_through_three_windows(name: str, tmp_path: Path) -> No
     assert pages > 3 * window > 3 * largest
 
 
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [
+        ("litellm", "litellm", "litellm"),
+        ("strands", "strands", "strands"),
+        ("google_adk", "google.adk", "adk"),
+        ("llama_index", "llama_index", "llama-index"),
+        ("crewai", "crewai", "crewai"),
+        ("langchain", "langchain", "langchain"),
+        ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
+    ],
+)
+def test_an_example_whose_framework_is_missing_names_the_extra(name: str, module: str, extra: str) -> None:
+    hidden = f"import runpy, sys; sys.modules[{module!r}] = None; runpy.run_path(sys.argv[1])"
+    example = str(EXAMPLES / f"{name}_minimal.py")
+    ended = subprocess.run(
+        [sys.executable, "-c", hidden, example], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 1
+    last = ended.stderr.splitlines()[-1]
+    assert last.endswith(f"is not installed. Install it with: pip install 'compact-context[{extra}]'")
+
+
 def test_an_unchanged_client_goes_through_the_gateway(tmp_path: Path) -> None:
     out = shown("gateway_minimal.py", folder=tmp_path)
     sent = [int(found.replace(",", "")) for found in re.findall(r"came, +([\d,]+) were sent", out)]
