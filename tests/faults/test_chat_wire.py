@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from compact.errors import ChatError, MissingExtra
+from compact.errors import ChatError, ConfigError, MissingExtra
 from compact.model.chat import ReplyEnd, TextPiece
 from compact.models._client import ChatClient
 from compact.models.anthropic_chat import AnthropicChatModel
@@ -161,8 +161,8 @@ def test_a_dead_server_is_told(make: Make, wire: Any) -> None:
 
 @pytest.mark.parametrize("address", ["no address", "ftp://127.0.0.1/v1", "http://[::1/v1"])
 def test_an_unusable_address_is_told(address: str) -> None:
-    with pytest.raises(ChatError, match="correct base_url"):
-        list(OpenAIChatModel("tiny", address).stream(ASK))
+    with pytest.raises(ConfigError, match="correct base_url"):
+        OpenAIChatModel("tiny", address)
 
 
 @both

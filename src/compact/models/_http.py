@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from compact.errors import ChatError, CompactError, MissingExtra, SummarizerError
+from compact.errors import ChatError, CompactError, ConfigError, MissingExtra, SummarizerError
 from compact.models.overflow import says_too_long
 
 E = TypeVar("E", ChatError, SummarizerError)
@@ -53,6 +54,9 @@ class Service:
     url: str
     headers: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check_address(self.url, self.label)
 
     @property
     def who(self) -> str:
@@ -130,9 +134,24 @@ def host_of(url: str) -> str:
     return url.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1]
 
 
+def check_address(url: str, label: str) -> None:
+    """Raise ConfigError for what no request could be sent to, before a conversation depends on it."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # ValueError if it is no number.
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", url)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError(
+            f"{label} needs an http:// or https:// address with a host, not {host_of(url)!r}. Nothing was "
+            "sent; correct base_url, or the variable that holds it.",
+            "base_url",
+        )
+
+
 def is_this_machine(url: str) -> bool:
     from ipaddress import ip_address
-    from urllib.parse import urlsplit
 
     try:
         name = urlsplit(url).hostname or ""

@@ -25,6 +25,12 @@ def test_another_host_needs_a_token(compact: Compact) -> None:
     assert ended.code == 2 and "MISSING is not set" in ended.err
 
 
+def test_an_address_that_is_none_is_refused_before_anything_is_started(compact: Compact) -> None:
+    ended = compact("studio", "--base-url", "notaurl", "--model", "m", "--store", "sqlite://")
+    assert ended.code == 2
+    assert "--base-url needs an http:// or https:// address" in ended.err
+
+
 def test_several_workers_need_postgresql(compact: Compact, tmp_path: Path) -> None:
     ended = compact("studio", "--workers", "2", "--store", f"sqlite:///{tmp_path}/s.db")
     assert ended.code == 2 and "needs PostgreSQL" in ended.err

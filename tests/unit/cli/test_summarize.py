@@ -163,6 +163,13 @@ def test_a_link_at_the_user_s_own_address_needs_no_key(compact: Compact, sample:
     assert ended.out.startswith(WROTE) and "not set" not in ended.err
 
 
+def test_an_address_that_is_none_ends_with_2(compact: Compact, sample: Path) -> None:
+    for option in (("--base-url", "notaurl"), ("--base-url", "http://x y/v1")):
+        ended = compact("summarize", sample, *option)
+        assert (ended.code, ended.out) == (ExitCode.USAGE, "")
+        assert "needs an http:// or https:// address" in ended.err and "Nothing was sent" in ended.err
+
+
 def test_a_model_that_is_not_there_ends_with_4(compact: Compact, sample: Path) -> None:
     ended = compact("summarize", sample, "--base-url", "http://127.0.0.1:9/v1")
     assert ended.code == ExitCode.FAILED

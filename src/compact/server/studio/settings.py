@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compact.config import CompactConfig
+from compact.models._http import check_address
 from compact.server.http.settings import JSON, MEGABYTE, GuardSettings
 
 PORT = 5180
@@ -71,4 +72,7 @@ class StudioSettings:
         )
 
     def __post_init__(self) -> None:
-        _ = self.guard  # refuses another host without a token before anything is started
+        # Refused before anything is started: another host without a token, an address that is none.
+        _ = self.guard
+        if self.base_url is not None:
+            check_address(self.base_url, "--base-url")
