@@ -135,6 +135,8 @@ def test_bypass_and_preset_headers(gateway: str, provider: Provider) -> None:
     assert trimmed.status_code == 200 and b"COMPACT-SUMMARY" not in provider.asked[-1].raw
     unknown = client.send(headers={"x-compact-preset": "no-such"})
     assert unknown.status_code == 400 and "no-such" in unknown.headers["x-compact-problem"]
+    assert unknown.headers["x-compact-compacted"] == "0", "forwarded unchanged"
+    assert not [name for name in unknown.headers if name.startswith("x-compact-tokens")], "and not counted"
 
 
 @pytest.mark.spec("S5.11")

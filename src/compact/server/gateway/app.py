@@ -241,12 +241,11 @@ def _usage_in(raw: bytes) -> Any:
 def _report_headers(exchange: Exchange, ready: Ready, overhead: float) -> Headers:
     facts = {"x-compact-overhead-ms": f"{overhead * 1000:.1f}"}
     if ready.session:
-        facts |= {
-            "x-compact-session": ready.session,
-            "x-compact-tokens-before": str(ready.before),
-            "x-compact-tokens-after": str(ready.after),
-            "x-compact-compacted": "1" if ready.body is not exchange.raw else "0",
-        }
+        facts["x-compact-session"] = ready.session
+        facts["x-compact-compacted"] = "1" if ready.body is not exchange.raw else "0"
+    if ready.before:  # Otherwise a problem came before the count.
+        facts["x-compact-tokens-before"] = str(ready.before)
+        facts["x-compact-tokens-after"] = str(ready.after)
     if ready.problem:
         facts["x-compact-problem"] = ready.problem
     return [(name.encode(), _header(value)) for name, value in facts.items()]
