@@ -37,8 +37,11 @@ def write(path: Path, text: str, replace: bool = False) -> None:
     """Write the whole file or nothing: a full disk leaves the previous file."""
     if path.exists() and not replace:
         raise StoreError(f"{path} already exists and is unchanged. `/export -f {path}` replaces it.")
+    if not path.parent.exists():
+        raise StoreError(
+            f"The folder {path.parent} does not exist. Nothing was written; create it, or name another."
+        )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

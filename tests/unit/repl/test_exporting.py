@@ -159,6 +159,8 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(StoreError, match="could not be written"):
         write(folder, "new", replace=True)
+    with pytest.raises(StoreError, match=r"The folder .*missing does not exist\. Nothing was written"):
+        write(tmp_path / "missing" / "new.json", "new")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "there.json"]
 
 
