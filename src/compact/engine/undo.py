@@ -46,7 +46,7 @@ def _restore(engine: Engine, session_id: str, step: int) -> list[Any]:
     # Newest first: a crash on the way leaves an earlier state, never a gap.
     for record in reversed([chosen, *_built_on(chosen, known)]):
         if record.id not in revoked:
-            session.learn(engine.store.commit(_undoing(record, revision)))
+            session.learn(engine.store.commit(_undoing(record, revision, engine.clock())))
     with session.lock:
         session.forget_histories()
         head = session.head_objects()
@@ -138,7 +138,7 @@ def _leased(engine: Engine, session_id: str) -> Iterator[None]:
         yield
 
 
-def _undoing(record: Record, revision: int) -> Record:
+def _undoing(record: Record, revision: int, now: float) -> Record:
     return replace(
         record,
         id=f"restore-{record.id}",
@@ -148,6 +148,7 @@ def _undoing(record: Record, revision: int) -> Record:
         entries=(),
         revokes=record.id,
         revision=revision,
+        created_at=now,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -166,6 +167,16 @@ def test_restore_brings_the_originals_back_and_the_next_compaction_is_new() -> N
     again = desk.preflight(HISTORY)
     assert desk.summarizer.calls == 2 and len(summaries(again)) == 1
     assert desk.manager.usage("s", HISTORY).tokens < desk.tokens(HISTORY)
+
+
+@pytest.mark.parametrize("new_store", [MemoryStore, partial(SqlStore, "sqlite://")])
+def test_a_record_that_undoes_says_when_that_was(new_store: Callable[[], Any]) -> None:
+    desk = Desk("budget", store=new_store())
+    desk.preflight(HISTORY)
+    between = time.time()
+    desk.manager.restore("s", 1)
+    compaction, undo = desk.manager.records("s")
+    assert compaction.created_at <= between <= undo.created_at <= time.time()
 
 
 @pytest.mark.parametrize("new_store", [MemoryStore, partial(SqlStore, "sqlite://")])
